@@ -1,0 +1,62 @@
+# Needs Python >= 3.11, make, and a compiler where a dependency has no wheel. Every target makes
+# .venv by itself from requirements.lock; nothing is installed outside this folder.
+
+PYTHON ?= python3
+UV_VERSION := 0.13.9
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint docs lock clean
+
+help: ## Show these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: $(STAMP) ## Prove a mode, check a recorded stream, draw the lifecycle
+	@mkdir -p build
+	@printf '\n== 1 of 3: what is the hard_protected mode worth? (printed below)\n\n'
+	$(BIN)/python -m proofs check hard_protected
+	@printf '\n== 2 of 3: does a recorded stream keep it? (printed below)\n\n'
+	$(BIN)/python -m monitor check monitor/samples/hard_protected_refusal.jsonl --mode hard_protected
+	@printf '\n== 3 of 3: the lifecycle of a claim (build/lifecycle.svg and build/lifecycle.png)\n\n'
+	$(BIN)/python -m spec diagram lifecycle -o build/lifecycle.svg
+	$(BIN)/python -m spec diagram lifecycle -o build/lifecycle.png
+	@printf '\nDone. The drawings: build/lifecycle.svg, build/lifecycle.png\n'
+
+test: $(STAMP) ## Run the tests
+	$(BIN)/python -m pytest -n 2
+
+lint: $(STAMP) ## Check style, formatting, types and imports between packages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports
+
+docs: $(STAMP) ## Regenerate the pages drawn from the specification
+	$(BIN)/python -m spec docs
+
+lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
+	@echo "Pinning the dependencies in requirements.lock ..."
+	@$(PYTHON) -m venv build/lock
+	@build/lock/bin/python -m pip --disable-pip-version-check install -qq 'uv==$(UV_VERSION)'
+	@build/lock/bin/uv pip compile pyproject.toml --quiet --extra test --universal \
+		--python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
+		--no-emit-find-links --custom-compile-command 'make lock' $(LOCK_FLAGS) \
+		--output-file requirements.lock
+
+clean: ## Remove .venv, build and caches
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name one with make PYTHON=..."; exit 2; }
+	@echo "Installing the locked dependencies into $(VENV) (once; a minute or so) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install -qq --require-hashes -r requirements.lock
+	@$(PIP) install -qq --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,1 @@
+"""How runtimes behave: one small executable transition system per runtime (not built yet)."""

@@ -1,0 +1,43 @@
+"""What a source hands to the engine: canonical events, each with the place it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spec.events import Event
+
+__all__ = ["At", "Record", "Stamp"]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where something was read: a file as the user named it, and a line counted from 1."""
+
+    file: str
+    line: int
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Order of one line in its stream. `skips` says that missing numbers are no loss there."""
+
+    stream: str
+    sequence: int | None
+    time_ns: int | None
+    skips: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line: its place, its order, and the canonical events it stands for, each with its place.
+
+    A line of a kind that nobody knows has no events and names the kind in `unknown`.
+    """
+
+    at: At
+    stamp: Stamp
+    events: tuple[tuple[Event, At], ...] = ()
+    unknown: str | None = None

@@ -1,0 +1,251 @@
+"""What is claimed, by whom and of what cache, and what the runtime answered."""
+
+import difflib
+import reprlib
+import unicodedata
+from enum import StrEnum
+from typing import Annotated, Final
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic_core import ErrorDetails
+
+from spec.durations import MAX_TIME, Duration, Instant, TimeUnit
+from spec.errors import ClaimError, PredicateError, SpecError
+from spec.predicates import (
+    MAX_BLOCKS,
+    ContiguousRange,
+    LeadingPrefixAtLeast,
+    MaterializationPredicate,
+    parse_predicate,
+)
+
+__all__ = [
+    "MAX_BLOCKS",
+    "MAX_ID",
+    "MAX_TIME",
+    "CacheIdentity",
+    "ClaimDecision",
+    "ContiguousRange",
+    "Duration",
+    "Instant",
+    "LeadingPrefixAtLeast",
+    "MaterializationPredicate",
+    "Mode",
+    "ResidentClaim",
+    "TimeUnit",
+    "Verdict",
+    "explain",
+    "parse_predicate",
+]
+
+MAX_ID: Final = 1024
+"""Longest identifier, in characters."""
+
+
+class Mode(StrEnum):
+    """How a claim is protected (Resident KV Claims, table 3, and routed_reuse)."""
+
+    BEST_EFFORT = "best_effort"
+    SOFT_PRIORITY = "soft_priority"
+    HARD_PROTECTED = "hard_protected"
+    DEMOTABLE = "demotable"
+    EXPIRING = "expiring"
+    OFFLOADABLE = "offloadable"
+    ROUTED_REUSE = "routed_reuse"
+
+
+class Verdict(StrEnum):
+    """What the runtime answered to a claim (Resident KV Claims, table 2)."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    CONDITIONALLY_ACCEPTED = "conditionally_accepted"
+
+
+def _identifier(text: str) -> str:
+    """`text` if it can name something on one line; raises ClaimError."""
+    if not text.strip():
+        raise ClaimError("it is blank", "give a name")
+    if len(text) > MAX_ID:
+        raise ClaimError(f"it is {len(text)} characters long", f"use at most {MAX_ID}")
+    for position, character in enumerate(text):
+        if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
+            raise ClaimError(
+                f"it has the control character U+{ord(character):04X} at {position}", "remove it"
+            )
+    return text
+
+
+def _salt(text: str) -> str:
+    """`text` if it is empty (no salt) or an identifier; raises ClaimError."""
+    return text and _identifier(text)
+
+
+Identifier = Annotated[str, AfterValidator(_identifier)]
+Salt = Annotated[str, AfterValidator(_salt)]
+BlockCount = Annotated[int, Field(strict=True, ge=1, le=MAX_BLOCKS)]
+Predicate = Annotated[
+    MaterializationPredicate,
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema({"type": "string", "examples": ["leading_prefix_at_least(40)"]}),
+]
+
+
+class _Record(BaseModel):
+    """A value that cannot be changed, with no fields but its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CacheIdentity(_Record):
+    """Which cached blocks are the same blocks: two identities share KV only if equal.
+
+    `namespace` is always given; the empty string says that there is no salt. `block_size` is in
+    tokens per block. Source: Resident KV Claims, table 2.
+    """
+
+    key_domain: Identifier
+    model_id: Identifier
+    tokenizer_domain: Identifier
+    namespace: Salt
+    block_size: BlockCount
+    adapter: Identifier | None = None
+    prompt_embedding: Identifier | None = None
+    kv_format: Identifier | None = None
+
+
+class ResidentClaim(_Record):
+    """A request that the runtime keep an object's KV for reuse. `footprint_blocks` is in blocks.
+
+    The predicate is a predicate or its text; tokens in the text are counted in blocks of the
+    cache identity. Source: Resident KV Claims, table 2.
+    """
+
+    claim_id: Identifier
+    owner_scope: Identifier
+    cache_identity: CacheIdentity
+    object_id: Identifier
+    materialization_predicate: Predicate
+    footprint_blocks: BlockCount
+    protection_mode: Mode
+    duration: Duration | None = Field(default=None, validate_default=True)
+
+    @field_validator("materialization_predicate", mode="plain")
+    @classmethod
+    def _read(cls, value: object, info: ValidationInfo) -> MaterializationPredicate:
+        if isinstance(value, LeadingPrefixAtLeast | ContiguousRange):
+            return value
+        if not isinstance(value, str):
+            raise PredicateError("it is not a text", "write it as leading_prefix_at_least(40)")
+        identity = info.data.get("cache_identity")
+        size = identity.block_size if isinstance(identity, CacheIdentity) else None
+        return parse_predicate(value, block_size=size)
+
+    @field_validator("footprint_blocks")
+    @classmethod
+    def _covers(cls, value: int, info: ValidationInfo) -> int:
+        predicate = info.data.get("materialization_predicate")
+        if isinstance(predicate, LeadingPrefixAtLeast | ContiguousRange) and value < predicate.end:
+            raise ClaimError(
+                f"{predicate} needs positions up to {predicate.end - 1}, past the footprint",
+                f"claim at least {predicate.end} blocks",
+            )
+        return value
+
+    @field_validator("duration")
+    @classmethod
+    def _ends(cls, value: Duration | None, info: ValidationInfo) -> Duration | None:
+        if value is None and info.data.get("protection_mode") is Mode.EXPIRING:
+            raise ClaimError("an expiring claim has no duration", "give one, such as '15 s'")
+        return value
+
+
+class ClaimDecision(_Record):
+    """The runtime's answer to one claim, at an instant that says its unit.
+
+    A rejection and a condition need a reason. Source: Resident KV Claims, table 2.
+    """
+
+    claim_id: Identifier
+    verdict: Verdict
+    at: Instant
+    reason: Identifier | None = Field(default=None, validate_default=True)
+
+    @field_validator("reason")
+    @classmethod
+    def _explained(cls, value: str | None, info: ValidationInfo) -> str | None:
+        verdict = info.data.get("verdict")
+        if value is None and verdict in {Verdict.REJECTED, Verdict.CONDITIONALLY_ACCEPTED}:
+            raise ClaimError(f"a claim is {verdict} without a reason", "say why")
+        return value
+
+
+_FIELDS: Final = tuple(
+    name for model in (ResidentClaim, CacheIdentity, ClaimDecision) for name in model.model_fields
+)
+_HINTS: Final = {
+    "greater_than_equal": "give a larger number",
+    "int_type": "give a number, without quotes",
+    "json_invalid": "give one JSON object",
+    "less_than_equal": "give a smaller number",
+    "missing": "give this field",
+    "model_type": "give an object with its fields",
+    "string_type": "give a text, in quotes",
+}
+_REPR: Final = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = 60
+
+
+def explain(error: ValidationError) -> list[str]:
+    """One line for each problem of `error`: `field.path: reason (got X); hint`."""
+    return [_line(detail) for detail in error.errors(include_url=False)]
+
+
+def _line(detail: ErrorDetails) -> str:
+    """The line of one problem."""
+    path = ".".join(_part(part) for part in detail["loc"]) or "(the whole)"
+    got = "nothing" if detail["type"] == "missing" else _shown(detail["input"])
+    cause = detail.get("ctx", {}).get("error")
+    if isinstance(cause, SpecError):
+        reason, hint = cause.cause, cause.remedy
+    else:
+        reason, hint = detail["msg"], _hint(detail)
+    return f"{path}: {reason} (got {got})" + (f"; {hint}" if hint else "")
+
+
+def _part(part: int | str) -> str:
+    """One step of a field path, quoted and cut short where it is not a plain name."""
+    text = str(part)
+    return text if text.isidentifier() and len(text) <= MAX_ID else _REPR.repr(part)
+
+
+def _shown(value: object) -> str:
+    """`value` on one line, cut short."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an integer of {value.bit_length()} bits"
+    text = _REPR.repr(value).replace("\n", " ")
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def _hint(detail: ErrorDetails) -> str:
+    """What would mend a problem that pydantic found by itself."""
+    kind = detail["type"]
+    if kind == "extra_forbidden":
+        close = difflib.get_close_matches(str(detail["loc"][-1])[:MAX_ID], _FIELDS, n=1)
+        return f"did you mean {close[0]}?" if close else "remove it"
+    if kind == "enum":
+        words = str(detail.get("ctx", {}).get("expected", "")).replace(" or ", ", ").split(", ")
+        names = [word.strip("'") for word in words]
+        close = difflib.get_close_matches(str(detail["input"])[:MAX_ID], names, n=1)
+        return f"did you mean {close[0]}?" if close else "write one of these names"
+    return _HINTS.get(kind, "")

@@ -1,0 +1,34 @@
+"""What can go wrong when something is stated in the terms of the specification."""
+
+__all__ = ["ClaimError", "LifecycleError", "OwnershipError", "PredicateError", "SpecError"]
+
+
+class SpecError(ValueError):
+    """Root of the errors of `spec`: a cause and, where there is one, a remedy.
+
+    It is a ValueError so that a validator may raise it and pydantic collect it.
+    """
+
+    def __init__(self, cause: str, remedy: str = "") -> None:
+        super().__init__(cause, remedy)
+        self.cause = cause
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.cause}; {self.remedy}" if self.remedy else self.cause
+
+
+class ClaimError(SpecError):
+    """A claim, a cache identity, a duration or a decision is not well formed."""
+
+
+class PredicateError(SpecError):
+    """A materialization predicate is not well formed, or its unit cannot be resolved."""
+
+
+class OwnershipError(SpecError):
+    """An actor tried what only another actor may do."""
+
+
+class LifecycleError(SpecError):
+    """A step does not exist in the state the claim is in, or not at that time."""

@@ -1,0 +1,105 @@
+"""The canonical form of an event: one JSON object a line.
+
+`EVENT_DECODER` and `EVENT_ENCODER` are the only way in and out; unknown fields are refused, so that
+a misspelt field is an error and not a silent default. Counts are in blocks, times in monotonic
+nanoseconds, durations are texts that carry their unit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from spec.alphabet import Kind
+
+__all__ = ["EVENT_ENCODER", "SCHEMA", "CapacityProof", "Event", "decode_event", "kind_of"]
+
+SCHEMA = "resident-claims/event/1"
+
+Blocks = Annotated[int, Meta(ge=0, le=2**53)]
+Name = Annotated[str, Meta(min_length=1, max_length=1024)]
+
+
+class CapacityProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a request does not fit, in blocks: `resident + active = total > usable`, by `shortfall`."""
+
+    resident: Blocks
+    active: Blocks
+    total: Blocks
+    usable: Blocks
+    shortfall: Blocks
+
+
+class Event(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """One fact or report. Which fields a kind reads is listed in docs/events.md."""
+
+    kind: Kind
+    stream: Annotated[str, Meta(max_length=1024)] = ""
+    sequence: Annotated[int, Meta(ge=0)] | None = None
+    time_ns: Annotated[int, Meta(ge=0)] | None = None
+    # Whom and what it is about.
+    claim_id: Name | None = None
+    request_id: Name | None = None
+    cache_identity: Name | None = None
+    object_id: Name | None = None
+    predicate: Name | None = None
+    predicate_id: Name | None = None
+    token_map: Name | None = None
+    # What the claim asks for (claim_registered, claim_accepted) and who acts on it.
+    mode: Name | None = None
+    owner_scope: Name | None = None
+    by: Name | None = None
+    duration: Name | None = None
+    priority: int | None = None
+    footprint: Blocks | None = None
+    # Blocks: physical ids, and for block_cached their logical positions, pairwise.
+    block_ids: tuple[Blocks, ...] = ()
+    positions: tuple[Blocks, ...] = ()
+    # Blocks found by a look-up, or brought back by a load, from the predicate's start on.
+    held: Blocks | None = None
+    # Requests and what is said of them.
+    needed: Blocks | None = None
+    usable: Blocks | None = None
+    blocking_claim_ids: tuple[Name, ...] | None = None
+    proof: CapacityProof | None = None
+    restore: bool = False
+    # Failed restores: refusal, demotion, expiry, harm, or anything else that is no outcome.
+    outcome: Name | None = None
+    outcome_claim_id: Name | None = None
+    echo: bool = False
+    from_tier: bool = False
+    # Routes.
+    cost: Blocks | None = None
+    worker: Name | None = None
+    hit: bool | None = None
+
+
+class _Head(msgspec.Struct):
+    kind: str
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+_EVENT = msgspec.json.Decoder(Event)
+EVENT_ENCODER = msgspec.json.Encoder()
+
+
+def kind_of(line: bytes) -> str:
+    """The kind that a canonical line states, known or not.
+
+    Raises:
+        msgspec.DecodeError: the line is not a JSON object with a `kind`.
+    """
+    return _HEAD.decode(line).kind
+
+
+def decode_event(line: bytes) -> Event:
+    """One line as an event.
+
+    Raises:
+        msgspec.DecodeError: not JSON, or not of this form; the message names the field.
+    """
+    return _EVENT.decode(line)

@@ -1,0 +1,182 @@
+"""What is true of a claim and of a request, computed from facts; and what was declared of it.
+
+Truth (`CLAIM_FACTS`, `REQUEST_FACTS`) reads only facts. `DECLARED` is the one ledger fed by a
+report, the footprint that an acceptance states, because an auditor must do sums with declared
+footprints: `footprint_accounting` is what makes them the true ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.alphabet import Kind
+from spec.machine import Ledger, Register
+from spec.terms import Const, KindIn, Scope, Sort, Term, Var, conj, disj
+from spec.vocabulary import c, e
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "CLAIM_FACTS",
+    "DECLARED",
+    "REQUEST_FACTS",
+    "breaks",
+    "conflict",
+    "kind",
+    "live",
+    "loss",
+    "now",
+    "req",
+    "req_was",
+    "rises",
+    "usable",
+    "was",
+]
+
+_B, _I = Sort.BOOL, Sort.INT
+_CLAIM = {
+    "registered": _B,
+    "committed": _B,
+    "responsible": _B,
+    "footprint": _I,
+    "lead": _I,
+    "host": _B,
+    "declared": _I,
+}
+_REQUEST = {
+    "arrived": _B,
+    "needed": _I,
+    "usable": _I,
+    "loaded": _B,
+    "failed": _B,
+    "routed": _B,
+    "cost": _I,
+    "worker": _I,
+    "served": _B,
+    "hit": _B,
+}
+
+
+class _Registers:
+    def __init__(self, scope: Scope, sorts: Mapping[str, Sort]) -> None:
+        self._scope, self._sorts = scope, sorts
+
+    def __getattr__(self, name: str) -> Var:
+        if name not in self._sorts:
+            raise AttributeError(name)
+        return Var(self._scope, name, self._sorts[name])
+
+
+was, now = _Registers(Scope.WAS, _CLAIM), _Registers(Scope.NOW, _CLAIM)
+req_was, req = _Registers(Scope.REQ_WAS, _REQUEST), _Registers(Scope.REQ, _REQUEST)
+
+
+def kind(*kinds: Kind) -> Term:
+    """The event is of one of these kinds."""
+    return KindIn(frozenset(kinds))
+
+
+def _registers(*names: str, sorts: Mapping[str, Sort]) -> tuple[Register, ...]:
+    return tuple(Register(n, sorts[n], False if sorts[n] is _B else 0) for n in names)
+
+
+_retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
+_placed = kind(Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.LOAD_FINISHED)
+
+CLAIM_FACTS = Ledger(
+    name="claim facts",
+    registers=_registers(
+        "registered", "committed", "responsible", "footprint", "lead", "host", sorts=_CLAIM
+    ),
+    following={
+        "registered": was.registered
+        | (e.mine & kind(Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED)),
+        "committed": was.committed | (e.mine & kind(Kind.CLAIM_COMMITTED)),
+        "responsible": (
+            (was.responsible | (e.mine & kind(Kind.CLAIM_COMMITTED))) & ~(e.mine & _retired)
+        ),
+        "footprint": (e.mine & kind(Kind.CLAIM_COMMITTED)).ite(e.footprint, was.footprint),
+        "lead": (e.mine & _placed).ite(e.lead, was.lead),
+        "host": (was.host | (e.mine & kind(Kind.STORE_FINISHED)))
+        & ~(e.mine & kind(Kind.HOST_COPY_LOST)),
+    },
+)
+
+DECLARED = Ledger(
+    name="declarations",
+    registers=_registers("declared", sorts=_CLAIM),
+    following={"declared": (e.mine & kind(Kind.CLAIM_ACCEPTED)).ite(e.footprint, was.declared)},
+)
+
+
+def _since_arrival(register: str, happened: Term) -> Term:
+    """Set by `happened` in this request, cleared when a request of this id arrives anew."""
+    before = Var(Scope.REQ_WAS, register, _B)
+    return (before | (e.here & happened)) & ~(e.here & kind(Kind.REQUEST_ARRIVED))
+
+
+def _taken(register: str, at: Kind, value: Term) -> Term:
+    return (e.here & kind(at)).ite(value, Var(Scope.REQ_WAS, register, value.sort))
+
+
+REQUEST_FACTS = Ledger(
+    name="request facts",
+    registers=_registers(*_REQUEST, sorts=_REQUEST),
+    following={
+        "arrived": (req_was.arrived | (e.here & kind(Kind.REQUEST_ARRIVED)))
+        & ~(e.here & kind(Kind.REQUEST_FINISHED)),
+        "needed": _taken("needed", Kind.REQUEST_ARRIVED, e.needed),
+        "usable": _taken("usable", Kind.REQUEST_ARRIVED, e.usable),
+        "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED)),
+        "failed": _since_arrival("failed", e.mine & kind(Kind.LOAD_FAILED)),
+        "routed": _since_arrival("routed", e.mine & kind(Kind.REQUEST_ROUTED)),
+        "cost": _taken("cost", Kind.REQUEST_ROUTED, e.cost),
+        "worker": _taken("worker", Kind.REQUEST_ROUTED, e.worker),
+        "served": _since_arrival("served", e.mine & kind(Kind.REUSE_SERVED)),
+        "hit": (e.here & kind(Kind.REUSE_SERVED)).ite(e.hit, req_was.hit),
+    },
+)
+
+
+def usable(state: _Registers) -> Term:
+    """The predicate holds on the GPU, or a copy that can be restored exists."""
+    return (state.lead >= c.threshold) | state.host
+
+
+def live(state: _Registers) -> Term:
+    """Someone is owed news of the claim: it is responsible, or the mode watches what is registered."""
+    return state.responsible | (c.watched & state.registered)
+
+
+rises = conj(
+    live(now), now.lead >= c.threshold, ~(live(was) & (was.lead >= c.threshold))
+)  # the predicate came to hold while somebody was owed news of it
+breaks = usable(was) & ~usable(now)
+loss = breaks & was.responsible
+
+
+def conflict(own: Term, request: _Registers) -> Term:
+    """The request would fit an empty pool, and does not fit beside what is responsible in it.
+
+    Args:
+        own: blocks of this claim while it is responsible, as declared or as committed.
+    """
+    responsible_own = was.responsible.ite(own, Const(0))
+    return conj(
+        request.arrived,
+        request.needed <= request.usable,
+        request.usable < responsible_own + e.rest + request.needed,
+    )
+
+
+chosen = disj(
+    kind(
+        Kind.BLOCK_EVICTED,
+        Kind.CLAIM_RETIRED,
+        Kind.STORE_FINISHED,
+        Kind.LOAD_FINISHED,
+        Kind.PREFIX_REUSED,
+    ),
+    kind(Kind.BLOCK_CACHED) & rises,
+)

@@ -1,0 +1,163 @@
+"""What an offload tier must keep: restore before reuse, and an answer when restoring fails."""
+
+from __future__ import annotations
+
+from spec.alphabet import Kind
+from spec.ledgers import kind, req_was, was
+from spec.machine import Guard, Observer, Rule
+from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.vocabulary import c, e
+
+__all__ = ["OFFLOAD_RESTORABILITY", "RESTORATION_FAILURE_OUTCOME"]
+
+_ours = e.mine & e.here
+_finished = e.here & kind(Kind.REQUEST_FINISHED)
+_failed = _ours & kind(Kind.LOAD_FAILED)
+_reused = _ours & kind(Kind.PREFIX_REUSED)
+_restored = _ours & kind(Kind.CLAIM_RESTORED)
+
+OFFLOAD_RESTORABILITY = Observer(
+    name="offload_restorability",
+    code="R",
+    reason="Bytes on another tier are a promise only if they come back, from that tier, before the "
+    "request that needs them is served.",
+    source=TABLE_1,
+    per_request=True,
+    states=(
+        idle("no reuse needed a restore"),
+        pending("owed", "a reuse needs the claim restored and it is not yet"),
+        satisfied("restored", "the claim was restored from the tier before the reuse"),
+        idle("the restore failed, so nothing was reused", name="failed"),
+        violated("the claim was reused without a restore from the tier"),
+    ),
+    rules=(
+        Rule(
+            Guard.SAID,
+            "not restored",
+            _restored & ~(e.from_tier & req_was.loaded),
+            VIOLATED,
+            why="the claim is said to be restored, and no load from the tier finished for it",
+            allowed="claim_restored after a load from the offload tier finished",
+        ),
+        Rule(
+            Guard.SAID,
+            "out of place",
+            _restored,
+            VIOLATED,
+            source=("idle", "failed"),
+            why="the claim is said to be restored where no restore was outstanding",
+            allowed="claim_restored between the need for it and the end of the reusing request",
+        ),
+        Rule(
+            Guard.TOLD,
+            "restored",
+            _restored,
+            "restored",
+            why="a restore from the tier was reported before the request ended",
+        ),
+        Rule(
+            Guard.BROKE,
+            "used without",
+            _reused & (was.lead < c.threshold),
+            VIOLATED,
+            why="the prefix was reused and the blocks that it needs were not on the GPU",
+            allowed="a restore before the reuse, or a claim-scoped outcome instead of it",
+        ),
+        Rule(
+            Guard.BROKE,
+            "used silently",
+            _reused & req_was.loaded,
+            VIOLATED,
+            source=("idle", "owed", "failed"),
+            why="the prefix was reused after a load that was never reported as a restore",
+            allowed="claim_restore_required and claim_restored before the reuse",
+        ),
+        Rule(
+            Guard.MOOT,
+            "load failed",
+            _failed,
+            "failed",
+            source=("owed",),
+            why="the load failed: restoration_failure_outcome takes over",
+        ),
+        Rule(
+            Guard.DUE,
+            "not in time",
+            _finished,
+            VIOLATED,
+            source=("owed",),
+            why="the reusing request ended and the claim had not been restored",
+            allowed="claim_restored from the offload tier before the request ends",
+        ),
+        Rule(
+            Guard.OWED,
+            "needed",
+            _ours & kind(Kind.CLAIM_RESTORE_REQUIRED),
+            "owed",
+            source=("idle", "failed", "restored"),
+            why="a reuse needs the claim back from the tier",
+        ),
+    ),
+)
+
+_refused = e.here & kind(Kind.REQUEST_REFUSED)
+_reported = _ours & kind(Kind.CLAIM_RESTORATION_FAILED)
+_relaxed = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED)
+
+RESTORATION_FAILURE_OUTCOME = Observer(
+    name="restoration_failure_outcome",
+    code="RF",
+    reason="When the bytes do not come back the claim's owner must be told what became of the claim; "
+    "a miss, an unrelated error and a silent recomputation all look alike otherwise.",
+    source=TABLE_1,
+    per_request=True,
+    states=(
+        idle("no restore failed"),
+        pending("owed", "a restore failed and has no claim-scoped outcome yet"),
+        satisfied("answered", "the failed restore ended in an outcome that names the claim alone"),
+        violated("the failed restore has no claim-scoped outcome, or blames another claim"),
+    ),
+    rules=(
+        Rule(
+            Guard.SAID,
+            "invented",
+            _reported & ~req_was.failed,
+            VIOLATED,
+            why="a failed restore is reported and no load of this claim failed for the request",
+            allowed="the report after a load of this claim failed",
+        ),
+        Rule(
+            Guard.SAID,
+            "smeared",
+            (_refused | _reported) & e.smear & req_was.failed,
+            VIOLATED,
+            why="the outcome names a claim whose restore did not fail",
+            allowed="an outcome that names this claim, and no claim whose restore went well",
+        ),
+        Rule(
+            Guard.TOLD,
+            "answered",
+            (_refused & e.blamed & ~e.echo) | (_reported & e.outcome & ~e.echo) | _relaxed,
+            "answered",
+            source=("owed",),
+            why="the failed restore ended in an outcome that names the claim",
+        ),
+        Rule(
+            Guard.DUE,
+            "unanswered",
+            _finished,
+            VIOLATED,
+            source=("owed",),
+            why="the request ended and its failed restore had no claim-scoped outcome",
+            allowed="refusal, demotion, expiry or harm naming the claim before the request ends",
+        ),
+        Rule(
+            Guard.OWED,
+            "load failed",
+            _failed & was.responsible,
+            "owed",
+            source=("idle", "answered"),
+            why="a load of the claim's blocks failed",
+        ),
+    ),
+)

@@ -1,0 +1,239 @@
+"""What must be said of a claim's blocks: materialized, lost, harmed."""
+
+from __future__ import annotations
+
+from spec.alphabet import Kind
+from spec.ledgers import kind, live, loss, now, req_was, rises, was
+from spec.machine import Guard, Observer, Rule
+from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.readings import CLOSES
+from spec.terms import conj
+from spec.vocabulary import c, e
+
+__all__ = ["CLAIM_HARM_ATTRIBUTION", "CLAIM_MATERIALIZED_EVENT", "CLAIM_SCOPED_TELEMETRY"]
+
+_holds = c.threshold <= now.lead
+
+CLAIM_MATERIALIZED_EVENT = Observer(
+    name="claim_materialized_event",
+    code="M",
+    reason="That blocks were stored says nothing of a claim until the runtime says, for that claim, "
+    "that its predicate has become true.",
+    source=TABLE_1,
+    states=(
+        idle("the predicate has not become true"),
+        pending("owed", "the predicate became true and nobody has said so"),
+        satisfied("told", "the claim was said to be materialized"),
+        violated("the claim became usable and was never said to be"),
+    ),
+    rules=(
+        Rule(
+            Guard.TOLD,
+            "materialized",
+            e.mine & kind(Kind.CLAIM_MATERIALIZED),
+            "told",
+            why="the claim is reported materialized",
+        ),
+        Rule(
+            Guard.DUE,
+            "silent",
+            CLOSES,
+            VIOLATED,
+            source=("owed",),
+            why="the runtime went on without saying that the claim had materialized",
+            allowed="claim_materialized before the next thing done with the claim",
+        ),
+        Rule(
+            Guard.MOOT,
+            "gone again",
+            ~live(now) | ~_holds,
+            "idle",
+            source=("owed",),
+            why="the predicate or the responsibility ended before the report was due",
+        ),
+        Rule(
+            Guard.OWED,
+            "rose",
+            rises,
+            "owed",
+            source=("idle", "told"),
+            why="the predicate became true of the blocks held",
+        ),
+    ),
+)
+
+_fell = conj(e.mine, live(was), c.threshold <= was.lead, ~_holds)
+_speaks_of_loss = kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
+    kind(Kind.CLAIM_BLOCK_LOST) & e.breaks
+)
+
+CLAIM_SCOPED_TELEMETRY = Observer(
+    name="claim_scoped_telemetry",
+    code="T",
+    reason="Block and request events are about blocks and requests. For an auditor to learn what "
+    "became of a claim, its losses must be told under its own name.",
+    source=TABLE_1,
+    states=(
+        idle("nothing claim-scoped was observed"),
+        pending("fallen", "the predicate became false and nobody has said so"),
+        pending("thinned", "a ranked claim lost a block and nobody has said so"),
+        satisfied("told", "what happened to the claim was told under its name"),
+        violated("a loss of the claim was not told, or one was told that did not happen"),
+    ),
+    rules=(
+        Rule(
+            Guard.SAID,
+            "untrue",
+            conj(
+                e.mine,
+                kind(Kind.CLAIM_UNMATERIALIZED) | (kind(Kind.CLAIM_BLOCK_LOST) & e.breaks),
+                _holds,
+            ),
+            VIOLATED,
+            why="the claim is said to have lost its predicate, which still holds",
+            allowed="the report after the loss",
+        ),
+        Rule(
+            Guard.DUE,
+            "silent",
+            CLOSES,
+            VIOLATED,
+            source=("fallen", "thinned"),
+            why="the runtime went on without telling, for this claim, what it had lost",
+            allowed="a report of the loss that names the claim, before the next thing done with it",
+        ),
+        Rule(
+            Guard.OWED,
+            "fell",
+            _fell,
+            "fallen",
+            source=("idle", "told", "thinned"),
+            why="the predicate became false",
+        ),
+        Rule(
+            Guard.OWED,
+            "thinned",
+            e.mine & live(was) & c.ranked & kind(Kind.BLOCK_EVICTED),
+            "thinned",
+            source=("idle", "told"),
+            why="a claim whose rank matters lost a block under pressure",
+        ),
+        Rule(
+            Guard.TOLD,
+            "loss told",
+            e.mine & _speaks_of_loss,
+            "told",
+            source=("fallen",),
+            why="the loss is reported under the claim's name",
+        ),
+        Rule(
+            Guard.TOLD,
+            "block told",
+            e.mine & (kind(Kind.CLAIM_BLOCK_LOST) | _speaks_of_loss),
+            "told",
+            source=("thinned",),
+            why="the lost block is reported under the claim's name",
+        ),
+        Rule(
+            Guard.TOLD,
+            "observed",
+            e.mine
+            & kind(
+                Kind.CLAIM_MATERIALIZED,
+                Kind.CLAIM_UNMATERIALIZED,
+                Kind.CLAIM_BLOCK_LOST,
+                Kind.ROUTE_COST_REPORTED,
+                Kind.ROUTE_PLACEMENT_REPORTED,
+                Kind.ROUTE_REUSE_REPORTED,
+            ),
+            "told",
+            source=("idle", "told"),
+            why="an observation is reported under the claim's name",
+        ),
+    ),
+)
+
+_outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | (
+    ~e.echo
+    & (
+        (e.mine & kind(Kind.CLAIM_RESTORATION_FAILED) & e.outcome)
+        | (kind(Kind.REQUEST_REFUSED) & e.blamed)
+    )
+)
+
+CLAIM_HARM_ATTRIBUTION = Observer(
+    name="claim_harm_attribution",
+    code="H",
+    reason="The same lost block is ordinary replacement or a broken promise. Which it was must be "
+    "said, for the claim, when a responsible runtime loses what the predicate needs.",
+    source=TABLE_1,
+    per_request=True,
+    states=(
+        idle("nothing was lost while the runtime was responsible"),
+        pending("owed", "the claim was lost and nobody has said so"),
+        pending("failed", "a restore of the claim failed and has no outcome yet"),
+        satisfied("told", "each loss was attributed to the claim"),
+        violated("a loss went without attribution, or harm was invented"),
+    ),
+    rules=(
+        Rule(
+            Guard.SAID,
+            "invented",
+            e.mine & kind(Kind.CLAIM_HARMED),
+            VIOLATED,
+            source=("idle", "told"),
+            why="harm is reported and the claim lost nothing that it was promised",
+            allowed="harm only after a loss that breaks the predicate while responsible",
+        ),
+        Rule(
+            Guard.TOLD,
+            "harmed",
+            e.mine & kind(Kind.CLAIM_HARMED),
+            "told",
+            source=("owed", "failed"),
+            why="the loss is reported as harm of this claim",
+        ),
+        Rule(
+            Guard.TOLD,
+            "outcome",
+            _outcome_of_failure,
+            "told",
+            source=("failed",),
+            why="the failed restore ended in an outcome that names the claim",
+        ),
+        Rule(
+            Guard.DUE,
+            "silent",
+            CLOSES,
+            VIOLATED,
+            source=("owed",),
+            why="the claim was lost and the runtime went on without saying so",
+            allowed="claim_harmed, naming the claim, before the next thing done with it",
+        ),
+        Rule(
+            Guard.DUE,
+            "unanswered",
+            e.here & kind(Kind.REQUEST_FINISHED) & req_was.failed,
+            VIOLATED,
+            source=("failed",),
+            why="the request whose restore failed ended without an outcome that names the claim",
+            allowed="a refusal, demotion, expiry or harm naming the claim before the request ends",
+        ),
+        Rule(
+            Guard.OWED,
+            "lost",
+            loss,
+            "owed",
+            source=("idle", "told", "failed"),
+            why="the predicate broke while the runtime was responsible",
+        ),
+        Rule(
+            Guard.OWED,
+            "restore failed",
+            e.mine & kind(Kind.LOAD_FAILED) & was.responsible,
+            "failed",
+            source=("idle", "told"),
+            why="a restore of the claim failed while the runtime was responsible",
+        ),
+    ),
+)

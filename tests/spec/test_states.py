@@ -1,0 +1,80 @@
+"""Tests of spec.states."""
+
+import itertools
+from collections import Counter
+
+from spec.lifecycle import ClaimLifecycle
+from spec.states import (
+    RESPONSIBLE,
+    TERMINAL,
+    TRANSITIONS,
+    TRIGGERS,
+    ClaimState,
+    next_state,
+)
+from tests.spec.lives import PATHS, claim
+
+
+class TestTable:
+    """The one table."""
+
+    def test_counts(self) -> None:
+        """Ten states, twelve triggers and 39 rows, of which four states end a claim."""
+        assert (10, 12, 39) == (len(ClaimState), len(TRIGGERS), len(TRANSITIONS))
+        assert Counter(
+            claim_accepted=1,
+            claim_rejected=1,
+            claim_materialized=3,
+            claim_unmaterialized=3,
+            claim_offloaded=3,
+            claim_restore_required=3,
+            claim_restored=2,
+            claim_restoration_failed=3,
+            claim_demoted=5,
+            claim_expired=5,
+            claim_released=5,
+            claim_harmed=5,
+        ) == Counter(row.trigger for row in TRANSITIONS)
+        assert {"demoted", "expired", "released", "refused"} == TERMINAL
+        assert {"accepted", "materialized", "offloaded", "restoring", "harmed"} == RESPONSIBLE
+        assert {ClaimState.SUBMITTED} == set(ClaimState) - TERMINAL - RESPONSIBLE
+
+    def test_deterministic(self) -> None:
+        """A trigger leads from a state to one state, and each row says why."""
+        assert 39 == len({(row.source, row.trigger) for row in TRANSITIONS})
+        assert all(row.why for row in TRANSITIONS)
+
+    def test_next_state(self) -> None:
+        """Of the 120 pairs of a state and a trigger, 39 lead somewhere: where the table says."""
+        pairs = list(itertools.product(ClaimState, TRIGGERS))
+        taken = [pair for pair in pairs if next_state(*pair) is not None]
+        assert (120, 39) == (len(pairs), len(taken))
+        assert all(row.dest is next_state(row.source, row.trigger) for row in TRANSITIONS)
+        assert next_state(ClaimState.ACCEPTED, "active_refused") is None
+
+    def test_reachable(self) -> None:
+        """Every state is reached from submission, none further than three steps."""
+        assert set(ClaimState) == set(PATHS)
+        assert Counter({0: 1, 1: 2, 2: 6, 3: 1}) == Counter(map(len, PATHS.values()))
+
+    def test_responsibility(self) -> None:
+        """Only acceptance begins responsibility, and only three triggers end it."""
+        begins, ends = set(), set()
+        for row in TRANSITIONS:
+            if (row.source in RESPONSIBLE) < (row.dest in RESPONSIBLE):
+                begins.add(row.trigger)
+            if (row.source in RESPONSIBLE) > (row.dest in RESPONSIBLE):
+                ends.add(row.trigger)
+        assert {"claim_accepted"} == begins
+        assert {"claim_demoted", "claim_expired", "claim_released"} == ends
+
+    def test_machine_is_the_table(self) -> None:
+        """The machine has the rows of the table, and no trigger besides."""
+        machine = ClaimLifecycle(claim())._machine
+        rows = [
+            (trigger, row.source, row.dest)
+            for trigger, event in machine.events.items()
+            for row in itertools.chain.from_iterable(event.transitions.values())
+        ]
+        assert sorted(rows) == sorted((row.trigger, row.source, row.dest) for row in TRANSITIONS)
+        assert list(machine.states) == list(ClaimState)
