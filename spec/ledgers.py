@@ -22,7 +22,9 @@ __all__ = [
     "DECLARED",
     "REQUEST_FACTS",
     "breaks",
+    "chosen",
     "conflict",
+    "contends",
     "kind",
     "live",
     "loss",
@@ -42,6 +44,8 @@ _CLAIM = {
     "footprint": _I,
     "lead": _I,
     "host": _B,
+    "losses": _I,
+    "failures": _I,
     "declared": _I,
 }
 _REQUEST = {
@@ -81,17 +85,31 @@ def _registers(*names: str, sorts: Mapping[str, Sort]) -> tuple[Register, ...]:
     return tuple(Register(n, sorts[n], False if sorts[n] is _B else 0) for n in names)
 
 
+def usable(state: _Registers) -> Term:
+    """The predicate holds on the GPU, or a copy that can be restored exists."""
+    return (state.lead >= c.threshold) | state.host
+
+
+def live(state: _Registers) -> Term:
+    """Someone is owed news of the claim: it is responsible, or the mode watches what is registered."""
+    return state.responsible | (c.watched & state.registered)
+
+
+rises = conj(
+    live(now), now.lead >= c.threshold, ~(live(was) & (was.lead >= c.threshold))
+)  # the predicate came to hold while somebody was owed news of it
+breaks = usable(was) & ~usable(now)
+loss = breaks & was.responsible
+_failed = e.mine & kind(Kind.LOAD_FAILED) & was.responsible
+
 _retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
 _placed = kind(Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.LOAD_FINISHED)
 
 CLAIM_FACTS = Ledger(
     name="claim facts",
-    registers=_registers(
-        "registered", "committed", "responsible", "footprint", "lead", "host", sorts=_CLAIM
-    ),
+    registers=_registers(*(name for name in _CLAIM if name != "declared"), sorts=_CLAIM),
     following={
-        "registered": was.registered
-        | (e.mine & kind(Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED)),
+        "registered": was.registered | (e.mine & kind(Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED)),
         "committed": was.committed | (e.mine & kind(Kind.CLAIM_COMMITTED)),
         "responsible": (
             (was.responsible | (e.mine & kind(Kind.CLAIM_COMMITTED))) & ~(e.mine & _retired)
@@ -100,6 +118,8 @@ CLAIM_FACTS = Ledger(
         "lead": (e.mine & _placed).ite(e.lead, was.lead),
         "host": (was.host | (e.mine & kind(Kind.STORE_FINISHED)))
         & ~(e.mine & kind(Kind.HOST_COPY_LOST)),
+        "losses": loss.ite(was.losses + 1, was.losses),
+        "failures": _failed.ite(was.failures + 1, was.failures),
     },
 )
 
@@ -116,8 +136,8 @@ def _since_arrival(register: str, happened: Term) -> Term:
     return (before | (e.here & happened)) & ~(e.here & kind(Kind.REQUEST_ARRIVED))
 
 
-def _taken(register: str, at: Kind, value: Term) -> Term:
-    return (e.here & kind(at)).ite(value, Var(Scope.REQ_WAS, register, value.sort))
+def _taken(register: str, at: Term, value: Term) -> Term:
+    return (e.here & at).ite(value, Var(Scope.REQ_WAS, register, value.sort))
 
 
 REQUEST_FACTS = Ledger(
@@ -126,34 +146,17 @@ REQUEST_FACTS = Ledger(
     following={
         "arrived": (req_was.arrived | (e.here & kind(Kind.REQUEST_ARRIVED)))
         & ~(e.here & kind(Kind.REQUEST_FINISHED)),
-        "needed": _taken("needed", Kind.REQUEST_ARRIVED, e.needed),
-        "usable": _taken("usable", Kind.REQUEST_ARRIVED, e.usable),
+        "needed": _taken("needed", kind(Kind.REQUEST_ARRIVED), e.needed),
+        "usable": _taken("usable", kind(Kind.REQUEST_ARRIVED), e.usable),
         "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED)),
-        "failed": _since_arrival("failed", e.mine & kind(Kind.LOAD_FAILED)),
+        "failed": _since_arrival("failed", _failed),
         "routed": _since_arrival("routed", e.mine & kind(Kind.REQUEST_ROUTED)),
-        "cost": _taken("cost", Kind.REQUEST_ROUTED, e.cost),
-        "worker": _taken("worker", Kind.REQUEST_ROUTED, e.worker),
+        "cost": _taken("cost", e.mine & kind(Kind.REQUEST_ROUTED), e.cost),
+        "worker": _taken("worker", e.mine & kind(Kind.REQUEST_ROUTED), e.worker),
         "served": _since_arrival("served", e.mine & kind(Kind.REUSE_SERVED)),
-        "hit": (e.here & kind(Kind.REUSE_SERVED)).ite(e.hit, req_was.hit),
+        "hit": _taken("hit", e.mine & kind(Kind.REUSE_SERVED), e.hit),
     },
 )
-
-
-def usable(state: _Registers) -> Term:
-    """The predicate holds on the GPU, or a copy that can be restored exists."""
-    return (state.lead >= c.threshold) | state.host
-
-
-def live(state: _Registers) -> Term:
-    """Someone is owed news of the claim: it is responsible, or the mode watches what is registered."""
-    return state.responsible | (c.watched & state.registered)
-
-
-rises = conj(
-    live(now), now.lead >= c.threshold, ~(live(was) & (was.lead >= c.threshold))
-)  # the predicate came to hold while somebody was owed news of it
-breaks = usable(was) & ~usable(now)
-loss = breaks & was.responsible
 
 
 def conflict(own: Term, request: _Registers) -> Term:
@@ -170,8 +173,14 @@ def conflict(own: Term, request: _Registers) -> Term:
     )
 
 
+def contends(own: Term, request: _Registers) -> Term:
+    """This claim has a part in such a conflict: it is responsible."""
+    return was.responsible & conflict(own, request)
+
+
 chosen = disj(
     kind(
+        Kind.CLAIM_COMMITTED,
         Kind.BLOCK_EVICTED,
         Kind.CLAIM_RETIRED,
         Kind.STORE_FINISHED,

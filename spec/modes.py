@@ -95,9 +95,7 @@ class ModeSpec:
 
 
 _PATCH = (Depth.BACKEND_PATCH,)
-_HARM_ADDED = (
-    "a loss to a reset is silent without it, and harm that never happened can be reported"
-)
+_HARM_ADDED = "a loss to a reset is silent without it, and harm that never happened can be reported"
 
 MODES: dict[Mode, ModeSpec] = {
     spec.mode: spec

@@ -58,6 +58,8 @@ class Scope(Enum):
     REQ_WAS = "req_was"  # the request's fact ledger before the event
     REQ = "req"  # the same after the event
     OWN = "own"  # a register of the observer that the term belongs to
+    BELIEVED = "believed"  # what an auditor believed before the event
+    BELIEVES = "believes"  # the same after the event
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +220,9 @@ def disj(*terms: Term) -> Term:
     return _join(Or, terms, neutral=FALSE, absorbing=TRUE)
 
 
-def _join(node: type[And] | type[Or], terms: Iterable[Term], neutral: Term, absorbing: Term) -> Term:
+def _join(
+    node: type[And] | type[Or], terms: Iterable[Term], neutral: Term, absorbing: Term
+) -> Term:
     flat: list[Term] = []
     for term in terms:
         _expect(term, Sort.BOOL)

@@ -44,7 +44,8 @@ def lifecycle_follows(stage: Term) -> Term:
 
 
 _ends = kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED)
-_report = e.mine & kind(*LIFECYCLE_REPORTS) & ~e.echo
+_echo = kind(Kind.CLAIM_RESTORATION_FAILED) & e.echo
+_report = e.mine & kind(*LIFECYCLE_REPORTS) & ~_echo
 _moves = {"stage": lifecycle_follows(_stage)}
 
 ORDERED_LIFECYCLE_EVENTS = Observer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.alphabet import CONFLICT_ACTIONS, LIFECYCLE_REPORTS, Kind
+from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 from spec.ledgers import kind, now, req_was, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
@@ -17,7 +17,7 @@ __all__ = [
     "MATERIALIZATION_PREDICATE",
 ]
 
-_REPORT_ABOUT_CLAIM = kind(*LIFECYCLE_REPORTS, Kind.CLAIM_BLOCK_LOST)
+_REPORT_ABOUT_CLAIM = kind(*(REPORTS - CONFLICT_ACTIONS))
 
 CLAIM_IDENTITY = Observer(
     name="claim_identity",
@@ -109,7 +109,7 @@ EXPLICIT_ACCEPTANCE = Observer(
             "committed",
             e.mine & kind(Kind.CLAIM_COMMITTED),
             "owed",
-            source=("idle",),
+            source=("idle", "accepted"),
             why="the registry took responsibility for the claim",
         ),
     ),
@@ -138,7 +138,9 @@ MATERIALIZATION_PREDICATE = Observer(
         Rule(
             Guard.SAID,
             "still there",
-            e.mine & kind(Kind.CLAIM_UNMATERIALIZED) & (c.threshold <= now.lead),
+            e.mine
+            & (kind(Kind.CLAIM_UNMATERIALIZED) | (kind(Kind.CLAIM_BLOCK_LOST) & e.breaks))
+            & (c.threshold <= now.lead),
             VIOLATED,
             why="the predicate is reported false and the logical positions held make it true",
             allowed="the report after a block that the predicate needs is gone",
@@ -146,8 +148,7 @@ MATERIALIZATION_PREDICATE = Observer(
         Rule(
             Guard.TOLD,
             "observed",
-            e.mine
-            & kind(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.PREFIX_LOOKUP),
+            e.mine & kind(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.PREFIX_LOOKUP),
             "honest",
             why="the predicate was evaluated at a named observation, on logical positions",
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.alphabet import Kind
-from spec.ledgers import kind, req_was, was
+from spec.ledgers import kind, loss, req_was, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.vocabulary import c, e
@@ -34,9 +34,12 @@ OFFLOAD_RESTORABILITY = Observer(
         Rule(
             Guard.SAID,
             "not restored",
-            _restored & ~(e.from_tier & req_was.loaded),
+            e.mine
+            & kind(Kind.CLAIM_RESTORED)
+            & (~(e.from_tier & (c.threshold <= was.lead)) | (e.here & ~req_was.loaded)),
             VIOLATED,
-            why="the claim is said to be restored, and no load from the tier finished for it",
+            why="the claim is said to be restored, and no load from the tier brought back what its "
+            "predicate needs",
             allowed="claim_restored after a load from the offload tier finished",
         ),
         Rule(
@@ -54,6 +57,14 @@ OFFLOAD_RESTORABILITY = Observer(
             _restored,
             "restored",
             why="a restore from the tier was reported before the request ended",
+        ),
+        Rule(
+            Guard.BROKE,
+            "left without a copy",
+            e.mine & kind(Kind.BLOCK_EVICTED) & loss,
+            VIOLATED,
+            why="the claim was evicted and no copy is left from which it could be restored",
+            allowed="a finished store before the eviction",
         ),
         Rule(
             Guard.BROKE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.ledgers import conflict, kind, req, req_was, was
+from spec.ledgers import conflict, contends, kind, req, req_was, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.terms import Const, Term, conj
@@ -21,7 +21,7 @@ _evicted = kind(Kind.BLOCK_EVICTED)
 _finished = e.here & kind(Kind.REQUEST_FINISHED)
 _acted = e.here & kind(*CONFLICT_ACTIONS)
 _arrived = e.here & kind(Kind.REQUEST_ARRIVED)
-_in_conflict = conflict(was.declared, req_was)
+_in_conflict = contends(was.declared, req_was)
 
 VICTIM_EXCLUSION = Observer(
     name="victim_exclusion_before_violation",
@@ -115,7 +115,7 @@ EXPLICIT_CONFLICT_ACTION = Observer(
         Rule(
             Guard.OWED,
             "does not fit",
-            _arrived & conflict(was.declared, req),
+            _arrived & contends(was.declared, req),
             "owed",
             why="a request arrived that does not fit beside the claim",
         ),
@@ -155,8 +155,7 @@ def blame_is_right(own: Term) -> Term:
 _names_blockers = conj(
     e.here,
     ~e.restore,
-    kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED}))
-    | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
+    kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
 )
 _restore_refused = e.here & e.restore & kind(Kind.REQUEST_REFUSED)
 

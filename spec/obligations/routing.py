@@ -17,7 +17,14 @@ __all__ = ["PLACEMENT_ATTRIBUTION", "REUSE_ROUTING_ATTRIBUTION", "ROUTE_COST_ATT
 
 
 def _attribution(
-    name: str, code: str, reason: str, what: str, fact: Kind, report: Kind, known: Term, agrees: Term
+    name: str,
+    code: str,
+    reason: str,
+    what: str,
+    fact: Kind,
+    report: Kind,
+    known: Term,
+    agrees: Term,
 ) -> Observer:
     """One of three alike: a fact about a routed request must be told truly before it ends."""
     ours = e.mine & e.here

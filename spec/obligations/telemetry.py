@@ -84,11 +84,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         Rule(
             Guard.SAID,
             "untrue",
-            conj(
-                e.mine,
-                kind(Kind.CLAIM_UNMATERIALIZED) | (kind(Kind.CLAIM_BLOCK_LOST) & e.breaks),
-                _holds,
-            ),
+            e.mine & _speaks_of_loss & _holds,
             VIOLATED,
             why="the claim is said to have lost its predicate, which still holds",
             allowed="the report after the loss",

@@ -14,6 +14,23 @@ from spec.states import (
 )
 from tests.spec.lives import PATHS, claim
 
+GRID = """
+trigger                   sub acc mat off res har
+claim_accepted            acc  -   -   -   -   -
+claim_rejected            ref  -   -   -   -   -
+claim_materialized         -  mat mat  -   -  mat
+claim_unmaterialized       -  acc acc  -   -  har
+claim_offloaded            -  off off off  -   -
+claim_restore_required     -   -  res res res  -
+claim_restored             -   -  mat  -  mat  -
+claim_restoration_failed   -   -  mat off off  -
+claim_demoted              -  dem dem dem dem dem
+claim_expired              -  exp exp exp exp exp
+claim_released             -  rel rel rel rel rel
+claim_harmed               -  har har har har har
+"""
+"""The states after each trigger, in three letters, by the state before; nothing else moves."""
+
 
 class TestTable:
     """The one table."""
@@ -38,6 +55,17 @@ class TestTable:
         assert {"demoted", "expired", "released", "refused"} == TERMINAL
         assert {"accepted", "materialized", "offloaded", "restoring", "harmed"} == RESPONSIBLE
         assert {ClaimState.SUBMITTED} == set(ClaimState) - TERMINAL - RESPONSIBLE
+
+    def test_grid(self) -> None:
+        """Each row leads where the grid says, and the grid has no other."""
+        head, *lines = (line.split() for line in GRID.strip().splitlines())
+        expected = {
+            (line[0], source, dest)
+            for line in lines
+            for source, dest in zip(head[1:], line[1:], strict=True)
+            if dest != "-"
+        }
+        assert expected == {(row.trigger, row.source[:3], row.dest[:3]) for row in TRANSITIONS}
 
     def test_deterministic(self) -> None:
         """A trigger leads from a state to one state, and each row says why."""

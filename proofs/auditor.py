@@ -1,0 +1,116 @@
+"""The auditor: what someone believes who reads only reports, and only by the ids in them.
+
+`BELIEFS` may read the kind of a report, `named`, `here` and what the report itself says; it cannot
+read facts, the key of an object, or any ledger of facts. `check_reports_only` holds it to that.
+"""
+
+from __future__ import annotations
+
+from spec.alphabet import CONFLICT_ACTIONS, FACTS, Kind
+from spec.ledgers import kind
+from spec.machine import Ledger, Register
+from spec.terms import KindIn, Scope, Sort, Term, Var, children, variables
+from spec.vocabulary import e
+
+__all__ = ["BELIEFS", "REPORT_FIELDS", "believed", "believes", "check_reports_only"]
+
+_B, _I = Sort.BOOL, Sort.INT
+_SORTS = {
+    "responsible": _B,
+    "useful": _B,
+    "harms": _I,
+    "acted": _B,
+    "restored": _B,
+    "answered": _B,
+    "cost_told": _B,
+    "cost": _I,
+    "worker_told": _B,
+    "worker": _I,
+    "hit_told": _B,
+    "hit": _B,
+}
+REPORT_FIELDS = frozenset(
+    {"named", "here", "blamed", "echo", "outcome", "breaks", "cost", "worker", "hit", "from_tier"}
+)
+
+
+class _Beliefs:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __getattr__(self, name: str) -> Var:
+        if name not in _SORTS:
+            raise AttributeError(name)
+        return Var(self._scope, name, _SORTS[name])
+
+
+believed, believes = _Beliefs(Scope.BELIEVED), _Beliefs(Scope.BELIEVES)
+
+
+def _hears(*kinds: Kind) -> Term:
+    return e.named & kind(*kinds)
+
+
+def _told(what: str, report: Kind, said: Term) -> dict[str, Term]:
+    heard = e.here & _hears(report)
+    return {
+        f"{what}_told": Var(Scope.BELIEVED, f"{what}_told", _B) | heard,
+        what: heard.ite(said, Var(Scope.BELIEVED, what, said.sort)),
+    }
+
+
+_over = _hears(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED)
+_gone = _hears(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
+    _hears(Kind.CLAIM_BLOCK_LOST) & e.breaks
+)
+_answer = _hears(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED) | (
+    ~e.echo
+    & e.here
+    & (
+        (_hears(Kind.CLAIM_RESTORATION_FAILED) & e.outcome)
+        | (kind(Kind.REQUEST_REFUSED) & e.blamed)
+    )
+)
+
+BELIEFS = Ledger(
+    name="beliefs",
+    registers=tuple(Register(n, s, False if s is _B else 0) for n, s in _SORTS.items()),
+    following={
+        "responsible": (believed.responsible | _hears(Kind.CLAIM_ACCEPTED)) & ~_over,
+        "useful": (believed.useful | _hears(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)) & ~_gone,
+        "harms": _hears(Kind.CLAIM_HARMED).ite(believed.harms + 1, believed.harms),
+        "acted": believed.acted | (e.here & kind(*CONFLICT_ACTIONS)),
+        "restored": (believed.restored | (e.here & _hears(Kind.CLAIM_RESTORED)))
+        & ~(e.here & _hears(Kind.CLAIM_RESTORE_REQUIRED)),
+        "answered": believed.answered | _answer,
+        **_told("cost", Kind.ROUTE_COST_REPORTED, e.cost),
+        **_told("worker", Kind.ROUTE_PLACEMENT_REPORTED, e.worker),
+        **_told("hit", Kind.ROUTE_REUSE_REPORTED, e.hit),
+    },
+)
+
+
+def check_reports_only(ledger: Ledger) -> None:
+    """Refuse a ledger that looks at anything but reports.
+
+    Raises:
+        ValueError: a term reads a fact, a field that no report carries, or another scope.
+    """
+    for register, term in ledger.following.items():
+        for var in variables(term):
+            if var.scope is not Scope.BELIEVED and not (
+                var.scope is Scope.EVENT and var.name in REPORT_FIELDS
+            ):
+                raise ValueError(f"{ledger.name}.{register} reads {var.scope.value}.{var.name}")
+        if any(kinds & FACTS for kinds in _kinds(term)):
+            raise ValueError(f"{ledger.name}.{register} reads a fact")
+
+
+def _kinds(term: Term) -> list[frozenset[Kind]]:
+    found = [term.kinds] if isinstance(term, KindIn) else []
+    for child in children(term):
+        found.extend(_kinds(child))
+    return found
+
+
+check_reports_only(BELIEFS)

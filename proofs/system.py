@@ -1,0 +1,206 @@
+"""One mode as a transition system: facts, declarations, beliefs and observers, stepped together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.auditor import BELIEFS
+from proofs.encode import Expr, Numbers, encode, variable
+from proofs.theorems import CLAUSES, WORLDS
+from proofs.world import POOL, facts_are_facts, replayable
+from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.modes import MODES, Bundle
+from spec.terms import Scope, Sort, Term
+from spec.verdicts import Verdict
+from spec.vocabulary import CONSTANTS, EVENT_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proofs.theorems import Clause
+    from spec.alphabet import Kind
+    from spec.claims import Mode
+    from spec.machine import Ledger, Observer
+
+__all__ = ["Step", "System"]
+
+_LEDGERS: tuple[tuple[Ledger, Scope, Scope], ...] = (
+    (CLAIM_FACTS, Scope.WAS, Scope.NOW),
+    (DECLARED, Scope.WAS, Scope.NOW),
+    (POOL, Scope.WAS, Scope.NOW),
+    (REQUEST_FACTS, Scope.REQ_WAS, Scope.REQ),
+    (BELIEFS, Scope.BELIEVED, Scope.BELIEVES),
+)
+_CHANGES = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS, Scope.BELIEVES: Scope.BELIEVED}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One event, symbolically: what makes it possible, what follows, and what the clauses say."""
+
+    possible: Expr
+    following: dict[str, Expr]
+    clauses: dict[str, Expr]
+    kept: Expr  # no observer of the bundle is violated after the event
+    exercised: dict[str, Expr]  # each observer is satisfied after the event
+    settled: Expr  # nothing is owed after the event
+
+
+class System:
+    """The most general runtime under one mode's obligations.
+
+    Args:
+        numbers: mathematical integers, or bit-vectors for bounded search.
+        without: obligations taken out of the bundle.
+        replay: only runs that can be written as a file of events and read back.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        bundle: Bundle,
+        numbers: Numbers,
+        *,
+        without: frozenset[str] = frozenset(),
+        replay: bool = False,
+    ) -> None:
+        self.mode, self.numbers = mode, numbers
+        self.spec = MODES[mode]
+        self.observers: tuple[Observer, ...] = tuple(
+            o for o in self.spec.bundle(bundle) if o.name not in without
+        )
+        self.clauses: tuple[Clause, ...] = CLAUSES[mode]
+        self.alphabet: tuple[Kind, ...] = tuple(sorted(WORLDS[mode]))
+        self._replay = replay
+
+    @cached_property
+    def state_sorts(self) -> dict[str, tuple[Sort, bool | int]]:
+        """Every state variable with its sort and initial value; `threshold` is any, and stays."""
+        found: dict[str, tuple[Sort, bool | int]] = {}
+        for ledger, scope, _ in _LEDGERS:
+            for r in ledger.registers:
+                found[f"{scope.value}.{r.name}"] = (r.sort, r.initial)
+        for o in self.observers:
+            found[f"state.{o.name}"] = (Sort.INT, 0)
+            for r in o.registers:
+                found[f"own.{o.name}.{r.name}"] = (r.sort, r.initial)
+        return found
+
+    @cached_property
+    def kind_bits(self) -> int:
+        return max(1, (len(self.alphabet) - 1).bit_length())
+
+    def state(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for a state."""
+        made = {n: self._state_var(n, s, suffix) for n, (s, _) in self.state_sorts.items()}
+        made["c.threshold"] = self.numbers.var("c.threshold")
+        return made
+
+    def _state_var(self, name: str, sort: Sort, suffix: str) -> Expr:
+        return variable(f"{name}{suffix}", sort, self.numbers)
+
+    def event(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for an event; its kind is an index of `alphabet`."""
+        made = {
+            name: variable(f"e.{name}{suffix}", sort, self.numbers)
+            for name, (sort, _) in EVENT_FIELDS.items()
+            if name != "rest"
+        }
+        made["kind"] = self.numbers.var(f"e.kind{suffix}")
+        return made
+
+    def initial(self, state: Mapping[str, Expr]) -> Expr:
+        """The state before any event, for any threshold of at least one block."""
+        num = self.numbers
+        parts = [num.const(1) <= state["c.threshold"]]
+        if num.limit is not None:
+            parts.append(state["c.threshold"] <= num.const(num.limit))
+        for name, (sort, value) in self.state_sorts.items():
+            const = z3.BoolVal(value) if sort is Sort.BOOL else num.const(int(value))
+            parts.append(state[name] == const)
+        return z3.And(parts)
+
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        """One event out of a state, as expressions over both."""
+        num = self.numbers
+        kinds = {k: event["kind"] == num.const(i) for i, k in enumerate(self.alphabet)}
+        following: dict[str, Expr] = {}
+        sources = {
+            (after, r.name): ledger.following[r.name]
+            for ledger, _, after in _LEDGERS
+            for r in ledger.registers
+        }
+
+        def resolve(scope: Scope, name: str) -> Expr:
+            if scope is Scope.EVENT:
+                return state["was.rest"] if name == "rest" else event[name]
+            if scope is Scope.CLAIM:
+                if name in CONSTANTS and name != "threshold":
+                    return z3.BoolVal(self.spec.constants[name])
+                return state["c.threshold"]
+            if scope in _CHANGES:
+                key = f"{_CHANGES[scope].value}.{name}"
+                if key not in following:
+                    following[key] = z3.simplify(term(sources[scope, name]))
+                return following[key]
+            return state[f"{scope.value}.{name}"]
+
+        def term(t: Term, own: str = "") -> Expr:
+            def at(scope: Scope, name: str) -> Expr:
+                if scope is Scope.OWN:
+                    return state[f"own.{own}.{name}"]
+                return resolve(scope, name)
+
+            return encode(t, at, kinds, num)
+
+        for scope, name in sources:
+            resolve(scope, name)
+        kept, settled, exercised = [], [], {}
+        for o in self.observers:
+            after = self._observe(o, state, lambda t, o=o: term(t, o.name), following)
+            verdicts = {v: self._in(o, after, v) for v in Verdict}
+            kept.append(z3.Not(verdicts[Verdict.VIOLATED]))
+            settled.append(z3.Not(verdicts[Verdict.PENDING]))
+            exercised[o.name] = verdicts[Verdict.SATISFIED]
+        quiet = z3.And(settled)
+        possible = [term(facts_are_facts()), z3.Or(list(kinds.values()))]
+        if self._replay:
+            possible.append(term(replayable(self.alphabet)))
+        if num.limit is not None:
+            ints = [v for n, v in event.items() if n != "kind" and not z3.is_bool(v)]
+            possible.extend(v <= num.const(num.limit) for v in ints)
+            possible.append(following["was.rest"] <= num.const(num.limit))
+        clauses = {
+            clause.name: z3.Implies(quiet, term(clause.holds))
+            if clause.settled
+            else term(clause.holds)
+            for clause in self.clauses
+        }
+        return Step(z3.And(possible), following, clauses, z3.And(kept), exercised, quiet)
+
+    def _observe(self, o: Observer, state: Mapping[str, Expr], term, following) -> Expr:  # type: ignore[no-untyped-def]
+        index = {s.name: i for i, s in enumerate(o.states)}
+        now = state[f"state.{o.name}"]
+        after, own = now, {r.name: state[f"own.{o.name}.{r.name}"] for r in o.registers}
+        for rule in reversed(o.rules):
+            fires = z3.And(
+                z3.Or([now == self.numbers.const(index[s]) for s in o.sources(rule)]),
+                term(rule.when),
+            )
+            after = z3.If(fires, self.numbers.const(index[rule.to]), after)
+            for r in o.registers:
+                kept = state[f"own.{o.name}.{r.name}"]
+                value = term(rule.sets[r.name]) if r.name in rule.sets else kept
+                own[r.name] = z3.If(fires, value, own[r.name])
+        following[f"state.{o.name}"] = after
+        for name, value in own.items():
+            following[f"own.{o.name}.{name}"] = value
+        return after
+
+    def _in(self, o: Observer, at: Expr, verdict: Verdict) -> Expr:
+        where = [i for i, s in enumerate(o.states) if s.verdict is verdict]
+        return z3.Or([at == self.numbers.const(i) for i in where])

@@ -1,0 +1,209 @@
+"""The auditor's theorem, clause by clause, for each mode.
+
+A clause holds of one event, with what was and is true, and what was and is believed. `settled`
+clauses are compared only where nothing is owed about the claim; the others always, or "pending"
+would hide that nothing ever comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proofs.auditor import believed, believes
+from spec.alphabet import CONFLICT_ACTIONS, Kind
+from spec.claims import Mode
+from spec.ledgers import contends, kind, loss, now, req, req_was, usable, was
+from spec.obligations.pressure import blame_is_right
+from spec.terms import conj
+from spec.vocabulary import c, e
+
+if TYPE_CHECKING:
+    from spec.terms import Term
+
+__all__ = ["CLAUSES", "WORLDS", "Clause"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """`says` completes "the auditor ..." or states the promise; `settled` as in the module."""
+
+    name: str
+    says: str
+    holds: Term
+    settled: bool = False
+
+
+_holds = c.threshold <= now.lead
+_ends = e.here & kind(Kind.REQUEST_FINISHED)
+_victim = e.mine & kind(Kind.BLOCK_EVICTED)
+_blames = conj(
+    e.here,
+    ~e.restore,
+    kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
+)
+
+RESPONSIBILITY = Clause(
+    "responsibility",
+    "knows when the runtime is responsible for the claim",
+    believes.responsible.eq(now.responsible),
+    settled=True,
+)
+USEFULNESS = Clause(
+    "usefulness",
+    "knows whether the predicate holds while the runtime is responsible",
+    now.responsible.implies(believes.useful.eq(_holds)),
+    settled=True,
+)
+USEFULNESS_ONE_WAY = Clause(
+    "usefulness",
+    "never believes in a claim that cannot be used or restored while the runtime is responsible",
+    conj(now.responsible, believes.useful).implies(usable(now)),
+    settled=True,
+)
+USEFULNESS_WATCHED = Clause(
+    "usefulness",
+    "knows whether the predicate holds",
+    now.registered.implies(believes.useful.eq(_holds)),
+    settled=True,
+)
+HARM = Clause(
+    "harm",
+    "counts exactly the losses that happened while the runtime was responsible",
+    believes.harms.eq(now.losses),
+    settled=True,
+)
+HARM_OR_FAILURE = Clause(
+    "harm",
+    "counts every loss that happened under responsibility, and beyond those only failed restores",
+    conj(now.losses <= believes.harms, believes.harms <= now.losses + now.failures),
+    settled=True,
+)
+ARBITRATION = Clause(
+    "arbitration",
+    "has heard of an explicit action when a request that conflicts with the claim ends",
+    (_ends & contends(was.footprint, req_was)).implies(believed.acted),
+)
+BLAME = Clause(
+    "blame",
+    "is told the claims that made the request infeasible: responsible, sufficient, irredundant",
+    _blames.implies(blame_is_right(was.footprint)),
+)
+NO_VICTIM = Clause(
+    "promise",
+    "no block of a responsible claim is chosen as a victim",
+    _victim.implies(~was.responsible),
+)
+NO_BREAKING_VICTIM = Clause(
+    "promise",
+    "no eviction breaks the predicate while the runtime is responsible",
+    _victim.implies(~loss),
+)
+FAILURE_KNOWN = Clause(
+    "failure",
+    "has heard an outcome that names the claim when a request ends whose restore failed",
+    (_ends & req_was.failed).implies(believed.answered),
+)
+RESTORED_FIRST = Clause(
+    "promise",
+    "a reuse finds the blocks on the GPU, and after a load it was told that they were restored",
+    (e.mine & e.here & kind(Kind.PREFIX_REUSED)).implies(
+        (c.threshold <= was.lead) & req_was.loaded.implies(believed.restored)
+    ),
+)
+ROUTE_COST = Clause(
+    "cost",
+    "knows what the route cost when the routed request ends",
+    (_ends & req.routed).implies(believed.cost_told & believed.cost.eq(req.cost)),
+)
+PLACEMENT = Clause(
+    "placement",
+    "knows where the request was routed when it ends",
+    (_ends & req.routed).implies(believed.worker_told & believed.worker.eq(req.worker)),
+)
+ROUTE_REUSE = Clause(
+    "reuse",
+    "knows whether the routed request hit the claim's prefix when it ends",
+    (_ends & req.served).implies(believed.hit_told & believed.hit.eq(req.hit)),
+)
+
+CLAUSES: dict[Mode, tuple[Clause, ...]] = {
+    Mode.BEST_EFFORT: (USEFULNESS_WATCHED,),
+    Mode.HARD_PROTECTED: (RESPONSIBILITY, USEFULNESS, HARM, ARBITRATION, BLAME, NO_VICTIM),
+    Mode.DEMOTABLE: (RESPONSIBILITY, USEFULNESS_ONE_WAY, HARM, NO_BREAKING_VICTIM),
+    Mode.EXPIRING: (RESPONSIBILITY, HARM, NO_BREAKING_VICTIM),
+    Mode.OFFLOADABLE: (
+        RESPONSIBILITY,
+        USEFULNESS_ONE_WAY,
+        HARM_OR_FAILURE,
+        FAILURE_KNOWN,
+        RESTORED_FIRST,
+    ),
+    Mode.ROUTED_REUSE: (ROUTE_COST, PLACEMENT, ROUTE_REUSE),
+}
+
+_BLOCKS = frozenset(
+    {
+        Kind.CLAIM_COMMITTED,
+        Kind.CLAIM_RETIRED,
+        Kind.BLOCK_CACHED,
+        Kind.BLOCK_EVICTED,
+        Kind.BLOCK_LOST,
+        Kind.REQUEST_ARRIVED,
+        Kind.REQUEST_FINISHED,
+        Kind.CLAIM_ACCEPTED,
+        Kind.CLAIM_REJECTED,
+        Kind.CLAIM_MATERIALIZED,
+        Kind.CLAIM_UNMATERIALIZED,
+        Kind.CLAIM_BLOCK_LOST,
+        Kind.CLAIM_DEMOTED,
+        Kind.CLAIM_EXPIRED,
+        Kind.CLAIM_RELEASED,
+        Kind.CLAIM_HARMED,
+    }
+)
+_TIER = frozenset(
+    {
+        Kind.STORE_FINISHED,
+        Kind.HOST_COPY_LOST,
+        Kind.LOAD_FINISHED,
+        Kind.LOAD_FAILED,
+        Kind.PREFIX_LOOKUP,
+        Kind.PREFIX_REUSED,
+        Kind.CLAIM_OFFLOADED,
+        Kind.CLAIM_RESTORE_REQUIRED,
+        Kind.CLAIM_RESTORED,
+        Kind.CLAIM_RESTORATION_FAILED,
+        Kind.REQUEST_REFUSED,
+    }
+)
+_ROUTES = frozenset(
+    {
+        Kind.REQUEST_ROUTED,
+        Kind.REUSE_SERVED,
+        Kind.ROUTE_COST_REPORTED,
+        Kind.ROUTE_PLACEMENT_REPORTED,
+        Kind.ROUTE_REUSE_REPORTED,
+    }
+)
+_WATCHED = _BLOCKS - {Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED} | {Kind.CLAIM_REGISTERED}
+
+WORLDS: dict[Mode, frozenset[Kind]] = {
+    Mode.BEST_EFFORT: _WATCHED,
+    Mode.SOFT_PRIORITY: frozenset(
+        {
+            Kind.CLAIM_REGISTERED,
+            Kind.BLOCK_CACHED,
+            Kind.BLOCK_EVICTED,
+            Kind.BLOCK_LOST,
+            Kind.REQUEST_FINISHED,
+            Kind.CLAIM_UNMATERIALIZED,
+            Kind.CLAIM_BLOCK_LOST,
+        }
+    ),
+    Mode.HARD_PROTECTED: _BLOCKS | CONFLICT_ACTIONS,
+    Mode.DEMOTABLE: _BLOCKS,
+    Mode.EXPIRING: _BLOCKS | {Kind.DURATION_ELAPSED},
+    Mode.OFFLOADABLE: _BLOCKS | _TIER,
+    Mode.ROUTED_REUSE: _WATCHED | _ROUTES,
+}
