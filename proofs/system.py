@@ -73,7 +73,7 @@ class System:
         self.observers: tuple[Observer, ...] = tuple(
             o for o in self.spec.bundle(bundle) if o.name not in without
         )
-        self.clauses: tuple[Clause, ...] = CLAUSES[mode]
+        self.clauses: tuple[Clause, ...] = CLAUSES.get(mode, ())
         self.alphabet: tuple[Kind, ...] = tuple(sorted(WORLDS[mode]))
         self._replay = replay
 
@@ -170,6 +170,8 @@ class System:
         possible = [term(facts_are_facts()), z3.Or(list(kinds.values()))]
         if self._replay:
             possible.append(term(replayable(self.alphabet)))
+            if all(o.name != "footprint_accounting" for o in self.observers):
+                possible.append(z3.Not(event["proof"]))
         if num.limit is not None:
             ints = [v for n, v in event.items() if n != "kind" and not z3.is_bool(v)]
             possible.extend(v <= num.const(num.limit) for v in ints)

@@ -195,7 +195,6 @@ WORLDS: dict[Mode, frozenset[Kind]] = {
             Kind.CLAIM_REGISTERED,
             Kind.BLOCK_CACHED,
             Kind.BLOCK_EVICTED,
-            Kind.BLOCK_LOST,
             Kind.REQUEST_FINISHED,
             Kind.CLAIM_UNMATERIALIZED,
             Kind.CLAIM_BLOCK_LOST,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
-from spec.ledgers import kind, req_was, was
+from spec.ledgers import kind, now, req_was, was
 from spec.machine import Ledger, Register
 from spec.terms import Scope, Sort, Term, Var, conj, disj
 from spec.vocabulary import c, e
@@ -24,12 +24,17 @@ _seen = Var(Scope.WAS, "seen", Sort.BOOL)
 
 POOL = Ledger(
     name="pool",
-    registers=(Register("rest", Sort.INT, 0), Register("seen", Sort.BOOL, False)),
+    registers=(
+        Register("rest", Sort.INT, 0),
+        Register("other", Sort.BOOL, False),
+        Register("seen", Sort.BOOL, False),
+    ),
     following={
         "rest": (~e.mine & kind(Kind.CLAIM_COMMITTED)).ite(
             e.rest + e.footprint,
             (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(e.rest - e.footprint, e.rest),
         ),
+        "other": Var(Scope.WAS, "other", Sort.BOOL) | (~e.mine & kind(Kind.CLAIM_COMMITTED)),
         "seen": _seen | (e.here & kind(Kind.REQUEST_ARRIVED)),
     },
 )
@@ -107,33 +112,30 @@ def facts_are_facts() -> Term:
 def replayable(alphabet: Iterable[Kind]) -> Term:
     """What a run must also satisfy to be written as a file of events and read back the same.
 
-    One other claim stands for the rest, every block fact moves the run of held blocks, and fields
-    that an event does not carry have their plain value.
+    One other claim stands for the rest, every block fact moves the run of held blocks, conflicts are
+    met by refusing or deferring, and fields that an event does not carry have their plain value.
     """
     kinds = frozenset(alphabet)
     about = kinds & (REPORTS - CONFLICT_ACTIONS)
-    at_action = kind(*(CONFLICT_ACTIONS & kinds))
+    other = Var(Scope.WAS, "other", Sort.BOOL)
+    refused = kind(Kind.REQUEST_REFUSED)
     return conj(
         # Every event is about the tracked claim or the tracked request, or moves the rest.
-        disj(
-            e.mine,
-            e.named,
-            e.here,
-            kind(Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED),
-        ),
+        disj(e.mine, e.here, kind(Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED)),
         _if(kind(*about), e.mine & e.named),
-        _if(
-            ~e.mine & kind(Kind.CLAIM_COMMITTED),
-            e.rest.eq(0) & ~Var(Scope.WAS, "other", Sort.BOOL),
-        ),
+        _if(c.watched & e.mine & ~kind(Kind.CLAIM_REGISTERED), was.registered),
+        _if(e.mine & kind(Kind.CLAIM_REGISTERED), ~was.registered),
+        _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),
         _if(~e.mine & kind(Kind.CLAIM_RETIRED), e.footprint.eq(e.rest)),
         _if(e.mine & kind(Kind.BLOCK_CACHED), was.lead < e.lead),
         _if(e.mine & kind(Kind.BLOCK_EVICTED, Kind.BLOCK_LOST), e.lead < was.lead),
-        _if(at_action & e.restore, kind(Kind.REQUEST_REFUSED) & req_was.failed),
-        _if(~at_action, ~e.restore & ~e.proof & ~e.blamed & ~e.stranger & e.blamed_rest.eq(0)),
+        _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(now.lead < c.threshold)),
+        ~kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_REFUSED, Kind.REQUEST_DEFERRED})),
+        _if(e.restore, refused & req_was.failed),
+        _if(~kind(*CONFLICT_ACTIONS), ~e.accuses & ~e.proof),
         disj(e.blamed_rest.eq(0), e.blamed_rest.eq(e.rest)),
         e.blamed_least.eq(e.blamed_rest),
+        e.smear.eq(refused & (e.stranger | (e.blamed_rest >= 1))),
         ~e.echo,
         e.authorised,
-        e.smear.eq(e.restore & (e.stranger | (e.blamed_rest >= 1))),
     )

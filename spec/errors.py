@@ -1,6 +1,15 @@
 """What can go wrong when something is stated in the terms of the specification."""
 
-__all__ = ["ClaimError", "LifecycleError", "OwnershipError", "PredicateError", "SpecError"]
+__all__ = [
+    "ClaimError",
+    "DrawingError",
+    "LifecycleError",
+    "OutputError",
+    "OwnershipError",
+    "PredicateError",
+    "SpecError",
+    "UnknownName",
+]
 
 
 class SpecError(ValueError):
@@ -32,3 +41,15 @@ class OwnershipError(SpecError):
 
 class LifecycleError(SpecError):
     """A step does not exist in the state the claim is in, or not at that time."""
+
+
+class UnknownName(SpecError):
+    """A name that a person typed is none of those there are."""
+
+
+class DrawingError(SpecError):
+    """A diagram cannot be turned into a picture: no program draws, or the one there is failed."""
+
+
+class OutputError(SpecError):
+    """A file cannot be written, or read back to be compared."""

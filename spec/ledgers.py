@@ -148,7 +148,8 @@ REQUEST_FACTS = Ledger(
         & ~(e.here & kind(Kind.REQUEST_FINISHED)),
         "needed": _taken("needed", kind(Kind.REQUEST_ARRIVED), e.needed),
         "usable": _taken("usable", kind(Kind.REQUEST_ARRIVED), e.usable),
-        "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED)),
+        "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED))
+        & ~(e.mine & e.here & kind(Kind.LOAD_FAILED)),
         "failed": _since_arrival("failed", _failed),
         "routed": _since_arrival("routed", e.mine & kind(Kind.REQUEST_ROUTED)),
         "cost": _taken("cost", e.mine & kind(Kind.REQUEST_ROUTED), e.cost),

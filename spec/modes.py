@@ -120,7 +120,7 @@ MODES: dict[Mode, ModeSpec] = {
             paper=("claim_identity", "priority_influence", "claim_scoped_telemetry"),
             critical=frozenset({"priority_influence"}),
             depths=((Depth.TELEMETRY_JOIN,), _PATCH),
-            readings=("due-by", "watched"),
+            readings=("due-by", "watched", "controlled-pressure"),
         ),
         ModeSpec(
             mode=Mode.HARD_PROTECTED,

@@ -80,6 +80,13 @@ READINGS: tuple[Reading, ...] = (
         "A recomputation would pass for a restore as soon as some component logged the claim's id.",
     ),
     Reading(
+        "controlled-pressure",
+        "What soft_priority promises is compared where blocks are lost to eviction alone, after both "
+        "claims were registered; each loss is told before another claim loses.",
+        "A reset would decide which claim loses first, and no priority can; and reports of losses "
+        "told in another order than they happened would swap the ranks.",
+    ),
+    Reading(
         "watched",
         "Modes without explicit acceptance owe their telemetry from registration on.",
         "A mode that promises only telemetry would promise it to nobody.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.ledgers import conflict, contends, kind, req, req_was, was
+from spec.ledgers import conflict, contends, kind, live, req, req_was, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.terms import Const, Term, conj
@@ -201,7 +201,7 @@ BLOCKING_CLAIM_IDS = Observer(
 
 _lower_lost = ~e.mine & _evicted & e.rival.eq(-1)
 _higher_lost = ~e.mine & _evicted & e.rival.eq(1)
-_lost = e.mine & _evicted
+_lost = e.mine & _evicted & live(was)
 
 PRIORITY_INFLUENCE = Observer(
     name="priority_influence",

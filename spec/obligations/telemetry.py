@@ -92,7 +92,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         Rule(
             Guard.DUE,
             "silent",
-            CLOSES,
+            CLOSES | (c.ranked & ~e.mine & kind(Kind.BLOCK_EVICTED)),
             VIOLATED,
             source=("fallen", "thinned"),
             why="the runtime went on without telling, for this claim, what it had lost",
@@ -113,6 +113,15 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             "thinned",
             source=("idle", "told"),
             why="a claim whose rank matters lost a block under pressure",
+        ),
+        Rule(
+            Guard.SAID,
+            "invented",
+            e.mine & c.ranked & (kind(Kind.CLAIM_BLOCK_LOST) | _speaks_of_loss),
+            VIOLATED,
+            source=("idle", "told"),
+            why="a loss is reported of a claim whose rank matters, and it lost nothing",
+            allowed="a report for each loss, after it",
         ),
         Rule(
             Guard.TOLD,

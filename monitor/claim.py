@@ -1,0 +1,251 @@
+"""One claim under observation: its ledgers, its observers, and what they have concluded."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from monitor.compile import CLAIM_REGISTERS
+from spec.machine import Guard
+from spec.states import ClaimState, next_state
+from spec.verdicts import Verdict, pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.compile import Compiled, Registers
+    from monitor.records import At
+    from monitor.view import Constants, View
+    from spec.machine import Rule
+    from spec.predicates import MaterializationPredicate
+
+__all__ = ["ClaimRun", "Finding"]
+
+ENDED_KEPT = 16  # requests that touched a claim stay in hand this long after their end
+
+_RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
+_DECLARED = CLAIM_REGISTERS.index("declared")
+_LEAD = CLAIM_REGISTERS.index("lead")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict of one obligation, the event that decided it, and why, for people."""
+
+    verdict: Verdict
+    at: At | None
+    why: str
+    allowed: str = ""
+
+
+@dataclass(slots=True)
+class _Watch:
+    """One observer in one scope (the claim itself or one request)."""
+
+    state: int
+    own: Registers
+    at: At | None = None
+    rule: int = -1
+
+    def copy(self) -> _Watch:
+        return _Watch(self.state, self.own, self.at, self.rule)
+
+
+@dataclass(slots=True)
+class _Request:
+    facts: Registers
+    watches: list[_Watch]
+    touched: bool = False
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class ClaimRun:
+    """The life of one claim in one stream.
+
+    `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
+    nothing is concluded beyond what was violated before.
+    """
+
+    stream: str
+    claim_id: str
+    compiled: Compiled
+    constants: Constants
+    predicate: MaterializationPredicate | None = None
+    binding: dict[str, str] = field(default_factory=dict)
+    declared_mode: str | None = None
+    owner_scope: str | None = None
+    has_duration: bool = False
+    priority: int | None = None
+    registered: bool = False
+    accepted: bool = False
+    elapsed: bool = False
+    state: ClaimState = ClaimState.SUBMITTED
+    positions: set[int] = field(default_factory=set)
+    lead: int = 0
+    taint: tuple[At | None, str] | None = None
+    facts: Registers = ()
+    base: list[_Watch] = field(default_factory=list)
+    requests: dict[str, _Request] = field(default_factory=dict)
+    _ended: deque[str] = field(default_factory=deque)
+    _kept: dict[int, Finding] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.facts = self.compiled.claim_initial
+        self.base = [
+            _Watch(0, tuple(r.initial for r in o.registers)) for o in self.compiled.observers
+        ]
+
+    @property
+    def responsible(self) -> bool:
+        return bool(self.facts[_RESPONSIBLE])
+
+    @property
+    def declared(self) -> int:
+        """Blocks that the claim adds to its pool's ledger: its declared footprint while responsible."""
+        return int(self.facts[_DECLARED]) if self.responsible else 0
+
+    # Logical positions.
+
+    def hold(self, positions: set[int]) -> int:
+        """Blocks at these positions are held; the run of held blocks from the predicate's start."""
+        self.positions |= positions
+        start = self.predicate.start if self.predicate else 0
+        while start + self.lead in self.positions:
+            self.lead += 1
+        return self.lead
+
+    def drop(self, positions: set[int]) -> int:
+        """Blocks at these positions are gone; the run of held blocks from the predicate's start."""
+        self.positions -= positions
+        start = self.predicate.start if self.predicate else 0
+        first = min((p - start for p in positions if p >= start), default=self.lead)
+        self.lead = min(self.lead, first)
+        return self.lead
+
+    def fix_predicate(self, predicate: MaterializationPredicate) -> None:
+        """The predicate is fixed once; blocks seen before it are measured anew."""
+        if self.predicate is None:
+            self.predicate = predicate
+            self.constants.threshold = predicate.threshold
+            self.lead = 0
+            at = CLAIM_REGISTERS.index("lead")
+            self.facts = (*self.facts[:at], self.hold(set()), *self.facts[at + 1 :])
+
+    # Requests in hand.
+
+    def open_request(self, request_id: str) -> bool:
+        """Follow a request; False if it was in hand already. It starts where the claim stands."""
+        if request_id in self.requests:
+            return False
+        watches = [w.copy() for w in self.base]
+        self.requests[request_id] = _Request(self.compiled.request_initial, watches)
+        return True
+
+    def touch(self, request_id: str) -> None:
+        """The request has had to do with this claim itself, not only with its pool."""
+        self.requests[request_id].touched = True
+
+    def close_request(self, request_id: str) -> None:
+        """The request ended. If it touched the claim it is kept a while: reports may come late."""
+        request = self.requests[request_id]
+        if request.ended:
+            return
+        request.ended = True
+        if not request.touched:
+            self._forget(request_id)
+            return
+        self._ended.append(request_id)
+        if len(self._ended) > ENDED_KEPT:
+            self._forget(self._ended.popleft())
+
+    def _forget(self, request_id: str) -> None:
+        request = self.requests.pop(request_id)
+        for index, watch in enumerate(request.watches):
+            finding = self._finding(index, watch)
+            if finding.verdict in (Verdict.SATISFIED, Verdict.VIOLATED):
+                kept = self._kept.get(index)
+                if kept is None or kept.verdict is not Verdict.VIOLATED:
+                    self._kept[index] = finding
+
+    # Stepping.
+
+    def step(self, view: View) -> None:
+        """Take one event into every ledger and observer of this claim."""
+        if self.taint is not None:
+            self._follow(view)
+            return
+        was = self.facts
+        now = self.compiled.claim(view, self.constants, was)
+        self.facts = now
+        view.here = False
+        empty = self.compiled.request_initial
+        self._observe(self.base, view, was, now, empty, empty)
+        for request_id, request in self.requests.items():
+            view.here = request_id == view.request_id
+            self._step_request(request, view, was, now)
+        self._follow(view)
+
+    def step_request(self, request_id: str, view: View) -> None:
+        """Take one event into one request alone (its arrival, told late)."""
+        if self.taint is None:
+            view.here = True
+            self._step_request(self.requests[request_id], view, self.facts, self.facts)
+
+    def _step_request(self, request: _Request, view: View, was: Registers, now: Registers) -> None:
+        after = self.compiled.request(view, self.constants, was, now, request.facts)
+        self._observe(request.watches, view, was, now, request.facts, after)
+        request.facts = after
+
+    def _observe(
+        self,
+        watches: list[_Watch],
+        view: View,
+        was: Registers,
+        now: Registers,
+        req_was: Registers,
+        req: Registers,
+    ) -> None:
+        for watch, step in zip(watches, self.compiled.steps, strict=True):
+            state, own, rule = step(
+                watch.state, watch.own, view, self.constants, was, now, req_was, req
+            )
+            if rule >= 0:
+                watch.state, watch.own, watch.at, watch.rule = state, own, view.at, rule
+
+    def _follow(self, view: View) -> None:
+        if view.named and view.mine:
+            following = next_state(self.state, view.kind)
+            if following is not None:
+                self.state = following
+
+    def distrust(self, at: At | None, why: str) -> None:
+        """From here on nothing new is concluded about this claim."""
+        if self.taint is None:
+            self.taint = (at, why)
+
+    # Conclusions.
+
+    def findings(self) -> Iterator[tuple[str, Finding]]:
+        """Each obligation of the bundle with its verdict so far."""
+        for index, observer in enumerate(self.compiled.observers):
+            candidates = [self._finding(index, self.base[index])]
+            if index in self._kept:
+                candidates.append(self._kept[index])
+            candidates += [self._finding(index, r.watches[index]) for r in self.requests.values()]
+            verdict = pool(f.verdict for f in candidates)
+            finding = next(f for f in candidates if f.verdict is verdict)
+            if self.taint is not None and verdict is not Verdict.VIOLATED:
+                at, why = self.taint
+                finding = Finding(Verdict.INCONCLUSIVE, at, why)
+            yield observer.name, finding
+
+    def _finding(self, index: int, watch: _Watch) -> Finding:
+        observer = self.compiled.observers[index]
+        state = observer.states[watch.state]
+        rule: Rule | None = observer.rules[watch.rule] if watch.rule >= 0 else None
+        if rule is None or state.verdict is Verdict.UNEXERCISED:
+            return Finding(state.verdict, None, state.says)
+        shown = rule.why if rule.guard is not Guard.TOLD else state.says
+        return Finding(state.verdict, watch.at, shown, rule.allowed)

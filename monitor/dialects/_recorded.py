@@ -1,0 +1,133 @@
+"""What the two recorded dialects have in common: their fields, and how claims begin and end."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from monitor.errors import InputError
+from spec.alphabet import Kind
+from spec.events import CapacityProof, Event, Name
+from spec.predicates import MAX_BLOCKS
+
+__all__ = ["ENDS", "Count", "Head", "Order", "Recorded", "acceptance", "ends", "materialized"]
+
+Count = Annotated[int, Meta(ge=0, le=MAX_BLOCKS)]
+Order = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Text = Annotated[str, Meta(max_length=1024)]
+_SCALE: Final = 1000
+_MOST_VALUE: Final = 10**12
+
+ENDS: Final = {
+    "resident_claim_demoted": Kind.CLAIM_DEMOTED,
+    "resident_claim_expired": Kind.CLAIM_EXPIRED,
+}
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What is read of every line, of an unknown event too."""
+
+    run_id: Text | None = None
+    hook_scope: Text | None = None
+    event_sequence: Order | None = None
+    monotonic_ns: Order | None = None
+    timestamp_ns: Order | None = None
+
+    def stream(self, file: str) -> str:
+        """The run, else the scope of the hooks, else the file."""
+        return self.run_id or self.hook_scope or file
+
+
+class Recorded(Head, frozen=True):
+    """Fields of both dialects; counts are in blocks."""
+
+    request_id: Name | None = None
+    claim_id: Name | None = None
+    prefix_id: Name | None = None
+    protection_mode: Name | None = None
+    resident_blocks_required: Count | None = None
+    resident_blocks_materialized: Count | None = None
+    useful_threshold_blocks: Count | None = None
+    priority: Annotated[int, Meta(ge=-_MOST_VALUE, le=_MOST_VALUE)] | None = None
+    predicted_value: object = None
+    predicate_materialized: bool | None = None
+    blocking_claim_ids: tuple[Name, ...] | None = None
+    protected_resident_blocks: Count | None = None
+    active_live_blocks_required: Count | None = None
+    resident_plus_active_blocks: Count | None = None
+    usable_blocks: Count | None = None
+    capacity_shortfall_blocks: Count | None = None
+
+    def need(self, field: str, event: str, file: str, line: int) -> Any:
+        """The value of `field`.
+
+        Raises:
+            InputError: it is absent or null.
+        """
+        value = getattr(self, field)
+        if value is None:
+            raise InputError(file, f"{event} needs it", line=line, field=field, hint="add it")
+        return value
+
+    def rank(self, file: str, line: int) -> int | None:
+        """`priority`, else `predicted_value` in thousandths where it is a number.
+
+        Raises:
+            InputError: the value is absurd.
+        """
+        value = self.predicted_value
+        if self.priority is not None or not isinstance(value, int | float):
+            return self.priority
+        if isinstance(value, bool):
+            return None
+        if not abs(value) <= _MOST_VALUE:
+            reason, hint = f"the value is beyond {_MOST_VALUE}", "give a value of ordinary size"
+            raise InputError(file, reason, line=line, field="predicted_value", hint=hint)
+        return round(value * _SCALE)
+
+    def proof(self) -> CapacityProof | None:
+        """The capacity proof, where all five numbers of it are there."""
+        numbers = (
+            self.protected_resident_blocks,
+            self.active_live_blocks_required,
+            self.resident_plus_active_blocks,
+            self.usable_blocks,
+            self.capacity_shortfall_blocks,
+        )
+        known = [number for number in numbers if number is not None]
+        return CapacityProof(*known) if len(known) == len(numbers) else None
+
+
+def acceptance(
+    binding: dict[str, Any],
+    *,
+    footprint: int | None = None,
+    mode: str | None = None,
+    priority: int | None = None,
+) -> tuple[Event, ...]:
+    """A claim that is submitted, committed and accepted at one place of a recording."""
+    stated: dict[str, Any] = {"footprint": footprint, "mode": mode, "priority": priority}
+    return (
+        Event(kind=Kind.CLAIM_REGISTERED, **binding, **stated),
+        Event(kind=Kind.CLAIM_COMMITTED, **binding, footprint=footprint),
+        Event(kind=Kind.CLAIM_ACCEPTED, **binding, **stated),
+    )
+
+
+def materialized(line: Recorded, binding: dict[str, Any]) -> Event:
+    """The report that the predicate holds, or, where it says so, that it does not."""
+    holds = line.predicate_materialized is not False
+    return Event(kind=Kind.CLAIM_MATERIALIZED if holds else Kind.CLAIM_UNMATERIALIZED, **binding)
+
+
+def ends(report: Kind, binding: dict[str, Any], *, retired: bool) -> tuple[Event, ...]:
+    """A demotion or an expiry, with the facts behind it unless the claim had `retired` before.
+
+    The recorded dialects carry no scope and no duration: their transitions count as authorised.
+    """
+    facts = [] if retired else [Event(kind=Kind.CLAIM_RETIRED, **binding)]
+    if report is Kind.CLAIM_EXPIRED and not retired:
+        facts.insert(0, Event(kind=Kind.DURATION_ELAPSED, **binding))
+    return (*facts, Event(kind=report, **binding))

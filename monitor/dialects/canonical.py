@@ -1,0 +1,105 @@
+"""The canonical form: an event is what it says, once it has been checked."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from monitor.dialects._json import kind_in, predicate_in, struct
+from monitor.errors import InputError, shown
+from monitor.records import At, Record, Stamp
+from spec.alphabet import CONFLICT_ACTIONS, LIFECYCLE_REPORTS, Kind
+from spec.durations import Duration
+from spec.errors import ClaimError
+from spec.events import Event
+
+__all__ = ["CanonicalDialect"]
+
+_KINDS: Final = frozenset(kind.value for kind in Kind)
+_NAMES_CLAIM: Final = LIFECYCLE_REPORTS | {
+    Kind.CLAIM_REGISTERED,
+    Kind.CLAIM_COMMITTED,
+    Kind.CLAIM_RETIRED,
+    Kind.CLAIM_BLOCK_LOST,
+}
+_NAMES_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+_MOST: Final = 2**63 - 1
+
+Order = Annotated[int, Meta(ge=0)]
+
+
+class _Head(msgspec.Struct):
+    """What is read of an event of an unknown kind: its place in the stream."""
+
+    stream: Annotated[str, Meta(max_length=1024)] = ""
+    sequence: Order | None = None
+    time_ns: Order | None = None
+
+
+class CanonicalDialect:
+    """Reads the canonical events of one file."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    def feed(self, obj: dict[str, object], line: int) -> tuple[Record, ...]:
+        """One record; without events where the kind is unknown.
+
+        Raises:
+            InputError: the object is not a canonical event.
+        """
+        kind = kind_in(obj, "kind", self._file, line)
+        event = None
+        head: Event | _Head
+        if kind in _KINDS:
+            head = event = struct(obj, Event, self._file, line)
+        else:
+            head = struct(obj, _Head, self._file, line)
+        for name in ("sequence", "time_ns", "priority"):
+            value = getattr(head, name, None)
+            if value is not None and not -_MOST <= value <= _MOST:
+                self._refuse(line, name, f"{shown(value)} is out of range", f"at most {_MOST}")
+        at = At(self._file, line, head.sequence)
+        stamp = Stamp(head.stream or self._file, head.sequence, head.time_ns)
+        if event is None:
+            return (Record(at, stamp, unknown=kind),)
+        self._check(event, line)
+        return (Record(at, stamp, ((event, at),)),)
+
+    def flush(self) -> tuple[Record, ...]:
+        """Nothing: no event is held back."""
+        return ()
+
+    def _check(self, event: Event, line: int) -> None:
+        """What the form cannot say: texts that must parse, lists that must match."""
+        if event.predicate is not None:
+            predicate_in(event.predicate, "predicate", self._file, line)
+        if event.duration is not None and (fault := _duration_fault(event.duration)):
+            self._refuse(line, "duration", *fault)
+        if event.claim_id is None and event.kind in _NAMES_CLAIM:
+            self._refuse(line, "claim_id", f"{event.kind} names no claim", "name the claim")
+        if event.request_id is None and event.kind in _NAMES_REQUEST:
+            self._refuse(line, "request_id", f"{event.kind} names no request", "name the request")
+        placed = event.positions or event.kind is Kind.BLOCK_CACHED
+        if placed and len(event.positions) != len(event.block_ids):
+            reason = f"{len(event.positions)} positions for {len(event.block_ids)} blocks"
+            self._refuse(line, "positions", reason, "give one logical position for each block")
+        for name in ("block_ids", "positions"):
+            numbers = getattr(event, name)
+            if len(numbers) > 1 and len(set(numbers)) != len(numbers):
+                self._refuse(line, name, "a number stands twice", "list each once")
+
+    def _refuse(self, line: int, field: str, reason: str, hint: str) -> None:
+        raise InputError(self._file, reason, line=line, field=field, hint=hint)
+
+
+@functools.lru_cache(maxsize=1024)
+def _duration_fault(text: str) -> tuple[str, str] | None:
+    try:
+        Duration.parse(text)
+    except ClaimError as error:
+        return error.cause, error.remedy
+    return None

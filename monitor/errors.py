@@ -1,0 +1,61 @@
+"""What can go wrong with input: where it stands, why it is refused, and what was perhaps meant."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["InputError", "did_you_mean", "shown"]
+
+
+class InputError(ValueError):
+    """A file or a line of it that cannot be read; a part that is not known is None or empty.
+
+    Attributes:
+        file: as the user named it; `-` is standard input.
+        line: counted from 1.
+        field: as the file itself calls it, such as `proof.usable`.
+        reason: what is wrong.
+        hint: what to do about it.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        reason: str,
+        *,
+        line: int | None = None,
+        field: str | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(file, reason, line, field, hint)
+        self.file = file
+        self.reason = reason
+        self.line = line
+        self.field = field
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        field = f"{self.field}: " if self.field else ""
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{place}: {field}{self.reason}{hint}"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The hint `did you mean X?` for the known word nearest to `word`; empty where none is near."""
+    close = difflib.get_close_matches(word[:64], list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """`value` quoted for a message: no control characters, at most `limit` characters of it."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= limit else value[:limit] + "…")
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return "a number of over 20 digits"
+    text = repr(value)
+    return text if len(text) <= limit else text[:limit] + "…"

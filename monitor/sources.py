@@ -1,0 +1,95 @@
+"""Records out of trace files: what could be read, with an account of each file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+from monitor.dialects import Reader
+from monitor.errors import InputError
+from monitor.lines import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from monitor.records import Record
+
+__all__ = ["Account", "Source", "read"]
+
+
+@dataclass(slots=True)
+class Account:
+    """What was read of one file.
+
+    `sha256` (hexadecimal, of the bytes on disk, compressed ones where it is compressed) is empty
+    until the file has been read to its end. `lines` counts those that are not blank, rejected ones
+    included; `rejection` is the first of the rejected.
+    """
+
+    file: str
+    sha256: str = ""
+    lines: int = 0
+    rejected: int = 0
+    rejection: InputError | None = None
+
+
+class Source:
+    """The records of some files in the order given; `accounts` grows while they are read.
+
+    Iterate once: standard input cannot be read twice.
+    """
+
+    def __init__(
+        self, paths: Sequence[str], *, lenient: bool = False, stdin: BinaryIO | None = None
+    ) -> None:
+        self.accounts: list[Account] = []
+        self._paths = tuple(dict.fromkeys(paths))
+        self._lenient = lenient
+        self._stdin = stdin
+
+    def __iter__(self) -> Iterator[Record]:
+        """The records.
+
+        Raises:
+            InputError: a file or a line cannot be read; with `lenient`, only a file.
+        """
+        for path in self._paths:
+            account = Account(path)
+            self.accounts.append(account)
+            yield from self._file(account)
+
+    @property
+    def rejected(self) -> int:
+        """Lines skipped so far, in all files."""
+        return sum(account.rejected for account in self.accounts)
+
+    def _file(self, account: Account) -> Iterator[Record]:
+        lines = Lines(account.file, stdin=self._stdin)
+        reader = Reader(account.file)
+        for number, content in lines:
+            account.lines += 1
+            try:
+                if isinstance(content, InputError):
+                    raise content
+                records = reader.feed(content, number)
+            except InputError as error:
+                if not self._lenient:
+                    raise
+                account.rejected += 1
+                account.rejection = account.rejection or error
+            else:
+                yield from records
+        account.sha256 = lines.sha256
+        yield from reader.flush()
+
+
+def read(paths: Sequence[str], *, lenient: bool = False, stdin: BinaryIO | None = None) -> Source:
+    """The records of trace files; `-` is standard input, gzip is told by its content.
+
+    A path given twice is read once: the same lines are no second evidence.
+
+    Args:
+        lenient: skip and count the lines that cannot be read, instead of raising for the first.
+        stdin: what `-` stands for, by default the standard input of the process.
+    """
+    return Source(paths, lenient=lenient, stdin=stdin)

@@ -1,0 +1,343 @@
+"""One stream: its pool, its requests, and the projection of each event onto the claims it concerns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from monitor.claim import ClaimRun
+from monitor.view import Constants, View
+from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
+from spec.claims import Mode
+from spec.modes import MODES
+from spec.predicates import parse_predicate
+
+if TYPE_CHECKING:
+    from monitor.compile import Compiled
+    from monitor.records import At, Stamp
+    from spec.events import Event
+
+__all__ = ["OUTCOMES", "Stream"]
+
+OUTCOMES = frozenset({"refusal", "demotion", "expiry", "harm"})
+_ENDS = frozenset({Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED})
+_INTRODUCES = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
+_BLOCKS_GONE = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
+_AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+_BINDING = ("cache_identity", "object_id", "predicate", "predicate_id", "token_map")
+
+
+@dataclass(slots=True)
+class _Request:
+    arrival: tuple[int, int] | None = None  # blocks needed, blocks usable
+    at: At | None = None
+    failed: set[str] = field(default_factory=set)
+
+
+class Stream:
+    """The claims of one stream (one engine, one pool, one run).
+
+    Args:
+        compiled: the observers that judge.
+        name: the stream as its file calls it.
+    """
+
+    def __init__(self, compiled: Compiled, name: str) -> None:
+        self.name = name
+        self.claims: dict[str, ClaimRun] = {}
+        self.gap: tuple[At | None, str] | None = None
+        self._compiled = compiled
+        self._mode = MODES[compiled.mode].constants
+        self._declared = 0
+        self._requests: dict[str, _Request] = {}
+        self._owners: dict[int, dict[str, set[int]]] = {}
+        self._by_object: dict[tuple[str | None, str, str | None], str] = {}
+        self._workers: dict[str, int] = {}
+        self._sequence: int | None = None
+        self._time: int | None = None
+
+    # Order.
+
+    def stamp(self, stamp: Stamp, at: At) -> None:
+        """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
+        last, number = self._sequence, stamp.sequence
+        back = None
+        if number is not None:
+            if last is not None and number <= last:
+                back = f"sequence {number} comes after {last}"
+            elif not stamp.skips and number != (0 if last is None else last + 1):
+                expected = 0 if last is None else last + 1
+                self.lose(at, f"sequence {expected} to {number - 1} are missing")
+            self._sequence = number
+        if stamp.time_ns is not None:
+            if self._time is not None and stamp.time_ns < self._time:
+                back = back or f"time {stamp.time_ns} ns comes after {self._time} ns"
+            self._time = stamp.time_ns
+        if back is not None:
+            for claim in self.claims.values():
+                if claim.state not in _OVER:
+                    self._deliver(claim, View(Kind.STREAM_DISORDER, at))
+                    claim.distrust(at, f"the stream is out of order: {back}")
+
+    def lose(self, at: At | None, why: str) -> None:
+        """Events are missing here: nothing new can be concluded about the claims alive now."""
+        self.gap = self.gap or (at, why)
+        for claim in self.claims.values():
+            if claim.state not in _OVER:
+                claim.distrust(at, why)
+
+    # Events.
+
+    def take(self, event: Event, at: At) -> None:
+        """Project one event onto every claim that it concerns."""
+        if event.kind in _AT_REQUEST:
+            self._take_request(event, at)
+        elif event.kind in _BLOCKS_GONE:
+            self._take_blocks_gone(event, at)
+        elif event.claim_id is not None:
+            self._take_claim(event, event.claim_id, at)
+
+    def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
+        claim = self._claim(event, claim_id, at)
+        bound = self._bind(claim, event)
+        if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
+            return
+        view = self._view(event, claim, at)
+        view.mine = bound
+        if event.request_id is not None:
+            self._open(claim, event.request_id)
+            claim.touch(event.request_id)
+            if event.kind is Kind.LOAD_FAILED:
+                self._requests[event.request_id].failed.add(claim_id)
+            self._name_outcome(event, view, claim_id)
+        self._deliver(claim, view)
+        if event.kind is Kind.CLAIM_ACCEPTED:
+            claim.accepted = True
+        elif event.kind is Kind.DURATION_ELAPSED:
+            claim.elapsed = True
+        if event.kind in REPORTS and not claim.registered and not claim.accepted:
+            self._misnamed(event, claim_id, at)
+        if not bound:
+            claim.distrust(at, "the claim goes by two identities")
+
+    def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
+        """The claim of this id, made on first sight and filled with what the event tells of it."""
+        claim = self.claims.get(claim_id)
+        if claim is None:
+            claim = ClaimRun(
+                self.name, claim_id, self._compiled, Constants(threshold=1, **self._mode)
+            )
+            self.claims[claim_id] = claim
+            if self.gap is not None and event.kind not in _INTRODUCES:
+                claim.distrust(at, "its acceptance may be among the events that are missing")
+        if event.kind in _INTRODUCES:
+            claim.registered = True
+            claim.declared_mode = event.mode or claim.declared_mode
+            claim.owner_scope = event.owner_scope or claim.owner_scope
+            claim.has_duration = claim.has_duration or event.duration is not None
+            if event.priority is not None:
+                claim.priority = event.priority
+        elif self._mode["watched"] and not claim.registered and event.kind in REPORTS:
+            claim.distrust(at, "it was spoken of before it was registered")
+        if event.predicate is not None:
+            claim.fix_predicate(parse_predicate(event.predicate))
+        return claim
+
+    def _bind(self, claim: ClaimRun, event: Event) -> bool:
+        """Whether the event means the object that the claim was first bound to."""
+        for name in _BINDING:
+            value = getattr(event, name)
+            if value is not None and claim.binding.setdefault(name, value) != value:
+                return False
+        if event.kind in _INTRODUCES and event.object_id is not None:
+            self._by_object.setdefault(_object(event), claim.claim_id)
+        return True
+
+    def _misnamed(self, event: Event, claim_id: str, at: At) -> None:
+        """A report about a registered claim's object, under an id that nobody registered."""
+        if event.object_id is None:
+            return
+        meant = self._by_object.get(_object(event))
+        if meant is not None and meant != claim_id:
+            claim = self.claims[meant]
+            view = self._view(event, claim, at)
+            view.mine, view.named = True, False
+            self._deliver(claim, view)
+
+    def _take_blocks_gone(self, event: Event, at: At) -> None:
+        losses: dict[str, set[int]] = {}
+        if event.block_ids:
+            for block in event.block_ids:
+                for claim_id, positions in self._owners.pop(block, {}).items():
+                    if event.claim_id in (None, claim_id):
+                        losses.setdefault(claim_id, set()).update(positions)
+        elif event.kind is Kind.BLOCK_LOST:
+            named = [event.claim_id] if event.claim_id is not None else list(self.claims)
+            losses = {n: set(self.claims[n].positions) for n in named if n in self.claims}
+            if event.claim_id is None:
+                self._owners.clear()
+        for claim_id, positions in losses.items():
+            claim = self.claims[claim_id]
+            view = View(event.kind, at, event.request_id, mine=True, named=True)
+            view.lead = claim.drop(positions)
+            self._deliver(claim, view)
+            if self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED:
+                self._tell_rivals(claim, view)
+
+    def _tell_rivals(self, loser: ClaimRun, view: View) -> None:
+        if loser.priority is None or not loser.registered:
+            return
+        for claim in self.claims.values():
+            if claim is not loser and claim.registered and claim.priority is not None:
+                rank = (loser.priority > claim.priority) - (loser.priority < claim.priority)
+                self._deliver(claim, View(view.kind, view.at, rival=rank))
+
+    def _take_request(self, event: Event, at: At) -> None:
+        request_id = event.request_id
+        if request_id is None:
+            return
+        if event.kind is Kind.REQUEST_ARRIVED:
+            arrival = None if event.needed is None else (event.needed, event.usable or 0)
+            self._requests[request_id] = _Request(arrival, at)
+        request = self._requests.setdefault(request_id, _Request())
+        if event.claim_id is not None:
+            claim = self._claim(event, event.claim_id, at)
+            if not self._bind(claim, event):
+                self._deliver(claim, View(event.kind, at, named=True))
+                claim.distrust(at, "the claim goes by two identities")
+            self._open(claim, request_id, arriving=event.kind is Kind.REQUEST_ARRIVED)
+            claim.touch(request_id)
+        named = set(event.blocking_claim_ids or ())
+        for claim in self._concerned(event, request_id, request, named):
+            late = self._open(claim, request_id, arriving=event.kind is Kind.REQUEST_ARRIVED)
+            if event.kind is Kind.REQUEST_ARRIVED and not late:
+                continue
+            view = self._view(event, claim, at)
+            view.named = False
+            if event.kind in CONFLICT_ACTIONS:
+                self._blame(event, view, claim, request, named)
+            elif event.kind is Kind.REQUEST_ARRIVED:
+                view.needed, view.usable = request.arrival or _UNKNOWN
+            self._deliver(claim, view)
+            if event.kind is Kind.REQUEST_FINISHED:
+                claim.close_request(request_id)
+        if event.kind is Kind.REQUEST_FINISHED and not request.failed:
+            self._requests.pop(request_id, None)
+
+    def _concerned(
+        self, event: Event, request_id: str, request: _Request, named: set[str]
+    ) -> list[ClaimRun]:
+        """Claims with a part in the request: it is in hand for them, or it presses on their pool."""
+        presses = request.arrival is not None or event.kind in CONFLICT_ACTIONS
+        return [
+            claim
+            for claim in self.claims.values()
+            if request_id in claim.requests
+            or claim.claim_id in named
+            or (presses and claim.responsible)
+        ]
+
+    def _open(self, claim: ClaimRun, request_id: str, *, arriving: bool = False) -> bool:
+        """Follow a request for a claim, telling it of an arrival that was before its time."""
+        request = self._requests.setdefault(request_id, _Request())
+        if not claim.open_request(request_id):
+            return arriving
+        if not arriving:
+            at = request.at
+            view = View(Kind.REQUEST_ARRIVED, at, request_id)  # type: ignore[arg-type]
+            view.needed, view.usable = request.arrival or _UNKNOWN
+            view.rest = self._declared - claim.declared
+            claim.step_request(request_id, view)
+        return True
+
+    # Fields.
+
+    def _view(self, event: Event, claim: ClaimRun, at: At) -> View:
+        view = View(event.kind, at, event.request_id, named=True)
+        view.rest = self._declared - claim.declared
+        view.footprint = event.footprint or 0
+        view.restore, view.echo, view.from_tier = event.restore, event.echo, event.from_tier
+        view.cost, view.hit = event.cost or 0, bool(event.hit)
+        if event.worker is not None:
+            view.worker = self._workers.setdefault(event.worker, len(self._workers) + 1)
+        kind = event.kind
+        if kind is Kind.BLOCK_CACHED:
+            for block, position in zip(event.block_ids, event.positions, strict=False):
+                self._owners.setdefault(block, {}).setdefault(claim.claim_id, set()).add(position)
+            view.lead = claim.hold(set(event.positions))
+        elif kind is Kind.LOAD_FINISHED:
+            view.lead = self._load(event, claim)
+        elif kind is Kind.CLAIM_BLOCK_LOST:
+            view.breaks = claim.lead < claim.constants.threshold
+        elif kind in _ENDS:
+            view.authorised = _authorised(event, claim)
+        return view
+
+    def _load(self, event: Event, claim: ClaimRun) -> int:
+        start = claim.predicate.start if claim.predicate else 0
+        for block, position in zip(event.block_ids, event.positions, strict=False):
+            self._owners.setdefault(block, {}).setdefault(claim.claim_id, set()).add(position)
+        if event.positions:
+            return claim.hold(set(event.positions))
+        held = claim.constants.threshold if event.held is None else event.held - start
+        return claim.hold({start + i for i in range(max(0, min(held, _MOST_BLOCKS)))})
+
+    def _name_outcome(self, event: Event, view: View, claim_id: str) -> None:
+        if event.kind is not Kind.CLAIM_RESTORATION_FAILED or event.request_id is None:
+            return
+        blamed = event.blocking_claim_ids
+        named = {*(blamed or ()), *([event.outcome_claim_id] if event.outcome_claim_id else [])}
+        view.outcome = (
+            event.outcome in OUTCOMES
+            and event.outcome_claim_id in (None, claim_id)
+            and (event.outcome != "refusal" or blamed is None or claim_id in blamed)
+        )
+        view.smear = bool(named - self._requests[event.request_id].failed)
+
+    def _blame(
+        self, event: Event, view: View, claim: ClaimRun, request: _Request, named: set[str]
+    ) -> None:
+        others = [self.claims[n].declared for n in named - {claim.claim_id} if n in self.claims]
+        responsible = [blocks for blocks in others if blocks > 0]
+        view.accuses = bool(named)
+        view.blamed = claim.claim_id in named
+        view.blamed_rest, view.blamed_least = sum(responsible), min(responsible, default=0)
+        view.stranger = any(
+            n not in self.claims or not self.claims[n].responsible
+            for n in named - {claim.claim_id}
+        )
+        said = named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
+        view.smear = bool(said - request.failed)
+        if event.proof is not None:
+            view.proof = True
+            view.said_resident, view.said_active = event.proof.resident, event.proof.active
+            view.said_total, view.said_usable = event.proof.total, event.proof.usable
+            view.said_shortfall = event.proof.shortfall
+
+    def _deliver(self, claim: ClaimRun, view: View) -> None:
+        before = claim.declared
+        claim.step(view)
+        self._declared += claim.declared - before
+
+
+_UNKNOWN = (1, 0)  # needs more than is usable at all: in conflict with nobody
+_MOST_BLOCKS = 1 << 20
+_OVER = frozenset({"demoted", "expired", "released", "refused"})
+
+
+def _object(event: Event) -> tuple[str | None, str, str | None]:
+    return event.cache_identity, event.object_id or "", event.token_map
+
+
+def _authorised(event: Event, claim: ClaimRun) -> bool:
+    """The owner may end a claim; the runtime may demote a demotable one and expire one in time.
+
+    Streams that carry no actor (the recorded dialects) are taken at their word.
+    """
+    if event.by is None:
+        return True
+    if event.by != "runtime":
+        return event.by == claim.owner_scope
+    if event.kind is Kind.CLAIM_DEMOTED:
+        return claim.declared_mode in (None, Mode.DEMOTABLE)
+    return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed

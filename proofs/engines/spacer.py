@@ -1,0 +1,119 @@
+"""Proof for every trace length: Spacer finds an invariant, plain Z3 checks it from scratch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import z3
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proofs.encode import Expr
+    from proofs.engines.search import Searchable
+
+__all__ = ["Invariant", "Proof", "ProofResult", "prove", "recheck"]
+
+RLIMIT = 2_000_000_000
+
+
+class ProofResult(StrEnum):
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A predicate over a system's state, given as a function of the state's variables."""
+
+    at: Callable[[dict[str, Expr]], Expr]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """`proved` only with an invariant that was checked again without Spacer."""
+
+    result: ProofResult
+    rechecked: bool
+    reason: str = ""
+
+
+def prove(system: Searchable, rlimit: int = RLIMIT) -> Proof:
+    """Whether every clause holds in every run, however long, that keeps every obligation."""
+    state, event = system.state(""), system.event("")
+    names = list(state)
+    step = system.step(state, event)
+    inv = z3.Function("Inv", *[state[n].sort() for n in names], z3.BoolSort())
+    bad = z3.Function("Bad", z3.BoolSort())
+    engine = z3.Fixedpoint()
+    engine.set(engine="spacer", rlimit=rlimit)
+    engine.register_relation(inv, bad)
+    engine.declare_var(*state.values(), *event.values())
+    here = inv(*[state[n] for n in names])
+    engine.rule(here, system.initial(state))
+    engine.rule(
+        inv(*[step.following.get(n, state[n]) for n in names]),
+        [here, step.possible, step.kept],
+    )
+    engine.rule(bad(), [here, step.possible, step.kept, z3.Not(z3.And(list(step.clauses.values())))])
+    try:
+        answer = engine.query(bad())
+    except z3.Z3Exception as error:  # the resource limit ends a query this way too
+        return Proof(ProofResult.UNKNOWN, False, str(error))
+    if answer == z3.sat:
+        return Proof(ProofResult.REFUTED, False)
+    if answer == z3.unknown:
+        return Proof(ProofResult.UNKNOWN, False, engine.reason_unknown())
+    invariant = _invariant(engine.get_answer(), inv, names)
+    if invariant is None:
+        return Proof(ProofResult.UNKNOWN, False, "no invariant could be read from the answer")
+    failed = recheck(system, invariant)
+    if failed:
+        return Proof(ProofResult.UNKNOWN, False, f"the invariant fails {failed}")
+    return Proof(ProofResult.PROVED, True)
+
+
+def recheck(system: Searchable, invariant: Invariant) -> str:
+    """Initiation, consecution and implication by a plain solver; the first that fails, or ''."""
+    state, event = system.state(""), system.event("")
+    step = system.step(state, event)
+    holds = invariant.at(state)
+    after = invariant.at({n: step.following.get(n, v) for n, v in state.items()})
+    run = [holds, step.possible, step.kept]
+    questions = {
+        "initiation": [system.initial(state), z3.Not(holds)],
+        "consecution": [*run, z3.Not(after)],
+        "implication": [*run, z3.Not(z3.And(list(step.clauses.values())))],
+    }
+    for name, question in questions.items():
+        solver = z3.Solver()
+        solver.add(*question)
+        if solver.check() != z3.unsat:
+            return name
+    return ""
+
+
+def _invariant(answer: Expr, inv: Expr, names: list[str]) -> Invariant | None:
+    """The definition of `inv` inside Spacer's answer: `forall x. inv(x) = body(x)`."""
+    parts = answer.children() if z3.is_and(answer) else [answer]
+    for part in parts:
+        if not z3.is_quantifier(part) or not z3.is_eq(part.body()):
+            continue
+        head, body = part.body().children()
+        if head.decl().name() != inv.name():
+            continue
+        slots = [z3.get_var_index(arg) for arg in head.children()]
+
+        def at(
+            state: dict[str, Expr], body: Expr = body, slots: list[int] = slots
+        ) -> Expr:
+            values: list[Expr] = [None] * len(slots)
+            for slot, name in zip(slots, names, strict=True):
+                values[slot] = state[name]
+            return z3.substitute_vars(body, *values)
+
+        return Invariant(at)
+    return None

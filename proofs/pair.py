@@ -1,0 +1,188 @@
+"""Two ranked claims in one run: what soft_priority needs, and one claim cannot say.
+
+Each claim sees every event its own way; the facts decide which lost blocks first, and the auditor
+learns it from reports. Promise and knowledge hold of every single run, so they hold of each run of
+a comparison (original, swapped), and `swap_lemma` shows that this is all the comparison needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.encode import Expr, Numbers
+from proofs.system import Step, System
+from proofs.theorems import Clause
+from spec.alphabet import FACTS, Kind
+from spec.claims import Mode
+from spec.terms import TRUE, Sort
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spec.modes import Bundle
+
+__all__ = ["FIRST_LOSS", "RANK", "Pair", "swap_lemma"]
+
+FIRST_LOSS = Clause(
+    "first loss", "knows which of two claims lost blocks first", TRUE, settled=True
+)
+RANK = Clause("promise", "where both claims lost blocks, the one of lower priority did first", TRUE)
+
+_SIDES = ("A", "B")
+_SHARED = ("lost_first", "said_first")
+
+
+class Pair:
+    """Two claims under one mode's obligations; offers what `System` offers."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        numbers: Numbers,
+        *,
+        without: frozenset[str] = frozenset(),
+        replay: bool = False,
+    ) -> None:
+        self.mode, self.numbers = Mode.SOFT_PRIORITY, numbers
+        self.one = System(self.mode, bundle, numbers, without=without, replay=False)
+        self.spec, self.observers, self.alphabet = (
+            self.one.spec,
+            self.one.observers,
+            self.one.alphabet,
+        )
+        self.clauses = (FIRST_LOSS, RANK)
+        self._replay = replay
+
+    def state(self, suffix: str) -> dict[str, Expr]:
+        made = {}
+        for side in _SIDES:
+            for name, value in self.one.state(f".{side}{suffix}").items():
+                made[f"{side}/{name}"] = (
+                    self.numbers.var(f"{side}/{name}") if name == "c.threshold" else value
+                )
+            made[f"{side}/lost"] = z3.Bool(f"{side}/lost{suffix}")
+            made[f"{side}/priority"] = self.numbers.var(f"{side}/priority")
+        for name in _SHARED:
+            made[name] = self.numbers.var(f"{name}{suffix}")
+        return made
+
+    def event(self, suffix: str) -> dict[str, Expr]:
+        made = self.one.event(suffix)
+        for name in ("mine", "named"):
+            del made[name]
+            for side in _SIDES:
+                made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
+        return made
+
+    def initial(self, state: Mapping[str, Expr]) -> Expr:
+        num = self.numbers
+        parts = [state[name] == num.const(0) for name in _SHARED]
+        for side in _SIDES:
+            parts.append(self.one.initial(_side(state, side)))
+            parts.append(z3.Not(state[f"{side}/lost"]))
+            parts.append(num.const(0) <= state[f"{side}/priority"])
+            if num.limit is not None:
+                parts.append(state[f"{side}/priority"] <= num.const(num.limit))
+        return z3.And(parts)
+
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        num = self.numbers
+        index = {k: num.const(i) for i, k in enumerate(self.alphabet)}
+        fact = z3.Or([event["kind"] == index[k] for k in self.alphabet if k in FACTS])
+        evicted = event["kind"] == index[Kind.BLOCK_EVICTED]
+        loses = z3.Or(
+            event["kind"] == index[Kind.CLAIM_BLOCK_LOST],
+            event["kind"] == index[Kind.CLAIM_UNMATERIALIZED],
+        )
+        steps, following, first, said = {}, {}, state["lost_first"], state["said_first"]
+        for number, side in enumerate(_SIDES, start=1):
+            other = _SIDES[1 - _SIDES.index(side)]
+            view = {**event, "mine": event[f"mine.{side}"], "named": event[f"named.{side}"]}
+            view["rival"] = self._rival(state, event, side, other)
+            steps[side] = self.one.step(_side(state, side), view)
+            for name, value in steps[side].following.items():
+                following[f"{side}/{name}"] = value
+            lost = z3.And(evicted, event[f"mine.{side}"], state[f"{side}/was.registered"])
+            following[f"{side}/lost"] = z3.Or(state[f"{side}/lost"], lost)
+            nobody = state["lost_first"] == num.const(0)
+            first = z3.If(z3.And(lost, nobody), num.const(number), first)
+            told = z3.And(loses, event[f"named.{side}"], state["said_first"] == num.const(0))
+            said = z3.If(told, num.const(number), said)
+        following["lost_first"], following["said_first"] = first, said
+        a, b = steps["A"], steps["B"]
+        settled = z3.And(a.settled, b.settled)
+        both = z3.And(following["A/lost"], following["B/lost"])
+        lower_first = z3.If(
+            first == num.const(1),
+            state["A/priority"] <= state["B/priority"],
+            state["B/priority"] <= state["A/priority"],
+        )
+        possible = [
+            a.possible,
+            b.possible,
+            z3.Not(z3.And(event["mine.A"], event["mine.B"])),
+            z3.Not(z3.And(event["named.A"], event["named.B"])),
+            z3.Implies(fact, event["named.A"] == event["mine.A"]),
+            z3.Not(event["here"]),
+        ]
+        if self._replay:
+            possible.append(self._readable(state, event))
+        return Step(
+            z3.And(possible),
+            following,
+            {
+                FIRST_LOSS.name: z3.Implies(settled, first == said),
+                RANK.name: z3.Implies(both, lower_first),
+            },
+            z3.And(a.kept, b.kept),
+            a.exercised,
+            settled,
+        )
+
+    def _rival(
+        self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str, other: str
+    ) -> Expr:
+        num, own, theirs = self.numbers, state[f"{side}/priority"], state[f"{other}/priority"]
+        rank = z3.If(theirs < own, num.const(-1), z3.If(own < theirs, num.const(1), num.const(0)))
+        about = z3.And(event[f"mine.{other}"], state[f"{other}/was.registered"])
+        return z3.If(about, rank, num.const(0))
+
+    def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
+        index = {k: self.numbers.const(i) for i, k in enumerate(self.alphabet)}
+        parts = [z3.Or(event["mine.A"], event["mine.B"])]
+        for side in _SIDES:
+            mine, lead = event[f"mine.{side}"], state[f"{side}/was.lead"]
+            registered = state[f"{side}/was.registered"]
+            parts.append(event[f"named.{side}"] == mine)
+            new = event["kind"] == index[Kind.CLAIM_REGISTERED]
+            parts.append(z3.Implies(mine, new != registered))
+            cached = z3.And(mine, event["kind"] == index[Kind.BLOCK_CACHED])
+            gone = z3.And(mine, event["kind"] == index[Kind.BLOCK_EVICTED])
+            said = z3.And(mine, event["kind"] == index[Kind.CLAIM_BLOCK_LOST])
+            parts.append(z3.Implies(cached, lead < event["lead"]))
+            parts.append(z3.Implies(gone, event["lead"] < lead))
+            parts.append(z3.Implies(said, event["breaks"] == (lead < state[f"{side}/c.threshold"])))
+        return z3.And(parts)
+
+    @property
+    def state_sorts(self) -> dict[str, tuple[Sort, bool | int]]:
+        """The state variables of one of the claims, for a report of the system's size."""
+        return self.one.state_sorts
+
+
+def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:
+    prefix = f"{side}/"
+    return {n.removeprefix(prefix): v for n, v in state.items() if n.startswith(prefix)}
+
+
+def swap_lemma() -> bool:
+    """Two runs that keep `RANK`, with priorities swapped, lose in swapped order. Checked by Z3."""
+    p, q, first, second = z3.Ints("p q first second")
+    one_of = [z3.Or(x == 1, x == 2) for x in (first, second)]
+    keeps_1 = z3.If(first == 1, p <= q, q <= p)
+    keeps_2 = z3.If(second == 1, q <= p, p <= q)
+    solver = z3.Solver()
+    solver.add(*one_of, p != q, keeps_1, keeps_2, first == second)
+    return bool(solver.check() == z3.unsat)

@@ -1,0 +1,113 @@
+"""`python -m spec`: list, show, draw and document the specification."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spec.cli import Code, Format, FormatOption, console, new_app, print_json, run
+from spec.drawing import Picture, diagram_named, in_form, picture_for
+from spec.files import write_bytes
+from spec.lookup import find
+from spec.modes import ModeSpec
+from spec.pages import event_schema, stale, write_pages
+from spec.screens import list_tables, mode_text, obligation_text
+from spec.views import list_view, mode_view, obligation_view
+
+__all__ = ["app", "main"]
+
+app = new_app("spec", "What a runtime owes once it says that a prefix will still be there.")
+
+_EXAMPLE = "Example: python -m spec "
+
+
+@app.command("list", epilog=f"{_EXAMPLE}list")
+def list_all(form: FormatOption = Format.TEXT) -> None:
+    """List the modes and the obligations."""
+    listing = list_view()
+    if form is Format.JSON:
+        print_json(listing)
+        return
+    out = console()
+    for table in list_tables(listing):
+        out.print(table)
+
+
+@app.command(epilog=f"{_EXAMPLE}show hard_protected")
+def show(
+    name: Annotated[str, typer.Argument(help="A mode, an obligation, or its code.")],
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Show one mode or one obligation."""
+    found = find(name)
+    if isinstance(found, ModeSpec):
+        mode = mode_view(found)
+        print_json(mode) if form is Format.JSON else console().print(mode_text(mode), end="")
+    else:
+        duty = obligation_view(found)
+        print_json(duty) if form is Format.JSON else console().print(obligation_text(duty), end="")
+
+
+@app.command(epilog=f"{_EXAMPLE}diagram lifecycle -o build/lifecycle.svg")
+def diagram(
+    name: Annotated[str, typer.Argument(help="lifecycle, a mode, or an obligation.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A file; its suffix says what to write."),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help=f"One of {', '.join(Picture)}; mmd where nothing says."),
+    ] = None,
+) -> None:
+    """Draw the lifecycle, a mode or an obligation."""
+    picture = picture_for(output, form)
+    content = in_form(diagram_named(name), picture)
+    if output is not None:
+        write_bytes(output, content)
+        return
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(content.decode("utf-8", "replace"))
+    else:
+        stream.write(content)
+
+
+@app.command(epilog=f"{_EXAMPLE}docs --check")
+def docs(
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 where a page is stale.")
+    ] = False,
+    folder: Annotated[Path, typer.Option("--dir", help="Where the pages are.")] = Path("docs"),
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Write the pages that are made from the specification, or compare them."""
+    changed = stale(folder) if check else write_pages(folder)
+    if form is Format.JSON:
+        print_json({"checked": check, "stale" if check else "written": changed})
+    elif check:
+        typer.echo("\n".join(f"stale: {path}" for path in changed) or "every page is up to date")
+    else:
+        typer.echo("\n".join(f"written: {path}" for path in changed) or "nothing changed")
+    if check and changed:
+        typer.echo("run python -m spec docs to write them again", err=True)
+        raise typer.Exit(Code.VIOLATED)
+
+
+@app.command(epilog=f"{_EXAMPLE}schema")
+def schema() -> None:
+    """Print the JSON Schema of an event in its canonical form."""
+    print_json(event_schema())
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line on `argv` and return its exit code."""
+    return run(app, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""What the commands print for people: tables and short texts, within 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spec.views import ListView, ModeView, ObligationView, RuleView
+
+__all__ = ["STYLES", "list_tables", "mode_text", "obligation_text"]
+
+_WIDTH: Final = 80
+STYLES: Final = {
+    "satisfied": "green",
+    "pending": "yellow",
+    "violated": "red",
+    "unexercised": "bright_black",
+    "inconclusive": "magenta",
+}
+"""The colour of each verdict on a terminal."""
+
+
+def list_tables(listing: ListView) -> tuple[Table, Table]:
+    """The modes, and the obligations."""
+    modes = _table("Modes", "mode", "promise")
+    for mode in listing.modes:
+        modes.add_row(mode.name, mode.promise)
+    obligations = _table("Obligations", "code", "obligation", "why")
+    for obligation in listing.obligations:
+        obligations.add_row(obligation.code, obligation.name, obligation.reason)
+    return modes, obligations
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, no_wrap=column != columns[-1])
+    return table
+
+
+def mode_text(mode: ModeView) -> Text:
+    """The mode as `spec show` prints it."""
+    text = Text()
+    text.append(f"mode {mode.name}\n", "bold")
+    text.append(f"{_wrap(mode.promise)}\n")
+    _head(text, f"Obligations ({len(mode.contract)})")
+    for part in mode.parts:
+        marks = [" critical"] if part.critical else []
+        marks += [" added by the contract"] if part.added else []
+        text.append(f"  {part.code:<3} {part.name}", "bold")
+        text.append(f"{','.join(marks)}\n", "yellow")
+        text.append(f"{_wrap(part.reason, 6)}\n")
+        if part.added:
+            text.append(f"{_wrap(f'Added because {part.added}.', 6)}\n")
+    _head(text, "May give where active and resident blocks do not both fit")
+    text.append(f"{_wrap(', '.join(mode.actions) or 'nothing is named', 2)}\n")
+    _head(text, "Supplied by adapters of depth")
+    for depths in mode.depths:
+        text.append(f"  {' and '.join(depths)}\n")
+    _head(text, "Readings")
+    for reading in mode.readings:
+        text.append(f"  {reading.name}\n", "bold")
+        text.append(f"{_wrap(reading.decides, 6)}\n")
+    return text
+
+
+def obligation_text(obligation: ObligationView) -> Text:
+    """The obligation as `spec show` prints it."""
+    text = Text()
+    text.append(f"{obligation.code}  {obligation.name}\n", "bold")
+    text.append(f"{_wrap(obligation.reason)}\n\n")
+    for label, value in _facts(obligation):
+        text.append(f"{_wrap(f'{label}: {value}', 0, 2)}\n")
+    _head(text, "States")
+    for state in obligation.states:
+        text.append(f"  {state.name:<10} ", "bold")
+        text.append(f"{state.verdict}\n", STYLES[state.verdict])
+        text.append(f"{_wrap(state.says, 6)}\n")
+    _head(text, "Rules, tried in this order")
+    for rule in obligation.rules:
+        _rule(text, rule)
+    return text
+
+
+def _facts(obligation: ObligationView) -> Iterator[tuple[str, str]]:
+    yield "source", obligation.source
+    if obligation.aliases:
+        yield "also called", ", ".join(obligation.aliases)
+    yield "watched", "per claim and request" if obligation.per_request else "per claim"
+    modes = (f"{m} (added)" if m in obligation.added_to else m for m in obligation.modes)
+    yield "modes", ", ".join(modes) or "none"
+    for name, initial in obligation.registers.items():
+        yield "register", f"{name}, at first {initial}"
+
+
+def _rule(text: Text, rule: RuleView) -> None:
+    text.append(f"  {rule.number} {rule.guard} ", "cyan")
+    text.append(f"{rule.name}: ", "bold")
+    text.append(f"{', '.join(rule.source)} -> {rule.to}\n")
+    text.append(f"{_wrap(f'because {rule.why}', 6)}\n")
+    if rule.allowed:
+        text.append(f"{_wrap(f'instead: {rule.allowed}', 6)}\n")
+    text.append(f"{_wrap(f'when {rule.reads}', 6, 11)}\n", "bright_black")
+    for register, value in rule.sets.items():
+        text.append(f"{_wrap(f'sets {register} to {value}', 6, 11)}\n", "bright_black")
+
+
+def _head(text: Text, title: str) -> None:
+    text.append(f"\n{title}\n", "bold underline")
+
+
+def _wrap(words: str, indent: int = 0, hanging: int | None = None) -> str:
+    later = " " * (indent if hanging is None else hanging)
+    return textwrap.fill(
+        words,
+        _WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
