@@ -65,7 +65,8 @@ class ClaimRun:
     """The life of one claim in one stream.
 
     `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
-    nothing is concluded beyond what was violated before.
+    nothing is concluded beyond what was violated before. `registered_at` and `lost_at` count the
+    stream's events: when the claim was registered, and when it first lost a block to eviction.
     """
 
     stream: str
@@ -79,6 +80,8 @@ class ClaimRun:
     has_duration: bool = False
     priority: int | None = None
     registered: bool = False
+    registered_at: int = 0
+    lost_at: int | None = None
     accepted: bool = False
     elapsed: bool = False
     state: ClaimState = ClaimState.SUBMITTED

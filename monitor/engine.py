@@ -32,10 +32,14 @@ class ModeVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """One claim with the finding of each obligation."""
+    """One claim with the finding of each obligation.
+
+    Its verdict follows the rule of the mode's; a claim that never entered is inconclusive.
+    """
 
     claim: ClaimRun
-    verdict: Verdict
+    verdict: ModeVerdict
+    why: str
     findings: dict[str, Finding]
 
 
@@ -69,6 +73,7 @@ class Monitor:
     _unknown: Counter[str] = field(default_factory=Counter)
     _read: int = 0
     _rejected: int = 0
+    _spoiled: dict[str, tuple[At, str]] = field(default_factory=dict)
 
     def take(self, record: Record) -> None:
         """One line of a stream."""
@@ -83,14 +88,18 @@ class Monitor:
     def reject(self, at: At) -> None:
         """A line of this file could not be read: what it said is missing from every stream of it."""
         self._rejected += 1
+        why = f"line {at.line} could not be read"
+        self._spoiled.setdefault(at.file, (at, why))
         for (file, _), stream in self._streams.items():
             if file == at.file:
-                stream.lose(at, f"line {at.line} could not be read")
+                stream.lose(at, why)
 
     def _stream(self, file: str, name: str) -> Stream:
         key = (file, name)
         if key not in self._streams:
             self._streams[key] = Stream(compile_mode(self.mode, self.bundle), name)
+            if file in self._spoiled:
+                self._streams[key].lose(*self._spoiled[file])
         return self._streams[key]
 
     def conclude(self) -> Conclusion:
@@ -98,7 +107,7 @@ class Monitor:
         claims = tuple(self._claims())
         names = MODES[self.mode].names(self.bundle)
         obligations = {n: pool(c.findings[n].verdict for c in claims) for n in names}
-        verdict, why = self._decide(claims, obligations)
+        verdict, why = _decide(obligations, self._absent(claims), strict=self.strict)
         return Conclusion(
             verdict, why, obligations, claims, self._read, dict(self._unknown), self._rejected
         )
@@ -108,31 +117,20 @@ class Monitor:
             for claim in stream.claims.values():
                 if self.only in (None, claim.claim_id):
                     findings = dict(claim.findings())
-                    yield ClaimVerdict(claim, pool(f.verdict for f in findings.values()), findings)
+                    absent = "" if self._entered(claim) else f"not {self._entry}"
+                    verdict, why = _decide({n: f.verdict for n, f in findings.items()}, absent)
+                    yield ClaimVerdict(claim, verdict, why, findings)
 
-    def _decide(
-        self, claims: tuple[ClaimVerdict, ...], obligations: dict[str, Verdict]
-    ) -> tuple[ModeVerdict, str]:
-        def having(verdict: Verdict) -> str:
-            return ", ".join(n for n, v in obligations.items() if v is verdict)
-
-        if broken := having(Verdict.VIOLATED):
-            return ModeVerdict.VIOLATED, f"violated: {broken}"
+    def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:
+        """What keeps the whole from being judged, if anything."""
         if self._rejected:
             lines = "1 line" if self._rejected == 1 else f"{self._rejected} lines"
-            return ModeVerdict.INCONCLUSIVE, f"{lines} could not be read"
+            return f"{lines} could not be read"
         if self.only is not None and not claims:
-            return ModeVerdict.INCONCLUSIVE, f"claim {self.only} does not occur"
-        if not any(self._judged(c.claim) for c in claims):
-            return ModeVerdict.INCONCLUSIVE, f"no {self._entry} claim"
-        if unclear := having(Verdict.INCONCLUSIVE):
-            return ModeVerdict.INCONCLUSIVE, f"inconclusive: {unclear}"
-        if owed := having(Verdict.PENDING):
-            return ModeVerdict.INCONCLUSIVE, f"still owed when the stream ended: {owed}"
-        idle = having(Verdict.UNEXERCISED)
-        if idle and self.strict:
-            return ModeVerdict.INCONCLUSIVE, f"exercised by no claim: {idle}"
-        return ModeVerdict.KEPT, f"exercised by no claim: {idle}" if idle else "all exercised"
+            return f"claim {self.only} does not occur"
+        if not any(self._entered(c.claim) for c in claims):
+            return f"no {self._entry} claim"
+        return ""
 
     @property
     def _entry(self) -> str:
@@ -142,5 +140,27 @@ class Monitor:
     def _accepts(self) -> bool:
         return "explicit_acceptance" in MODES[self.mode].names(self.bundle)
 
-    def _judged(self, claim: ClaimRun) -> bool:
+    def _entered(self, claim: ClaimRun) -> bool:
         return claim.accepted or (claim.registered and not self._accepts)
+
+
+def _decide(
+    obligations: dict[str, Verdict], absent: str, *, strict: bool = False
+) -> tuple[ModeVerdict, str]:
+    """The rule by which the verdicts of obligations make one, and what decided it."""
+
+    def having(verdict: Verdict) -> str:
+        return ", ".join(n for n, v in obligations.items() if v is verdict)
+
+    if broken := having(Verdict.VIOLATED):
+        return ModeVerdict.VIOLATED, f"not kept: {broken}"
+    if absent:
+        return ModeVerdict.INCONCLUSIVE, absent
+    if unclear := having(Verdict.INCONCLUSIVE):
+        return ModeVerdict.INCONCLUSIVE, f"cannot be told: {unclear}"
+    if owed := having(Verdict.PENDING):
+        return ModeVerdict.INCONCLUSIVE, f"still owed when the stream ended: {owed}"
+    idle = having(Verdict.UNEXERCISED)
+    if idle and strict:
+        return ModeVerdict.INCONCLUSIVE, f"exercised by no claim: {idle}"
+    return ModeVerdict.KEPT, f"not exercised: {idle}" if idle else "every obligation exercised"

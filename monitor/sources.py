@@ -10,7 +10,7 @@ from monitor.errors import InputError
 from monitor.lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from monitor.records import Record
 
@@ -40,12 +40,18 @@ class Source:
     """
 
     def __init__(
-        self, paths: Sequence[str], *, lenient: bool = False, stdin: BinaryIO | None = None
+        self,
+        paths: Sequence[str],
+        *,
+        lenient: bool = False,
+        stdin: BinaryIO | None = None,
+        on_reject: Callable[[InputError], None] | None = None,
     ) -> None:
         self.accounts: list[Account] = []
         self._paths = tuple(dict.fromkeys(paths))
         self._lenient = lenient
         self._stdin = stdin
+        self._on_reject = on_reject
 
     def __iter__(self) -> Iterator[Record]:
         """The records.
@@ -77,13 +83,21 @@ class Source:
                     raise
                 account.rejected += 1
                 account.rejection = account.rejection or error
+                if self._on_reject is not None:
+                    self._on_reject(error)
             else:
                 yield from records
         account.sha256 = lines.sha256
         yield from reader.flush()
 
 
-def read(paths: Sequence[str], *, lenient: bool = False, stdin: BinaryIO | None = None) -> Source:
+def read(
+    paths: Sequence[str],
+    *,
+    lenient: bool = False,
+    stdin: BinaryIO | None = None,
+    on_reject: Callable[[InputError], None] | None = None,
+) -> Source:
     """The records of trace files; `-` is standard input, gzip is told by its content.
 
     A path given twice is read once: the same lines are no second evidence.
@@ -91,5 +105,6 @@ def read(paths: Sequence[str], *, lenient: bool = False, stdin: BinaryIO | None 
     Args:
         lenient: skip and count the lines that cannot be read, instead of raising for the first.
         stdin: what `-` stands for, by default the standard input of the process.
+        on_reject: called for each line that is skipped, where it stands among the records.
     """
-    return Source(paths, lenient=lenient, stdin=stdin)
+    return Source(paths, lenient=lenient, stdin=stdin, on_reject=on_reject)

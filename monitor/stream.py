@@ -49,6 +49,7 @@ class Stream:
         self._compiled = compiled
         self._mode = MODES[compiled.mode].constants
         self._declared = 0
+        self._count = 0
         self._requests: dict[str, _Request] = {}
         self._owners: dict[int, dict[str, set[int]]] = {}
         self._by_object: dict[tuple[str | None, str, str | None], str] = {}
@@ -90,6 +91,7 @@ class Stream:
 
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
+        self._count += 1
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in _BLOCKS_GONE:
@@ -131,7 +133,8 @@ class Stream:
             if self.gap is not None and event.kind not in _INTRODUCES:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
         if event.kind in _INTRODUCES:
-            claim.registered = True
+            if not claim.registered:
+                claim.registered, claim.registered_at = True, self._count
             claim.declared_mode = event.mode or claim.declared_mode
             claim.owner_scope = event.owner_scope or claim.owner_scope
             claim.has_duration = claim.has_duration or event.duration is not None
@@ -187,8 +190,12 @@ class Stream:
     def _tell_rivals(self, loser: ClaimRun, view: View) -> None:
         if loser.priority is None or not loser.registered:
             return
+        if loser.lost_at is None:
+            loser.lost_at = self._count
         for claim in self.claims.values():
-            if claim is not loser and claim.registered and claim.priority is not None:
+            if claim is loser or not claim.registered or claim.priority is None:
+                continue
+            if claim.lost_at is None or loser.registered_at < claim.lost_at:
                 rank = (loser.priority > claim.priority) - (loser.priority < claim.priority)
                 self._deliver(claim, View(view.kind, view.at, rival=rank))
 

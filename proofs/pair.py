@@ -16,7 +16,7 @@ from proofs.system import Step, System
 from proofs.theorems import Clause
 from spec.alphabet import FACTS, Kind
 from spec.claims import Mode
-from spec.terms import TRUE, Sort
+from spec.terms import TRUE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,13 +47,14 @@ class Pair:
     ) -> None:
         self.mode, self.numbers = Mode.SOFT_PRIORITY, numbers
         self.one = System(self.mode, bundle, numbers, without=without, replay=False)
-        self.spec, self.observers, self.alphabet = (
-            self.one.spec,
-            self.one.observers,
-            self.one.alphabet,
-        )
+        self.observers, self.alphabet = self.one.observers, self.one.alphabet
         self.clauses = (FIRST_LOSS, RANK)
+        self.sides = {side: f"{side}/" for side in _SIDES}
         self._replay = replay
+
+    def mine(self, side: str) -> str:
+        """The event field that says whether an event concerns this claim."""
+        return f"mine.{side}"
 
     def state(self, suffix: str) -> dict[str, Expr]:
         made = {}
@@ -126,6 +127,11 @@ class Pair:
             z3.Not(z3.And(event["named.A"], event["named.B"])),
             z3.Implies(fact, event["named.A"] == event["mine.A"]),
             z3.Not(event["here"]),
+            # Controlled pressure: blocks are lost once both claims are registered.
+            z3.Implies(
+                z3.And(evicted, z3.Or(event["mine.A"], event["mine.B"])),
+                z3.And(state["A/was.registered"], state["B/was.registered"]),
+            ),
         ]
         if self._replay:
             possible.append(self._readable(state, event))
@@ -165,11 +171,6 @@ class Pair:
             parts.append(z3.Implies(gone, event["lead"] < lead))
             parts.append(z3.Implies(said, event["breaks"] == (lead < state[f"{side}/c.threshold"])))
         return z3.And(parts)
-
-    @property
-    def state_sorts(self) -> dict[str, tuple[Sort, bool | int]]:
-        """The state variables of one of the claims, for a report of the system's size."""
-        return self.one.state_sorts
 
 
 def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:

@@ -75,7 +75,12 @@ class System:
         )
         self.clauses: tuple[Clause, ...] = CLAUSES.get(mode, ())
         self.alphabet: tuple[Kind, ...] = tuple(sorted(WORLDS[mode]))
+        self.sides = {"": ""}
         self._replay = replay
+
+    def mine(self, side: str) -> str:
+        """The event field that says whether an event concerns the claim."""
+        return "mine"
 
     @cached_property
     def state_sorts(self) -> dict[str, tuple[Sort, bool | int]]:

@@ -14,7 +14,7 @@ from proofs.auditor import believed, believes
 from spec.alphabet import CONFLICT_ACTIONS, Kind
 from spec.claims import Mode
 from spec.ledgers import contends, kind, loss, now, req, req_was, usable, was
-from spec.obligations.pressure import blame_is_right
+from spec.obligations.pressure import blame_is_right, names_blockers
 from spec.terms import conj
 from spec.vocabulary import c, e
 
@@ -37,12 +37,6 @@ class Clause:
 _holds = c.threshold <= now.lead
 _ends = e.here & kind(Kind.REQUEST_FINISHED)
 _victim = e.mine & kind(Kind.BLOCK_EVICTED)
-_blames = conj(
-    e.here,
-    ~e.restore,
-    kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
-)
-
 RESPONSIBILITY = Clause(
     "responsibility",
     "knows when the runtime is responsible for the claim",
@@ -87,7 +81,7 @@ ARBITRATION = Clause(
 BLAME = Clause(
     "blame",
     "is told the claims that made the request infeasible: responsible, sufficient, irredundant",
-    _blames.implies(blame_is_right(was.footprint)),
+    names_blockers.implies(blame_is_right(was.footprint)),
 )
 NO_VICTIM = Clause(
     "promise",

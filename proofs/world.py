@@ -123,6 +123,7 @@ def replayable(alphabet: Iterable[Kind]) -> Term:
         # Every event is about the tracked claim or the tracked request, or moves the rest.
         disj(e.mine, e.here, kind(Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED)),
         _if(kind(*about), e.mine & e.named),
+        _if(kind(*_AT_REQUEST), e.here),
         _if(c.watched & e.mine & ~kind(Kind.CLAIM_REGISTERED), was.registered),
         _if(e.mine & kind(Kind.CLAIM_REGISTERED), ~was.registered),
         _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),

@@ -10,8 +10,9 @@ import errno
 import os
 import sys
 import traceback
+from contextlib import suppress
 from enum import IntEnum, StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TextIO
 
 import msgspec
 import typer
@@ -120,6 +121,7 @@ def run(app: typer.Typer, argv: list[str] | None = None) -> int:
     name = app.info.name if isinstance(app.info.name, str) else "spec"
     command = typer.main.get_command(app)
     arguments = sys.argv[1:] if argv is None else list(argv)
+    stdout = sys.stdout
     try:
         code = command.main(arguments, prog_name=f"python -m {name}", standalone_mode=False)
         sys.stdout.flush()
@@ -130,13 +132,11 @@ def run(app: typer.Typer, argv: list[str] | None = None) -> int:
     except _USAGE as problem:
         return _usage(problem, name)
     except SystemExit as leaving:
+        if _no_reader(leaving.__context__):
+            return _hang_up(stdout)
         return leaving.code if isinstance(leaving.code, int) else Code.OK
-    except OSError as problem:
-        if problem.errno == errno.EPIPE:
-            return _hang_up()
-        return _internal(problem)
     except Exception as problem:
-        return _internal(problem)
+        return _hang_up(stdout) if _no_reader(problem) else _internal(problem)
     return code if isinstance(code, int) else Code.OK
 
 
@@ -160,12 +160,15 @@ def _complain(text: str, code: Code) -> int:
     return code
 
 
-def _hang_up() -> int:
+def _no_reader(problem: BaseException | None) -> bool:
+    return isinstance(problem, OSError) and problem.errno == errno.EPIPE
+
+
+def _hang_up(stdout: TextIO) -> int:
     """The reader of our output has gone: say nothing, and keep the interpreter from saying it."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass  # standard output is no file: nothing will be flushed to it
+    sys.stdout = stdout  # typer wraps it
+    with suppress(OSError, ValueError):  # it may be no file, and then nothing is left in it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
     return Code.BROKEN_PIPE
 
 

@@ -28,7 +28,9 @@ def read_text(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as problem:
-        raise OutputError(f"cannot read {path}: {_reason(problem)}", "name another folder") from None
+        raise OutputError(
+            f"cannot read {path}: {_reason(problem)}", "name another folder"
+        ) from None
 
 
 def _reason(problem: Exception) -> str:

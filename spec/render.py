@@ -90,7 +90,10 @@ def to_dot(diagram: Diagram) -> str:
 
 
 def _title(diagram: Diagram) -> str:
-    rows = [f'<b><font point-size="17">{escape(diagram.title)}</font></b>', '<font point-size="4"> </font>']
+    rows = [
+        f'<b><font point-size="17">{escape(diagram.title)}</font></b>',
+        '<font point-size="4"> </font>',
+    ]
     rows += [
         f'<font point-size="11" color="{_QUIET}">{escape(line)}</font>'
         for line in _even(diagram.subtitle, 80)
@@ -205,7 +208,7 @@ def find_dot() -> str:
     if found is None:
         raise DrawingError(
             "no program is here that draws diagrams",
-            "install Graphviz, or pip install graphviz-pure; or write .dot or .mmd, which need none",
+            "install Graphviz, or pip install graphviz-pure; .dot and .mmd need none",
         )
     return found
 

@@ -9,7 +9,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -93,7 +93,7 @@ _SHOWN: Final = sorted(
 )
 _SETS: Final = [
     (show(kind(*kinds)), f"e.kind in {name}") for name, kinds in KIND_SETS.items()
-]  # every part of a shown term is whole or in parentheses, so that replacing text is replacing parts
+]  # parts of a shown term are whole or in parentheses, so that replacing text replaces parts
 
 
 def term_text(term: Term) -> str:

@@ -6,7 +6,7 @@ Numbers are bit-vectors, so an answer speaks of runs with block counts up to a s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import z3
 
@@ -15,30 +15,14 @@ from proofs.encode import Bits, Expr
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from proofs.encode import Numbers
+    from proofs.model import Model
     from proofs.system import Step
-    from spec.alphabet import Kind
 
-__all__ = ["Found", "Outcome", "Searchable", "find_refutation", "find_witness"]
+__all__ = ["Found", "Outcome", "find_refutation", "find_witness"]
 
 Value = bool | int
 WIDTH = 6
 RLIMIT = 400_000_000
-
-
-class Searchable(Protocol):
-    """What the engines need of a system."""
-
-    alphabet: tuple[Kind, ...]
-    numbers: Numbers
-
-    def state(self, suffix: str) -> dict[str, Expr]: ...
-
-    def event(self, suffix: str) -> dict[str, Expr]: ...
-
-    def initial(self, state: Mapping[str, Expr]) -> Expr: ...
-
-    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step: ...
 
 
 @dataclass(frozen=True)
@@ -60,7 +44,7 @@ class Outcome:
     complete: bool
 
 
-def find_refutation(system: Searchable, depth: int) -> Outcome:
+def find_refutation(system: Model, depth: int) -> Outcome:
     """A shortest run of at most `depth` events that keeps every obligation and breaks a clause."""
     return _search(
         system,
@@ -70,7 +54,7 @@ def find_refutation(system: Searchable, depth: int) -> Outcome:
     )
 
 
-def find_witness(system: Searchable, depth: int) -> Outcome:
+def find_witness(system: Model, depth: int) -> Outcome:
     """A shortest run in which every obligation is exercised and satisfied and nothing is owed."""
     return _search(
         system,
@@ -80,7 +64,7 @@ def find_witness(system: Searchable, depth: int) -> Outcome:
     )
 
 
-def _search(system: Searchable, depth: int, goal, meanwhile) -> Outcome:  # type: ignore[no-untyped-def]
+def _search(system: Model, depth: int, goal, meanwhile) -> Outcome:  # type: ignore[no-untyped-def]
     solver = z3.SolverFor("QF_BV" if isinstance(system.numbers, Bits) else "QF_LIA")
     solver.set("rlimit", RLIMIT)
     state = system.state("@0")

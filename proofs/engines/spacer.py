@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proofs.encode import Expr
-    from proofs.engines.search import Searchable
+    from proofs.model import Model
 
 __all__ = ["Invariant", "Proof", "ProofResult", "prove", "recheck"]
 
@@ -41,7 +41,7 @@ class Proof:
     reason: str = ""
 
 
-def prove(system: Searchable, rlimit: int = RLIMIT) -> Proof:
+def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
     """Whether every clause holds in every run, however long, that keeps every obligation."""
     state, event = system.state(""), system.event("")
     names = list(state)
@@ -76,7 +76,7 @@ def prove(system: Searchable, rlimit: int = RLIMIT) -> Proof:
     return Proof(ProofResult.PROVED, True)
 
 
-def recheck(system: Searchable, invariant: Invariant) -> str:
+def recheck(system: Model, invariant: Invariant) -> str:
     """Initiation, consecution and implication by a plain solver; the first that fails, or ''."""
     state, event = system.state(""), system.event("")
     step = system.step(state, event)

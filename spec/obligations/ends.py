@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from spec.alphabet import LIFECYCLE_REPORTS, Kind
 from spec.ledgers import breaks, kind, now, was
-from spec.states import TRANSITIONS, ClaimState
 from spec.machine import Guard, Observer, Register, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.readings import CLOSES
+from spec.states import TRANSITIONS, ClaimState
 from spec.terms import Scope, Sort, Term, Var, conj, disj
 from spec.vocabulary import e
 

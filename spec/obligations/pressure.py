@@ -15,6 +15,7 @@ __all__ = [
     "PRIORITY_INFLUENCE",
     "VICTIM_EXCLUSION",
     "blame_is_right",
+    "names_blockers",
 ]
 
 _evicted = kind(Kind.BLOCK_EVICTED)
@@ -152,7 +153,7 @@ def blame_is_right(own: Term) -> Term:
     )
 
 
-_names_blockers = conj(
+names_blockers = conj(
     e.here,
     ~e.restore,
     kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
@@ -183,7 +184,7 @@ BLOCKING_CLAIM_IDS = Observer(
         Rule(
             Guard.SAID,
             "wrong",
-            _names_blockers & ~blame_is_right(was.declared),
+            names_blockers & ~blame_is_right(was.declared),
             VIOLATED,
             why="the blocking ids are not the responsible claims that keep the request from fitting",
             allowed="responsible claims of this pool without which the request fits, and none that "
@@ -192,7 +193,7 @@ BLOCKING_CLAIM_IDS = Observer(
         Rule(
             Guard.TOLD,
             "named",
-            (_names_blockers & _in_conflict) | (_restore_refused & req_was.failed & e.blamed),
+            (names_blockers & _in_conflict) | (_restore_refused & req_was.failed & e.blamed),
             "named",
             why="the action names the claims that made it necessary",
         ),

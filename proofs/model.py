@@ -1,0 +1,64 @@
+"""Which system speaks for a mode, and how its variables are named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from proofs.pair import Pair
+from proofs.system import System
+from spec.claims import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proofs.encode import Expr, Numbers
+    from proofs.system import Step
+    from proofs.theorems import Clause
+    from spec.alphabet import Kind
+    from spec.machine import Observer
+    from spec.modes import Bundle
+
+__all__ = ["Model", "model_of"]
+
+
+class Model(Protocol):
+    """A transition system about one claim, or about two that are ranked."""
+
+    mode: Mode
+    numbers: Numbers
+    alphabet: tuple[Kind, ...]
+    observers: tuple[Observer, ...]
+    clauses: tuple[Clause, ...]
+    sides: Mapping[str, str]
+    """Each claim followed, with the prefix of its state variables; the first is the tracked one."""
+
+    def mine(self, side: str) -> str:
+        """The event field that says whether an event concerns this claim."""
+        ...
+
+    def state(self, suffix: str) -> dict[str, Expr]: ...
+
+    def event(self, suffix: str) -> dict[str, Expr]: ...
+
+    def initial(self, state: Mapping[str, Expr]) -> Expr: ...
+
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step: ...
+
+
+def model_of(
+    mode: Mode,
+    bundle: Bundle,
+    numbers: Numbers,
+    *,
+    without: frozenset[str] = frozenset(),
+    replay: bool = False,
+) -> Model:
+    """The most general runtime under a bundle of a mode.
+
+    Args:
+        without: obligations taken out of the bundle.
+        replay: only runs that can be written as events and read back the same.
+    """
+    if mode is Mode.SOFT_PRIORITY:
+        return Pair(bundle, numbers, without=without, replay=replay)
+    return System(mode, bundle, numbers, without=without, replay=replay)

@@ -1,0 +1,93 @@
+"""The pages of the events and of the lifecycle."""
+
+from __future__ import annotations
+
+from spec.alphabet import KINDS, Role
+from spec.diagrams import lifecycle_diagram
+from spec.events import SCHEMA
+from spec.fields import FIELDS, IDENTITY, STAMP, fields_of
+from spec.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
+from spec.markdown import fence, table
+from spec.mermaid import to_mermaid
+from spec.states import RESPONSIBLE, TERMINAL, TRANSITIONS, TRIGGERS, ClaimState
+
+__all__ = ["events_page", "lifecycle_page"]
+
+
+def events_page() -> str:
+    """The page: each kind with its role and its fields, and each field with its unit."""
+    parts = [
+        "# The events",
+        f"One event is one JSON object on one line, of the form `{SCHEMA}` "
+        "([schema](schema/event.json)). Fields that are not listed are refused. Facts are what "
+        "hooks observed and are trusted; reports are what the runtime says and are on trial.",
+        "## Kinds",
+    ]
+    for role in Role:
+        rows = [
+            (f"`{kind}`", info.says, ", ".join(f"`{name}`" for name in fields_of(kind)))
+            for kind, info in KINDS.items()
+            if info.role is role
+        ]
+        title = role.value[0].upper() + role.value[1:]
+        parts += [f"### {title}", table(("kind", "meaning", "fields"), rows)]
+    parts += [
+        "## Fields",
+        f"Every event has {_names(STAMP)}, of which only `kind` must be given; every event about a "
+        f"claim may bind it by {_names(IDENTITY)}.",
+        table(
+            ("field", "unit", "meaning"),
+            ((f"`{name}`", unit, says) for name, (unit, says) in FIELDS.items()),
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def lifecycle_page() -> str:
+    """The page: the table of the lifecycle, its drawing, and who may take which step."""
+    states = [state for state in ClaimState if state not in TERMINAL]
+    moves = {(row.trigger, row.source): row.dest.value for row in TRANSITIONS}
+    grid = table(
+        ("report", *states),
+        ((f"`{t}`", *(moves.get((t, state), "") for state in states)) for t in TRIGGERS),
+    )
+    whys = {row.trigger: row.why for row in TRANSITIONS}
+    may = table(
+        ("report", "what it says", "owning scope", "any other caller", "runtime"),
+        (
+            (f"`{t}`", whys[t], _may(t, OWNER_TRIGGERS), "no", _may(t, RUNTIME_TRIGGERS))
+            for t in TRIGGERS
+        ),
+    )
+    parts = [
+        "# The lifecycle of a claim",
+        "Responsibility begins with acceptance and ends with demotion, expiry or release. Harm "
+        "does not end it, and neither does refusing a request that the claim blocks.",
+        fence(to_mermaid(lifecycle_diagram()), "mermaid"),
+        "## Table",
+        "Each cell is the state after the report of its row, sent in the state of its column; an "
+        "empty cell is a report that has no place there. Responsible: "
+        + ", ".join(state for state in ClaimState if state in RESPONSIBLE)
+        + ". Ended: "
+        + ", ".join(state for state in ClaimState if state in TERMINAL)
+        + ".",
+        grid,
+        "## Who may do what",
+        may,
+        "Conditions: the runtime may demote only a claim whose mode is demotable, and expire only "
+        "a claim whose duration, counted from acceptance, is over. Anyone may raise the protection "
+        "of a claim; only its owner may change it otherwise. Refusing, deferring or otherwise "
+        "acting on an active request is no step of any claim that blocks it.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _may(trigger: str, allowed: frozenset[str]) -> str:
+    if trigger not in allowed:
+        return "no"
+    conditional = allowed is RUNTIME_TRIGGERS and trigger in OWNER_TRIGGERS
+    return "on conditions" if conditional else "yes"

@@ -1,0 +1,80 @@
+"""The pages of the modes and of the readings."""
+
+from __future__ import annotations
+
+from spec.diagrams import mode_diagram
+from spec.markdown import fence, link, table
+from spec.mermaid import to_mermaid
+from spec.modes import MODES, ModeSpec
+from spec.readings import READINGS
+from spec.views import ModeView, mode_view
+from spec.vocabulary import CONSTANTS
+
+__all__ = ["modes_page", "readings_page"]
+
+
+def modes_page() -> str:
+    """The page: each mode with its promise, its bundle and how it can be had."""
+    specs = [(spec, mode_view(spec)) for spec in MODES.values()]
+    parts = [
+        "# The seven modes",
+        "A mode is a promise and the obligations that carry it. The *paper* bundle is the one of "
+        '"Fail-Closed Lowering of Resident KV Claims", section 3; the *contract* is that bundle '
+        "and what had to be added for an auditor who reads only reports to be right. *Critical* "
+        "obligations are those without which a tempting mapping misrepresents the mode.",
+        table(("mode", "promise"), ((link(view.name), view.promise) for _, view in specs)),
+        *(_chapter(spec, view) for spec, view in specs),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _chapter(spec: ModeSpec, view: ModeView) -> str:
+    rows = [
+        (
+            f"`{part.code}`",
+            link(part.name, "obligations.md"),
+            "critical" if part.critical else "",
+            f"added: {part.added}" if part.added else part.reason,
+        )
+        for part in view.parts
+    ]
+    depths = ", or ".join(" and ".join(f"`{d}`" for d in depths) for depths in view.depths)
+    actions = ", ".join(f"`{action}`" for action in view.actions) or "none"
+    constants = ", ".join(
+        f"`c.{name}` ({CONSTANTS[name][1]})" for name, value in view.constants.items() if value
+    )
+    facts = [
+        f"* may give where active and resident blocks do not both fit: {actions}",
+        f"* supplied by adapters of depth: {depths}",
+        f"* constants that hold: {constants or 'none'}",
+        f"* readings: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
+    ]
+    return "\n\n".join(
+        [
+            f"## {view.name}",
+            view.promise,
+            "\n".join(facts),
+            table(("code", "obligation", "", "why"), rows),
+            fence(to_mermaid(mode_diagram(spec)), "mermaid"),
+        ]
+    )
+
+
+def readings_page() -> str:
+    """The page: every choice of reading, why it was made, and the modes that rest on it."""
+    parts = [
+        "# The readings",
+        "Where the papers leave a word open, the choice made here decides what is provable. Each "
+        "has a name that reports and proofs cite.",
+    ]
+    for reading in READINGS:
+        modes = [
+            link(m.value, "modes.md") for m, spec in MODES.items() if reading.name in spec.readings
+        ]
+        parts += [
+            f"## {reading.name}",
+            reading.decides,
+            f"Otherwise: {reading.otherwise}",
+            f"Modes that rest on it: {', '.join(modes) or 'none'}.",
+        ]
+    return "\n\n".join(parts) + "\n"
