@@ -45,6 +45,12 @@ class Lines:
         self.file = file
         self.sha256 = ""
         self._stdin = stdin
+        self._disk: _Hashed | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes read so far, as they lie on disk."""
+        return self._disk.size if self._disk else 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes | InputError]]:
         """Lines in order.
@@ -53,7 +59,7 @@ class Lines:
             InputError: the file is missing, unreadable, empty or not text.
         """
         with self._opened() as inner:
-            disk = _Hashed(inner)
+            disk = self._disk = _Hashed(inner)
             packed = io.BufferedReader(disk, _CHUNK)
             found = False
             for item in _split(self._chunks(packed)):

@@ -52,6 +52,8 @@ class Source:
         self._lenient = lenient
         self._stdin = stdin
         self._on_reject = on_reject
+        self._done = 0
+        self._lines: Lines | None = None
 
     def __iter__(self) -> Iterator[Record]:
         """The records.
@@ -69,8 +71,13 @@ class Source:
         """Lines skipped so far, in all files."""
         return sum(account.rejected for account in self.accounts)
 
+    @property
+    def size(self) -> int:
+        """Bytes read so far, in all files, as they lie on disk."""
+        return self._done + (self._lines.size if self._lines else 0)
+
     def _file(self, account: Account) -> Iterator[Record]:
-        lines = Lines(account.file, stdin=self._stdin)
+        lines = self._lines = Lines(account.file, stdin=self._stdin)
         reader = Reader(account.file)
         for number, content in lines:
             account.lines += 1
@@ -88,6 +95,7 @@ class Source:
             else:
                 yield from records
         account.sha256 = lines.sha256
+        self._done, self._lines = self.size, None
         yield from reader.flush()
 
 

@@ -156,8 +156,9 @@ def blame_is_right(own: Term) -> Term:
 names_blockers = conj(
     e.here,
     ~e.restore,
+    was.responsible | e.blamed,
     kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
-)
+)  # an action for want of room, in a pool that this claim has or is said to have a part in
 _restore_refused = e.here & e.restore & kind(Kind.REQUEST_REFUSED)
 
 BLOCKING_CLAIM_IDS = Observer(

@@ -229,10 +229,10 @@ class TestBadFiles:
 
 
 BAD_LINES = [
-    (b"nonsense", None, "not JSON: invalid character at byte 2"),
+    (b"nonsense", None, "not JSON: invalid character"),
     (b'{"kind":', None, "not JSON: it ends too early"),
-    (b'{"kind":"claim_accepted","footprint":NaN}', None, "not JSON: invalid character at byte 38"),
-    (b'{"kind":"claim_accepted"} {}', None, "not JSON: trailing characters at byte 27"),
+    (b'{"kind":"claim_accepted","footprint":NaN}', None, "not JSON: invalid character"),
+    (b'{"kind":"claim_accepted"} {}', None, "not JSON: trailing characters"),
     (b"[1, 2]", None, "expected a JSON object, got [1, 2]"),
     (b"null", None, "expected a JSON object, got None"),
     (b'{"knd":"claim_accepted"}', "kind", "an event without a kind"),

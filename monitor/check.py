@@ -1,0 +1,151 @@
+"""A check from files to a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, BinaryIO
+
+from monitor.engine import ModeVerdict, Monitor
+from monitor.records import At
+from monitor.sources import read
+from monitor.verdict import (
+    SCHEMA,
+    ClaimReport,
+    Events,
+    Input,
+    ObligationReport,
+    Place,
+    Report,
+    Trust,
+)
+from spec import __version__
+from spec.alphabet import FACTS, Kind
+from spec.digest import spec_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from monitor.claim import Finding
+    from monitor.engine import ClaimVerdict
+    from monitor.errors import InputError
+    from monitor.records import Record
+    from monitor.sources import Account
+    from spec.claims import Mode
+    from spec.modes import Bundle
+
+__all__ = ["EXIT_CODES", "check"]
+
+EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLUSIVE: 3}
+"""What a process that printed a verdict exits with."""
+
+_EVERY = 4096  # records between two calls of `progress`
+_DERIVED = frozenset(
+    {Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED, Kind.DURATION_ELAPSED}
+)
+
+
+def check(
+    paths: Sequence[str],
+    mode: Mode,
+    bundle: Bundle,
+    *,
+    claim: str | None = None,
+    strict: bool = False,
+    lenient: bool = False,
+    stdin: BinaryIO | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Report:
+    """Judge trace files by one bundle of one mode.
+
+    Args:
+        claim: judge the claim of this id alone.
+        strict: an obligation that no claim exercised makes the verdict inconclusive.
+        lenient: skip and count lines that cannot be read; the verdict is then inconclusive at best.
+        stdin: what `-` stands for, by default the standard input of the process.
+        progress: told now and then how many bytes have been read, as they lie on disk.
+
+    Raises:
+        InputError: a file or a line of it cannot be read.
+    """
+    monitor = Monitor(mode, bundle, only=claim, strict=strict)
+    trusted = _Trusted()
+
+    def reject(error: InputError) -> None:
+        monitor.reject(At(error.file, error.line or 0))
+
+    source = read(paths, lenient=lenient, stdin=stdin, on_reject=reject)
+    for number, record in enumerate(source):
+        if progress is not None and number % _EVERY == 0:
+            progress(source.size)
+        trusted.note(record)
+        monitor.take(record)
+    if progress is not None:
+        progress(source.size)
+    conclusion = monitor.conclude()
+    return Report(
+        schema=SCHEMA,
+        tool=__version__,
+        spec=spec_digest(),
+        inputs=[_input(account) for account in source.accounts],
+        mode=mode,
+        bundle=bundle,
+        strict=strict,
+        verdict=conclusion.verdict,
+        why=conclusion.why,
+        obligations=conclusion.obligations,
+        events=Events(conclusion.read, conclusion.unknown, conclusion.rejected),
+        claims=[_claim(verdict) for verdict in conclusion.claims],
+        trust=trusted.report(),
+        claim=claim,
+    )
+
+
+class _Trusted:
+    """Counts the facts that are read."""
+
+    def __init__(self) -> None:
+        self._facts: Counter[Kind] = Counter()
+        self._derived: set[Kind] = set()
+
+    def note(self, record: Record) -> None:
+        for event, _ in record.events:
+            if event.kind in FACTS:
+                self._facts[event.kind] += 1
+                if record.stamp.skips and event.kind in _DERIVED:
+                    self._derived.add(event.kind)
+
+    def report(self) -> Trust:
+        return Trust(
+            {str(kind): self._facts[kind] for kind in Kind if kind in self._facts},
+            [str(kind) for kind in Kind if kind in self._derived],
+        )
+
+
+def _input(account: Account) -> Input:
+    rejection = "" if account.rejection is None else _text(str(account.rejection))
+    return Input(
+        _text(account.file), account.sha256, account.lines, account.rejected, rejection
+    )
+
+
+def _claim(judged: ClaimVerdict) -> ClaimReport:
+    claim = judged.claim
+    return ClaimReport(
+        claim_id=claim.claim_id,
+        stream=_text(claim.stream),
+        state=claim.state,
+        verdict=judged.verdict,
+        obligations={name: _obligation(found) for name, found in judged.findings.items()},
+        why=judged.why,
+        declared_mode=claim.declared_mode,
+    )
+
+
+def _obligation(found: Finding) -> ObligationReport:
+    at = found.at and Place(_text(found.at.file), found.at.line, found.at.sequence)
+    return ObligationReport(found.verdict, at, found.why, found.allowed)
+
+
+def _text(name: str) -> str:
+    """A file name as text: its bytes that are no UTF-8 are replaced."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
