@@ -40,7 +40,13 @@ EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLU
 
 _EVERY = 4096  # records between two calls of `progress`
 _DERIVED = frozenset(
-    {Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED, Kind.DURATION_ELAPSED}
+    {
+        Kind.CLAIM_REGISTERED,
+        Kind.CLAIM_COMMITTED,
+        Kind.CLAIM_RETIRED,
+        Kind.DURATION_ELAPSED,
+        Kind.PREFIX_REUSED,
+    }
 )
 
 
@@ -123,9 +129,7 @@ class _Trusted:
 
 def _input(account: Account) -> Input:
     rejection = "" if account.rejection is None else _text(str(account.rejection))
-    return Input(
-        _text(account.file), account.sha256, account.lines, account.rejected, rejection
-    )
+    return Input(_text(account.file), account.sha256, account.lines, account.rejected, rejection)
 
 
 def _claim(judged: ClaimVerdict) -> ClaimReport:
@@ -142,10 +146,11 @@ def _claim(judged: ClaimVerdict) -> ClaimReport:
 
 
 def _obligation(found: Finding) -> ObligationReport:
-    at = found.at and Place(_text(found.at.file), found.at.line, found.at.sequence)
-    return ObligationReport(found.verdict, at, found.why, found.allowed)
+    at = found.at
+    place = None if at is None else Place(_text(at.file), at.line, at.sequence)
+    return ObligationReport(found.verdict, place, found.why, found.allowed)
 
 
 def _text(name: str) -> str:
-    """A file name as text: its bytes that are no UTF-8 are replaced."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """A file name as text that can be written: its bytes that are no UTF-8 are replaced."""
+    return name.encode("utf-8", "replace").decode("utf-8")

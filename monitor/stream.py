@@ -310,8 +310,7 @@ class Stream:
         view.blamed = claim.claim_id in named
         view.blamed_rest, view.blamed_least = sum(responsible), min(responsible, default=0)
         view.stranger = any(
-            n not in self.claims or not self.claims[n].responsible
-            for n in named - {claim.claim_id}
+            n not in self.claims or not self.claims[n].responsible for n in named - {claim.claim_id}
         )
         said = named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
         view.smear = bool(said - request.failed)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from monitor.engine import ModeVerdict
+from spec.claims import Mode
 from spec.modes import Bundle
 from spec.verdicts import Verdict
 
@@ -22,7 +23,7 @@ __all__ = [
     "verdict_schema",
 ]
 
-SCHEMA = "resident-claims/verdict/1"
+SCHEMA: Final = "resident-claims/verdict/1"
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -100,7 +101,7 @@ class Report(msgspec.Struct, frozen=True):
     tool: str
     spec: str
     inputs: list[Input]
-    mode: str
+    mode: Mode
     bundle: Bundle
     strict: bool
     verdict: ModeVerdict

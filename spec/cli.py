@@ -112,20 +112,29 @@ _USAGE: Final[type[Exception]] = next(
 )  # typer carries a copy of click in some versions, and uses the package in others
 
 
-def run(app: typer.Typer, argv: list[str] | None = None) -> int:
+def run(
+    app: typer.Typer,
+    argv: list[str] | None = None,
+    *,
+    bad_input: tuple[type[Exception], ...] = (),
+) -> int:
     """Run `app` on `argv` (the process's arguments if None) and return the exit code.
 
     Nothing is raised. Use as `def main(argv=None) -> int: return run(app, argv)` and end the
     module with `sys.exit(main())`.
+
+    Args:
+        bad_input: errors besides SpecError that a person can put right.
     """
     name = app.info.name if isinstance(app.info.name, str) else "spec"
     command = typer.main.get_command(app)
     arguments = sys.argv[1:] if argv is None else list(argv)
     stdout = sys.stdout
+    theirs: tuple[type[Exception], ...] = (SpecError, *bad_input)
     try:
         code = command.main(arguments, prog_name=f"python -m {name}", standalone_mode=False)
         sys.stdout.flush()
-    except SpecError as problem:
+    except theirs as problem:
         return _complain(str(problem), Code.BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
         return _complain("interrupted", Code.INTERRUPTED)

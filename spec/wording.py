@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -93,7 +94,7 @@ _SHOWN: Final = sorted(
 )
 _SETS: Final = [
     (show(kind(*kinds)), f"e.kind in {name}") for name, kinds in KIND_SETS.items()
-]  # parts of a shown term are whole or in parentheses, so that replacing text replaces parts
+]  # operands that need parentheses have them; "not" alone binds the first part of a bare text
 
 
 def term_text(term: Term) -> str:
@@ -109,7 +110,8 @@ def definition(name: str) -> str:
 
 def _named(text: str, shown: list[tuple[str, str]]) -> str:
     for long, name in shown:
-        text = text.replace(f"({long})", name).replace(long, name)
+        text = text.replace(f"({long})", name)
+        text = re.sub(rf"(?<!not )(?<![\w.]){re.escape(long)}(?!\w)", name, text)
     for long, name in _SETS:
         text = text.replace(long, name)
     return text

@@ -64,14 +64,14 @@ def parse(text: bytes, file: str, line: int) -> dict[str, object]:
 
 
 class _TwiceError(Exception):
-    """A key stands twice in one object; its text is the key, quoted."""
+    """A key stands twice in one object; its text is the key, printable."""
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     keys: dict[str, object] = {}
     for key, value in pairs:
         if key in keys:
-            raise _TwiceError(shown(key))
+            raise _TwiceError(shown(key, 80)[1:-1])
         keys[key] = value
     return keys
 
@@ -95,7 +95,7 @@ def kind_in(obj: dict[str, object], field: str, file: str, line: int) -> str:
         InputError: not a name.
     """
     value = obj[field]
-    if isinstance(value, str) and 0 < len(value) <= KIND_LIMIT:
+    if isinstance(value, str) and 0 < len(value) <= KIND_LIMIT and value.isprintable():
         return value
     reason = "an event without a kind" if value in (None, "") else f"{shown(value)} is no kind"
     raise InputError(file, reason, line=line, field=field, hint="give the name of a kind of event")
@@ -133,6 +133,8 @@ def _refuse(
         hint = "give a count, 0 or more" if limit == "0" else f"give a number {sign} {limit}"
     elif said.endswith("of length >= 1"):
         reason, hint = "the text is empty", "name it, or leave the field out"
+    if field is not None:
+        field = shown(field, 80)[1:-1]
     raise InputError(file, reason, line=line, field=field, hint=hint)
 
 

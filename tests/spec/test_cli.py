@@ -71,7 +71,7 @@ class TestShow:
         assert "X explicit_conflict_action" in out
         assert "also called: active_refusal_or_defer" in out
         assert "4 due silent: idle, owed, settled -> violated" in out
-        assert "when e.here and e.kind in {request_finished} and CONFLICT" in out
+        assert "when e.here and e.kind in {request_finished} and " in out
         assert "instead: a refusal, deferral or other explicit action" in out
 
 
@@ -187,6 +187,12 @@ class TestRun:
         err = capsys.readouterr().err
         assert err.endswith(line)
         assert "Traceback" not in err
+
+    def test_bad_input(self, capsys: Capture) -> None:
+        """A command line may name errors of its own that a person can put right."""
+        app = self.app(ValueError("not text"))
+        assert Code.BAD_INPUT == run(app, ["go"], bad_input=(ValueError,))
+        assert "error: not text\n" == capsys.readouterr().err
 
     def test_debug(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
         """The traceback of an internal error is there for those who ask."""

@@ -13,6 +13,7 @@ from spec.fields import FIELDS, IDENTITY, STAMP, fields_of
 from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 from spec.pages import pages, stale, write_pages
+from spec.terms import Or, disj
 from spec.wording import KIND_SETS, SHARED, term_text
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -89,6 +90,14 @@ class TestWording:
         """Each name of a shared term or set of kinds is used by some page."""
         text = PAGES["obligations.md"]
         assert all(text.count(name) > 1 for name in (*SHARED, *KIND_SETS))
+
+    def test_negated(self) -> None:
+        """A name never takes in a part that a negation before it binds."""
+        live = SHARED["LIVE_WAS"][0]
+        assert "not LIVE_WAS" == term_text(~live)
+        assert isinstance(live, Or)
+        first, *others = live.args
+        assert "LIVE_WAS" not in term_text(disj(~first, *others))
 
     def test_whole(self) -> None:
         """A shared term by itself is shown by its name."""

@@ -1,0 +1,1 @@
+"""Does this stream keep it? Compiled observers, verdicts, sources and reports."""

@@ -1,0 +1,137 @@
+"""`python -m monitor`: judge traces by a mode."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+from monitor.check import EXIT_CODES, check
+from monitor.errors import InputError
+from monitor.text import print_report
+from monitor.verdict import verdict_schema
+from spec.cli import Format, FormatOption, console, new_app, run
+from spec.errors import SpecError
+from spec.files import write_bytes
+from spec.lookup import find_mode
+from spec.modes import MODES, Bundle
+from spec.suggest import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["app", "main"]
+
+LONG_BYTES = 32 << 20  # from this size on a terminal is shown how far the reading is
+
+app = new_app("monitor", "Does a recorded stream keep what the runtime accepted?")
+
+
+@app.command("check", epilog="Example: python -m monitor check trace.jsonl --mode hard_protected")
+def check_traces(
+    traces: Annotated[
+        list[str],
+        typer.Argument(metavar="TRACE...", help="Files, plain or gzip; - is standard input."),
+    ],
+    mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
+    bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
+    claim: Annotated[str | None, typer.Option(metavar="ID", help="Judge this claim alone.")] = None,
+    form: FormatOption = Format.TEXT,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="What no claim exercised makes it inconclusive.")
+    ] = False,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Skip bad lines, count them, and never say kept.")
+    ] = False,
+    progress: Annotated[
+        bool | None,
+        typer.Option(help="Show how far the reading is; by default for long files on a terminal."),
+    ] = None,
+) -> None:
+    """Judge traces by a mode: exit 0 kept, 1 violated, 2 bad input, 3 inconclusive."""
+    judged_by = find_mode(mode).mode
+    of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
+    try:
+        with _progress(traces, progress) as step:
+            report = check(
+                traces,
+                judged_by,
+                of_bundle,
+                claim=claim,
+                strict=strict,
+                lenient=lenient,
+                progress=step,
+            )
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    if form is Format.JSON:
+        _write(_json(report))
+    else:
+        out = console()
+        with out.capture() as captured:
+            print_report(report, out)
+        text = captured.get()
+        if not out.is_terminal:
+            text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+        _write(text.encode(out.encoding, "backslashreplace"))
+    raise typer.Exit(EXIT_CODES[report.verdict])
+
+
+@app.command(epilog="Example: python -m monitor schema -o docs/schema/verdict.json")
+def schema(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of a verdict."""
+    text = _json(verdict_schema())
+    if output is None:
+        _write(text)
+    else:
+        write_bytes(output, text)
+
+
+def _json(value: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def _write(text: bytes) -> None:
+    """All at once, so that a reader that goes away is noticed here."""
+    typer.echo(text, nl=False)
+
+
+@contextmanager
+def _progress(paths: list[str], asked: bool | None) -> Iterator[Callable[[int], None] | None]:
+    """A bar on standard error, or nothing where that is no terminal."""
+    total = sum(map(_size, set(paths)))
+    wanted = total >= LONG_BYTES if asked is None else asked
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total or None)
+        yield lambda read: bar.update(task, completed=read)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line on `argv` and return its exit code."""
+    return run(app, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

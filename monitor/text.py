@@ -1,0 +1,199 @@
+"""A report for people, within 80 columns; every verdict is a word, colours only repeat it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from rich import box
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from monitor.engine import ModeVerdict
+from spec.digest import SHORT
+from spec.obligations import OBLIGATIONS
+from spec.screens import STYLES
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rich.console import Console
+
+    from monitor.verdict import ClaimReport, ObligationReport, Place, Report
+
+__all__ = ["MOST_CLAIMS", "headline", "print_report"]
+
+MOST_CLAIMS: Final = 20
+"""Claims that are shown one by one; the JSON form has all of them."""
+
+_MOST_NAMES: Final = 20
+_ORDER: Final = tuple(reversed(Verdict))
+_STYLES: Final = {**STYLES, "kept": "green"}
+_SHOWN: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
+
+
+def print_report(report: Report, out: Console, most: int = MOST_CLAIMS) -> None:
+    """Print the whole report, with at most `most` claims one by one, the worst first."""
+    out.print(Text(headline(report), f"bold {_STYLES[report.verdict]}"))
+    out.print()
+    out.print(_account(report))
+    out.print(_obligations(report))
+    idle = [n for n, v in report.obligations.items() if v is Verdict.UNEXERCISED]
+    if idle:
+        out.print(Text(f"Exercised by no claim, so nothing is known of: {', '.join(idle)}."))
+        out.print()
+    claims = sorted(filter(_is_shown, report.claims), key=_gravity)
+    for claim in claims[:most]:
+        out.print(_claim(claim, report.mode))
+    if len(claims) > most:
+        left = f"{_count(len(claims) - most, 'more claim')} with something to show left out"
+        out.print(Text(f"{left}; --format json has them all.\n"))
+    out.print(Text(_trust(report)))
+
+
+def headline(report: Report) -> str:
+    """The verdict in a sentence."""
+    claims = report.claims
+    alike = sum(1 for claim in claims if claim.verdict is report.verdict)
+    part = f"{alike} of {len(claims)} claims"
+    if alike == len(claims):
+        part = "the one claim" if alike == 1 else f"all {alike} claims"
+    if report.verdict is ModeVerdict.VIOLATED:
+        return f"violated: {report.mode} was not kept in {part}"
+    if report.verdict is ModeVerdict.KEPT:
+        left = len(claims) - alike
+        rest = f"; {left} cannot be judged" if left else ""
+        return f"kept: {report.mode} was kept in {part}{rest}"
+    return f"inconclusive: {_plain(report.why)}"
+
+
+def _account(report: Report) -> Table:
+    """How the verdict was reached."""
+    only = f", claim {_plain(report.claim)} alone" if report.claim is not None else ""
+    strict = ", strict" if report.strict else ""
+    rows = [
+        ("judged by", f"mode {report.mode}, {report.bundle} bundle{strict}{only}"),
+        ("with", f"resident-claims {report.tool}, spec {report.spec[:SHORT]}"),
+    ]
+    files = [f"{_file(i.file)}, {_count(i.lines, 'line')}" for i in report.inputs]
+    rows += [("read" if not n else "", file) for n, file in enumerate(_some(files))]
+    rows.append(("events", f"{report.events.read} read"))
+    if unknown := report.events.unknown:
+        rows.append(("unknown", f"{_tally(unknown)}: of no known kind, and not judged"))
+    if report.events.rejected:
+        first = next((i.rejection for i in report.inputs if i.rejection), "")
+        lines = _count(report.events.rejected, "line")
+        rows.append(("rejected", f"{lines}, the first {_plain(first)}"))
+    if report.claims:
+        rows.append(("claims", _tally(Counter(c.verdict for c in report.claims))))
+    declared = Counter(c.declared_mode for c in report.claims if c.declared_mode is not None)
+    if set(declared) - {report.mode}:
+        rows.append(("declared", f"{_tally(declared)}; judged by {report.mode} all the same"))
+    return _grid(rows)
+
+
+def _obligations(report: Report) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("", "obligation", "verdict"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("claims")
+    for name, verdict in report.obligations.items():
+        found = Counter(claim.obligations[name].verdict for claim in report.claims)
+        counts = {str(v): found[v] for v in _ORDER if found[v]}
+        word = Text(verdict, _STYLES[verdict])
+        table.add_row(OBLIGATIONS[name].code, name, word, _tally(counts))
+    return table
+
+
+def _claim(claim: ClaimReport, mode: str) -> Padding:
+    """One claim: what was owed or said, where, and what would have been allowed."""
+    rows: list[tuple[str | Text, str]] = [
+        (Text(claim.verdict, f"bold {_STYLES[claim.verdict]}"), f"claim {_plain(claim.claim_id)}"),
+        ("stream", _plain(claim.stream)),
+        ("state", f"{claim.state}, as reported"),
+    ]
+    if claim.declared_mode not in (None, mode):
+        rows.append(("declared", f"{_plain(claim.declared_mode or '')}, judged by {mode}"))
+    if claim.why.startswith("not "):
+        rows.append(("", claim.why))
+    for names, found in _alike(claim):
+        rows.append(("", ""))
+        rows.append((Text(found.verdict, _STYLES[found.verdict]), ", ".join(names)))
+        if found.at is not None:
+            rows.append(("at", _place(found.at)))
+        rows.append(("because", _plain(found.why)))
+        if found.allowed:
+            rows.append(("allowed", found.allowed))
+    return Padding(_grid(rows), (0, 0, 1, 0))
+
+
+def _alike(claim: ClaimReport) -> Iterator[tuple[list[str], ObligationReport]]:
+    """The obligations to show, those with one and the same finding together, the worst first."""
+    found: dict[ObligationReport, list[str]] = {}
+    for name, obligation in claim.obligations.items():
+        if obligation.verdict in _SHOWN:
+            found.setdefault(obligation, []).append(name)
+    for obligation in sorted(found, key=lambda o: _ORDER.index(o.verdict)):
+        yield found[obligation], obligation
+
+
+def _trust(report: Report) -> str:
+    trust = report.trust
+    facts = _tally(trust.facts) if trust.facts else "none in what was read"
+    text = f"Taken on trust: that the hooks observed facts as they were. Here: {facts}."
+    if trust.derived:
+        text += (
+            f" No hook of the recorded dialects observes {', '.join(trust.derived)}: acceptance and "
+            "its end are read from what was reported, reuse from how the reusing request ended."
+        )
+    return text
+
+
+def _is_shown(claim: ClaimReport) -> bool:
+    return claim.verdict is not ModeVerdict.KEPT
+
+
+def _gravity(claim: ClaimReport) -> tuple[bool, int]:
+    weights = [o.verdict for o in claim.obligations.values()]
+    broken = weights.count(Verdict.VIOLATED)
+    return claim.verdict is not ModeVerdict.VIOLATED, -broken
+
+
+def _grid(rows: Iterable[tuple[str | Text, str]]) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=12, no_wrap=True, style="bright_black")
+    grid.add_column(overflow="fold")
+    for label, value in rows:
+        grid.add_row(label, Text(value))
+    return grid
+
+
+def _place(at: Place) -> str:
+    sequence = "" if at.sequence is None else f", sequence {at.sequence}"
+    return f"{_file(at.file)}:{at.line}{sequence}"
+
+
+def _file(name: str) -> str:
+    return "standard input" if name == "-" else _plain(name)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _tally(counts: Mapping[str, int]) -> str:
+    """Names with their numbers, a long list cut short."""
+    return ", ".join(_some([f"{number} {_plain(name)}" for name, number in counts.items()]))
+
+
+def _some(items: Sequence[str]) -> list[str]:
+    if len(items) <= _MOST_NAMES:
+        return list(items)
+    return [*items[:_MOST_NAMES], f"and {len(items) - _MOST_NAMES} more"]
+
+
+def _plain(text: str) -> str:
+    """Text from a trace, with nothing in it that a terminal would obey."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

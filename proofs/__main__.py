@@ -1,0 +1,90 @@
+"""`python -m proofs`: prove what a mode's obligations are worth."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+
+from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code
+from proofs.junit import to_junit
+from proofs.text import print_check
+from spec import __version__
+from spec.claims import Mode
+from spec.cli import Format, FormatOption, console, new_app, print_json, run
+from spec.digest import spec_digest
+from spec.errors import SpecError
+from spec.modes import Bundle
+from spec.suggest import resolve
+
+app = new_app("python -m proofs", "Prove what a mode's obligations are worth, for every run.")
+
+
+@app.command()
+def check(
+    mode: Annotated[str | None, typer.Argument(help="A mode, such as hard_protected.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
+    bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
+    depth: Annotated[int, typer.Option(help="Events that bounded searches go to.")] = DEPTH,
+    output: FormatOption = Format.TEXT,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
+) -> None:
+    """Is a mode consistent (some run keeps it and exercises all of it), and is it sound
+    (an auditor who reads only reports concludes what is true)?
+
+    Example: python -m proofs check hard_protected
+
+    Exit 0: witnessed and proved. 1: refuted. 2: bad input. 3: unknown or vacuous.
+    """
+    modes = _modes(mode, every)
+    chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
+    if not 1 <= depth <= _DEEPEST:
+        raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
+    if junit is not None and not junit.parent.is_dir():
+        raise SpecError(f"there is no folder {junit.parent}", "make it, or name another file")
+    out, checks = console(), list[Check]()
+    quiet = Console(stderr=True, quiet=not sys.stderr.isatty())
+    with quiet.status("") as status:
+        for each in modes:
+            checks.append(check_mode(each, chosen, depth, status.update))
+            if output is Format.TEXT:
+                print_check(out, checks[-1])
+    if output is Format.JSON:
+        print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
+    if junit is not None:
+        try:
+            junit.write_bytes(to_junit(checks))
+        except OSError as error:
+            raise SpecError(f"{junit} cannot be written: {error.strerror}", "name another") from None
+    raise typer.Exit(exit_code(checks))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of what `check --format json` prints.
+
+    Example: python -m proofs schema
+    """
+    print_json(msgspec.json.schema(Checks))
+
+
+_DEEPEST = 60
+
+
+def _modes(mode: str | None, every: bool) -> list[Mode]:
+    if every == (mode is not None):
+        raise SpecError("name one mode, or ask for --all", "python -m proofs check hard_protected")
+    return list(Mode) if mode is None else [Mode(resolve(mode, list(Mode), what="mode"))]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    return run(app, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
