@@ -1,1 +1,1 @@
-"""Does this stream keep it? Compiled observers, verdicts, sources and reports."""
+"""Does this stream keep it? Compiled observers, sources, verdicts. No solver lives here."""

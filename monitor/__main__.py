@@ -38,7 +38,7 @@ app = new_app("monitor", "Does a recorded stream keep what the runtime accepted?
 def check_traces(
     traces: Annotated[
         list[str],
-        typer.Argument(metavar="TRACE...", help="Files, plain or gzip; - is standard input."),
+        typer.Argument(metavar="TRACE", help="Files, plain or gzip; - is standard input."),
     ],
     mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
     bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,

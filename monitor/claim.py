@@ -106,7 +106,7 @@ class ClaimRun:
 
     @property
     def declared(self) -> int:
-        """Blocks that the claim adds to its pool's ledger: its declared footprint while responsible."""
+        """Blocks that the claim adds to its pool's ledger: what it declared, while responsible."""
         return int(self.facts[_DECLARED]) if self.responsible else 0
 
     # Logical positions.

@@ -8,7 +8,7 @@ specification alone, never from data.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -45,8 +45,8 @@ class Compiled:
     """One bundle of a mode, ready to step.
 
     `claim(e, c, was)` and `request(e, c, was, now, req_was)` give the registers after an event;
-    `observers[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the index
-    of the rule taken, or -1.
+    `observers[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
+    index of the rule taken, or -1.
     """
 
     mode: Mode
@@ -147,7 +147,7 @@ def _observer(index: int, o: Observer) -> list[str]:
     return lines
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_mode(mode: Mode, bundle: Bundle) -> Compiled:
     """The observers of a mode's bundle as functions."""
     observers = MODES[mode].bundle(bundle)

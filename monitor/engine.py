@@ -86,7 +86,7 @@ class Monitor:
             stream.take(event, at)
 
     def reject(self, at: At) -> None:
-        """A line of this file could not be read: what it said is missing from every stream of it."""
+        """A line could not be read: what it said is missing from every stream of its file."""
         self._rejected += 1
         why = f"line {at.line} could not be read"
         self._spoiled.setdefault(at.file, (at, why))

@@ -1,4 +1,4 @@
-"""One stream: its pool, its requests, and the projection of each event onto the claims it concerns."""
+"""One stream: its pool, its requests, and how each event looks to the claims it concerns."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class Stream:
     def _concerned(
         self, event: Event, request_id: str, request: _Request, named: set[str]
     ) -> list[ClaimRun]:
-        """Claims with a part in the request: it is in hand for them, or it presses on their pool."""
+        """Claims with a part in the request: it is in hand, or it presses on their pool."""
         presses = request.arrival is not None or event.kind in CONFLICT_ACTIONS
         return [
             claim

@@ -145,8 +145,8 @@ def _trust(report: Report) -> str:
     text = f"Taken on trust: that the hooks observed facts as they were. Here: {facts}."
     if trust.derived:
         text += (
-            f" No hook of the recorded dialects observes {', '.join(trust.derived)}: acceptance and "
-            "its end are read from what was reported, reuse from how the reusing request ended."
+            f" No hook of the recorded dialects observes {', '.join(trust.derived)}: acceptance "
+            "and its end are read from what was reported, reuse from how the request ended."
         )
     return text
 

@@ -59,7 +59,9 @@ def check(
         try:
             junit.write_bytes(to_junit(checks))
         except OSError as error:
-            raise SpecError(f"{junit} cannot be written: {error.strerror}", "name another") from None
+            raise SpecError(
+                f"{junit} cannot be written: {error.strerror}", "name another"
+            ) from None
     raise typer.Exit(exit_code(checks))
 
 

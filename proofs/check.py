@@ -1,4 +1,4 @@
-"""What is asked of a mode: is it consistent, and is it sound? Asked here, answered by the engines."""
+"""What is asked of a mode: is it consistent, and is it sound? The engines answer."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Consistent(msgspec.Struct, frozen=True):
 class Sound(msgspec.Struct, frozen=True):
     """`proved` for every run if `bound` is null, else for runs of up to `bound` events.
 
-    `refuted` comes with the clauses that fail and a shortest run that shows it; where that run could
-    not be written as events, `trace` is empty and `story` still tells it.
+    `refuted` comes with the clauses that fail and a shortest run that shows it; where that run
+    could not be written as events, `trace` is empty and `story` still tells it.
     """
 
     result: str

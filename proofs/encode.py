@@ -60,7 +60,7 @@ class Bits:
 
     @property
     def limit(self) -> int:
-        return 2 ** (self.width - 3) - 1
+        return (1 << (self.width - 3)) - 1
 
     def var(self, name: str) -> Expr:
         return z3.BitVec(name, self.width)

@@ -41,4 +41,4 @@ def to_junit(checks: list[Check]) -> bytes:
     suite.set("tests", str(2 * len(checks)))
     suite.set("failures", str(failures))
     suite.set("errors", str(errors))
-    return ET.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n"
+    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIRST_LOSS", "RANK", "Pair", "swap_lemma"]
 
-FIRST_LOSS = Clause(
-    "first loss", "knows which of two claims lost blocks first", TRUE, settled=True
-)
+FIRST_LOSS = Clause("first loss", "knows which of two claims lost blocks first", TRUE, settled=True)
 RANK = Clause("promise", "where both claims lost blocks, the one of lower priority did first", TRUE)
 
 _SIDES = ("A", "B")
@@ -48,8 +46,8 @@ class Pair:
         self.mode, self.numbers = Mode.SOFT_PRIORITY, numbers
         self.one = System(self.mode, bundle, numbers, without=without, replay=False)
         self.observers, self.alphabet = self.one.observers, self.one.alphabet
-        self.clauses = (FIRST_LOSS, RANK)
-        self.sides = {side: f"{side}/" for side in _SIDES}
+        self.clauses: tuple[Clause, ...] = (FIRST_LOSS, RANK)
+        self.sides: Mapping[str, str] = {side: f"{side}/" for side in _SIDES}
         self._replay = replay
 
     def mine(self, side: str) -> str:

@@ -106,9 +106,7 @@ def to_events(model: Model, found: Found) -> list[Event]:
     return scribe.events
 
 
-def _about_claim(
-    scribe: _Scribe, claim: _Claim, kind: Kind, event: Mapping[str, Value]
-) -> None:
+def _about_claim(scribe: _Scribe, claim: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:
     fields: dict[str, Any] = {"claim_id": claim.claim_id}
     if event["here"]:
         fields["request_id"] = _REQUEST
@@ -175,8 +173,7 @@ def predicted(model: Model, found: Found) -> dict[str, str]:
     """The verdict of each obligation about the tracked claim at the end of the run."""
     last, prefix = found.states[-1], next(iter(model.sides.values()))
     return {
-        o.name: str(o.states[int(last[f"{prefix}state.{o.name}"])].verdict)
-        for o in model.observers
+        o.name: str(o.states[int(last[f"{prefix}state.{o.name}"])].verdict) for o in model.observers
     }
 
 

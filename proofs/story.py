@@ -1,4 +1,4 @@
-"""A run told event by event: what happened, and what it changed of truth, belief and obligations."""
+"""A run told event by event: what happened, and what it changed of truth and of belief."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ _BELIEF = {
     "believed.useful": ("believes it usable", "believes it unusable"),
     "believed.acted": ("has heard of an action", ""),
     "believed.restored": ("believes it restored", "believes a restore is due"),
-    "believed.answered": ("has heard an outcome", ""),
 }
 _FIELDS: dict[Kind, tuple[str, ...]] = {
     Kind.CLAIM_COMMITTED: ("footprint",),

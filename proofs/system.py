@@ -75,7 +75,7 @@ class System:
         )
         self.clauses: tuple[Clause, ...] = CLAUSES.get(mode, ())
         self.alphabet: tuple[Kind, ...] = tuple(sorted(WORLDS[mode]))
-        self.sides = {"": ""}
+        self.sides: Mapping[str, str] = {"": ""}
         self._replay = replay
 
     def mine(self, side: str) -> str:

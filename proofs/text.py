@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -23,15 +24,15 @@ def print_check(console: Console, check: Check) -> None:
     console.print(Text(f"{check.mode}, {check.bundle} bundle", style="bold"))
     _print_consistent(console, check.consistent, len(check.obligations))
     _print_sound(console, check.sound)
-    _paragraph(console, f"Readings: {', '.join(check.readings)} (docs/readings.md).")
+    _indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
     console.print()
 
 
 def _print_consistent(console: Console, found: Consistent, obligations: int) -> None:
     if found.result == "witnessed":
         said = (
-            f"a shortest run in which all {obligations} obligations are exercised and satisfied has "
-            f"{len(found.story)} events:"
+            f"{len(found.story)} events are the fewest in which all {obligations} obligations "
+            "are exercised and satisfied:"
         )
     elif found.result == "vacuous":
         said = f"no run of up to {found.depth} events exercises and satisfies every obligation."
@@ -43,15 +44,17 @@ def _print_consistent(console: Console, found: Consistent, obligations: int) -> 
 
 def _print_sound(console: Console, sound: Sound) -> None:
     _headline(console, "Sound", sound.result, _how(sound))
+    rows = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        rows.add_column(overflow="fold")
     for name, says in sound.clauses.items():
         failed = name in sound.failed
         sign = {"proved": "holds", "refuted": "FAILS" if failed else "-"}.get(sound.result, "?")
         style = "red" if failed else "green" if sound.result == "proved" else ""
-        row = Text(f"    {sign:<6} ", style=style)
-        row.append(f"{name}: {says}", style="")
-        _paragraph_text(console, row)
+        rows.add_row(Text(sign, style=style), Text(name, style="bold"), Text(says))
+    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
     if sound.story:
-        _paragraph(console, "  A shortest run that keeps every obligation and breaks the clause:")
+        _indented(console, Text("A shortest run that keeps every obligation and breaks it:"))
         _print_story(console, sound.story)
 
 
@@ -61,42 +64,39 @@ def _how(sound: Sound) -> str:
         return (
             "for runs of every length and any number of blocks, one claim among arbitrary others "
             f"(Spacer, {time}; its invariant was checked again by plain Z3: initiation, "
-            "consecution, implication). Who reads only reports:"
+            "consecution, implication). An auditor who reads only reports, and the promise:"
         )
     if sound.result == "proved":
         return (
             f"only for runs of up to {sound.bound} events and small block counts (bounded search, "
-            f"{time}); no proof for every length was found. Who reads only reports:"
+            f"{time}); no proof for every length was found. An auditor who reads only reports:"
         )
     if sound.result == "refuted":
-        return f"the obligations do not carry every clause ({time}). Who reads only reports:"
+        return f"the obligations do not carry every clause ({time}):"
     return f"neither proved nor refuted within the work limit ({time}): {sound.reason}"
 
 
 def _print_story(console: Console, story: list[Line]) -> None:
+    rows = Table.grid(padding=(0, 1))
+    rows.add_column(justify="right")
+    for _ in range(3):
+        rows.add_column(overflow="fold")
     for line in story:
-        deed = "fact  " if line.fact else "report"
-        row = Text(f"    {line.number:>2} ", style="")
-        row.append(f"{deed} ", style="dim")
-        row.append(line.kind, style="bold")
-        row.append(f"  {line.about}")
-        _paragraph_text(console, row)
+        what = Text(line.about)
         for change in line.changes:
-            console.print(Padding(Text(f"-> {change}", style="dim"), (0, 0, 0, 14)))
+            what.append(f"\n-> {change}", style="dim")
+        deed = Text("fact" if line.fact else "report", style="dim")
+        rows.add_row(str(line.number), deed, Text(line.kind, style="bold"), what)
+    if story:
+        console.print(Padding(rows, (0, 0, 0, 4), expand=False))
 
 
 def _headline(console: Console, title: str, result: str, said: str) -> None:
-    row = Text(f"  {title}: ")
+    row = Text(f"{title}: ")
     row.append(result, style=_STYLE.get(result, "yellow"))
     row.append(f", {said}")
-    _paragraph_text(console, row)
+    _indented(console, row)
 
 
-def _paragraph(console: Console, text: str) -> None:
-    _paragraph_text(console, Text(f"  {text.strip()}"))
-
-
-def _paragraph_text(console: Console, text: Text) -> None:
-    indent = len(text.plain) - len(text.plain.lstrip())
-    text = text[indent:]
-    console.print(Padding(text, (0, 0, 0, indent)))
+def _indented(console: Console, text: Text) -> None:
+    console.print(Padding(text, (0, 0, 0, 2), expand=False))

@@ -112,8 +112,9 @@ def facts_are_facts() -> Term:
 def replayable(alphabet: Iterable[Kind]) -> Term:
     """What a run must also satisfy to be written as a file of events and read back the same.
 
-    One other claim stands for the rest, every block fact moves the run of held blocks, conflicts are
-    met by refusing or deferring, and fields that an event does not carry have their plain value.
+    One other claim stands for the rest, every block fact moves the run of held blocks, conflicts
+    are met by refusing or deferring, and fields that an event does not carry have their plain
+    value.
     """
     kinds = frozenset(alphabet)
     about = kinds & (REPORTS - CONFLICT_ACTIONS)

@@ -23,7 +23,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=1024)]
 
 
 class CapacityProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why a request does not fit, in blocks: `resident + active = total > usable`, by `shortfall`."""
+    """Why a request does not fit, in blocks: `resident + active = total`, over `usable`."""
 
     resident: Blocks
     active: Blocks

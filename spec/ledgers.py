@@ -91,7 +91,7 @@ def usable(state: _Registers) -> Term:
 
 
 def live(state: _Registers) -> Term:
-    """Someone is owed news of the claim: it is responsible, or the mode watches what is registered."""
+    """News of the claim is owed: it is responsible, or the mode watches what is registered."""
     return state.responsible | (c.watched & state.registered)
 
 

@@ -26,6 +26,7 @@ class Guard(StrEnum):
     SAID = "said"  # said implies true: a report that the facts contradict
     DUE = "due"  # what is owed was not given in time
     BROKE = "broke"  # a deed that the obligation forbids
+    NOTED = "noted"  # something that later events will be compared with
     MOOT = "moot"  # what was owed no longer is, and nothing was broken
 
 
@@ -47,7 +48,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """In one of `source` (any state that is not violated, if empty), where `when` holds, go to `to`.
+    """In one of `source` (if empty, any state not violated), where `when` holds, go to `to`.
 
     `why` completes "because ..." for people; `allowed` says what would have been right instead.
     """
@@ -75,9 +76,9 @@ class Ledger:
 class Observer:
     """One obligation: a deterministic automaton over the events that concern one claim.
 
-    Rules are tried in order and the first that applies is taken; where none applies nothing changes.
-    An observer with `per_request` is followed once for the claim itself and once for each request
-    in hand, and its verdict is the heaviest of these.
+    Rules are tried in order and the first that applies is taken; where none applies nothing
+    changes. An observer with `per_request` is followed once for the claim itself and once for each
+    request in hand, and its verdict is the heaviest of these.
 
     Raises:
         ValueError: an unknown state, a rule out of a violated state, a register that is not

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from spec.claims import Mode
-from spec.obligations import ALIASES, OBLIGATIONS
+from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,10 +57,10 @@ class Depth(StrEnum):
 class ModeSpec:
     """A mode as a bundle of obligations.
 
-    `added` maps each obligation that the contract adds to the reason why the paper's bundle does not
-    carry the mode's clauses without it; `critical` are those whose absence makes a tempting mapping
-    a misrepresentation; `depths` are the adapter depths, all of a tuple together, that may supply
-    the mode.
+    `added` maps each obligation that the contract adds to the reason why the paper's bundle does
+    not carry the mode's clauses without it; `critical` are those whose absence makes a tempting
+    mapping a misrepresentation; `depths` are the adapter depths, all of a tuple together, that may
+    supply the mode.
     """
 
     mode: Mode
@@ -82,7 +82,7 @@ class ModeSpec:
         return self.paper if bundle is Bundle.PAPER else (*self.paper, *self.added)
 
     def bundle(self, bundle: Bundle = Bundle.CONTRACT) -> tuple[Observer, ...]:
-        return tuple(OBLIGATIONS[ALIASES.get(n, n)] for n in self.names(bundle))
+        return tuple(OBLIGATIONS[n] for n in self.names(bundle))
 
     @property
     def constants(self) -> dict[str, bool]:
@@ -115,8 +115,8 @@ MODES: dict[Mode, ModeSpec] = {
         ),
         ModeSpec(
             mode=Mode.SOFT_PRIORITY,
-            promise="Under pressure the claim of lower priority loses blocks first, and each loss is "
-            "told.",
+            promise="Under pressure the claim of lower priority loses blocks first, and each loss "
+            "is told.",
             paper=("claim_identity", "priority_influence", "claim_scoped_telemetry"),
             critical=frozenset({"priority_influence"}),
             depths=((Depth.TELEMETRY_JOIN,), _PATCH),
@@ -124,8 +124,8 @@ MODES: dict[Mode, ModeSpec] = {
         ),
         ModeSpec(
             mode=Mode.HARD_PROTECTED,
-            promise="No block of an accepted claim is chosen as a victim; what does not fit beside it "
-            "meets an explicit action that names it; any other loss is told as harm.",
+            promise="No block of an accepted claim is chosen as a victim; what does not fit beside "
+            "it meets an explicit action that names it; any other loss is told as harm.",
             paper=(
                 "claim_identity",
                 "explicit_acceptance",
@@ -189,8 +189,8 @@ MODES: dict[Mode, ModeSpec] = {
         ),
         ModeSpec(
             mode=Mode.OFFLOADABLE,
-            promise="The claim may leave the GPU; it comes back from the tier before it is reused, or "
-            "the failure to bring it back ends in an outcome that names it.",
+            promise="The claim may leave the GPU; it comes back from the tier before it is reused, "
+            "or the failure to bring it back ends in an outcome that names it.",
             paper=(
                 "claim_identity",
                 "explicit_acceptance",

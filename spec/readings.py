@@ -68,8 +68,8 @@ READINGS: tuple[Reading, ...] = (
     ),
     Reading(
         "loss",
-        "A claim is lost when its predicate, true of the blocks on the GPU or of a copy that can be "
-        "restored, becomes false while the runtime is responsible; a failed restore counts too.",
+        "A claim is lost when its predicate, true of the blocks on the GPU or of a copy that can "
+        "be restored, becomes false while the runtime is responsible; a failed restore counts too.",
         "A claim whose copy sits on the host would be harmed each time its GPU blocks are reused.",
     ),
     Reading(
@@ -81,8 +81,8 @@ READINGS: tuple[Reading, ...] = (
     ),
     Reading(
         "controlled-pressure",
-        "What soft_priority promises is compared where blocks are lost to eviction alone, after both "
-        "claims were registered; each loss is told before another claim loses.",
+        "What soft_priority promises is compared where blocks are lost to eviction alone, after "
+        "both claims were registered; each loss is told before another claim loses.",
         "A reset would decide which claim loses first, and no priority can; and reports of losses "
         "told in another order than they happened would swap the ranks.",
     ),

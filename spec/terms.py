@@ -281,10 +281,14 @@ def show(term: Term) -> str:
         case Or(args):
             return " or ".join(_wrapped(a) for a in args)
         case Compare(op, left, right) | Arith(op, left, right):
-            return f"{_wrapped(left)} {op} {_wrapped(right)}"
+            return f"{_operand(left)} {op} {_operand(right)}"
         case Ite(cond, then, otherwise):
             return f"{_wrapped(then)} if {_wrapped(cond)} else {_wrapped(otherwise)}"
     raise TypeError(f"not a term: {term!r}")
+
+
+def _operand(term: Term) -> str:
+    return f"({show(term)})" if isinstance(term, Not | KindIn) else _wrapped(term)
 
 
 def _wrapped(term: Term) -> str:

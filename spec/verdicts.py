@@ -27,7 +27,7 @@ _WEIGHT = {verdict: weight for weight, verdict in enumerate(Verdict)}
 def pool(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict of one obligation over several claims, requests or files: the heaviest wins.
 
-    One violation outweighs everything; a satisfied obligation outweighs one that another claim never
-    exercised. Nothing to pool is `unexercised`.
+    One violation outweighs everything; a satisfied obligation outweighs one that another claim
+    never exercised. Nothing to pool is `unexercised`.
     """
     return max(verdicts, key=_WEIGHT.__getitem__, default=Verdict.UNEXERCISED)

@@ -37,6 +37,7 @@ GUARD_MEANS: Final[Mapping[Guard, str]] = MappingProxyType(
         Guard.SAID: "a report that the facts contradict",
         Guard.DUE: "what is owed was not given in time",
         Guard.BROKE: "a deed that the obligation forbids",
+        Guard.NOTED: "something that later events will be compared with",
         Guard.MOOT: "what was owed no longer is, and nothing was broken",
     }
 )

@@ -58,7 +58,9 @@ def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
         inv(*[step.following.get(n, state[n]) for n in names]),
         [here, step.possible, step.kept],
     )
-    engine.rule(bad(), [here, step.possible, step.kept, z3.Not(z3.And(list(step.clauses.values())))])
+    engine.rule(
+        bad(), [here, step.possible, step.kept, z3.Not(z3.And(list(step.clauses.values())))]
+    )
     try:
         answer = engine.query(bad())
     except z3.Z3Exception as error:  # the resource limit ends a query this way too
@@ -107,9 +109,7 @@ def _invariant(answer: Expr, inv: Expr, names: list[str]) -> Invariant | None:
             continue
         slots = [z3.get_var_index(arg) for arg in head.children()]
 
-        def at(
-            state: dict[str, Expr], body: Expr = body, slots: list[int] = slots
-        ) -> Expr:
+        def at(state: dict[str, Expr], body: Expr = body, slots: list[int] = slots) -> Expr:
             values: list[Expr] = [None] * len(slots)
             for slot, name in zip(slots, names, strict=True):
                 values[slot] = state[name]

@@ -29,7 +29,7 @@ def _at(stage: Term, state: ClaimState) -> Term:
 
 
 def lifecycle_allows(stage: Term) -> Term:
-    """The lifecycle has a transition for this kind of event out of `stage`, an index of `STAGES`."""
+    """The lifecycle has a transition for this kind of event out of `stage` (see `STAGES`)."""
     return disj(*(kind(Kind(t.trigger)) & _at(stage, t.source) for t in TRANSITIONS))
 
 
@@ -147,8 +147,8 @@ _victim_breaks = conj(e.mine, kind(Kind.BLOCK_EVICTED), was.responsible, breaks)
 CLAIM_DEMOTED_BEFORE_LOSS = Observer(
     name="claim_demoted_before_loss",
     code="D",
-    reason="A claim may be given up under pressure, but only aloud and beforehand; otherwise giving "
-    "it up cannot be told from breaking it.",
+    reason="A claim may be given up under pressure, but only aloud and beforehand; otherwise "
+    "giving it up cannot be told from breaking it.",
     source=TABLE_1,
     states=(
         idle("nothing was demoted and nothing lost"),
@@ -177,8 +177,8 @@ CLAIM_DEMOTED_BEFORE_LOSS = Observer(
 CLAIM_EXPIRED_BOUNDARY = Observer(
     name="claim_expired_boundary",
     code="E",
-    reason="A duration is a promise with an end. The end must be an event, or a loss near it cannot "
-    "be told to be inside the promise or after it.",
+    reason="A duration is a promise with an end. The end must be an event, or a loss near it "
+    "cannot be told to be inside the promise or after it.",
     source=TABLE_1,
     states=(
         idle("no boundary was reached"),

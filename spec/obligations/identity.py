@@ -61,8 +61,8 @@ CLAIM_IDENTITY = Observer(
 EXPLICIT_ACCEPTANCE = Observer(
     name="explicit_acceptance",
     code="A",
-    reason="Responsibility starts when the runtime says that it accepts; a hint that nobody accepted "
-    "obliges nobody, and naming a claim after the fact explains nothing.",
+    reason="Responsibility starts when the runtime says that it accepts; a hint that nobody "
+    "accepted obliges nobody, and naming a claim after the fact explains nothing.",
     source=TABLE_1,
     states=(
         idle("no decision was due"),

@@ -118,8 +118,8 @@ _relaxed = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARM
 RESTORATION_FAILURE_OUTCOME = Observer(
     name="restoration_failure_outcome",
     code="RF",
-    reason="When the bytes do not come back the claim's owner must be told what became of the claim; "
-    "a miss, an unrelated error and a silent recomputation all look alike otherwise.",
+    reason="When the bytes do not come back the claim's owner must be told what became of the "
+    "claim; a miss, an unrelated error and a silent recomputation all look alike otherwise.",
     source=TABLE_1,
     per_request=True,
     states=(

@@ -27,8 +27,8 @@ _in_conflict = contends(was.declared, req_was)
 VICTIM_EXCLUSION = Observer(
     name="victim_exclusion_before_violation",
     code="V",
-    reason="Protection that yields to pressure is priority. A protected block is no victim until the "
-    "promise was ended by another, explicit step.",
+    reason="Protection that yields to pressure is priority. A protected block is no victim until "
+    "the promise was ended by another, explicit step.",
     source=TABLE_1,
     per_request=True,
     states=(
@@ -88,7 +88,7 @@ EXPLICIT_CONFLICT_ACTION = Observer(
             why="the claim was relaxed explicitly",
         ),
         Rule(
-            Guard.MOOT,
+            Guard.NOTED,
             "noted",
             _acted,
             "noted",
@@ -179,7 +179,7 @@ BLOCKING_CLAIM_IDS = Observer(
             "smeared",
             _restore_refused & (e.smear | (req_was.failed & ~e.accuses)),
             VIOLATED,
-            why="a refusal for a failed restore names nobody, or a claim whose restore did not fail",
+            why="a refusal for a failed restore names nobody, or a claim that did not fail",
             allowed="exactly the claims whose restore failed for this request",
         ),
         Rule(
@@ -187,7 +187,7 @@ BLOCKING_CLAIM_IDS = Observer(
             "wrong",
             names_blockers & ~blame_is_right(was.declared),
             VIOLATED,
-            why="the blocking ids are not the responsible claims that keep the request from fitting",
+            why="the blocking ids are not the responsible claims that keep the request out",
             allowed="responsible claims of this pool without which the request fits, and none that "
             "could be put back",
         ),
@@ -254,9 +254,9 @@ PRIORITY_INFLUENCE = Observer(
             source=("lost",),
             why="this claim, of lower priority, had lost blocks first",
         ),
-        Rule(Guard.OWED, "lost", _lost, "lost", source=("idle",), why="it lost a block first"),
+        Rule(Guard.NOTED, "lost", _lost, "lost", source=("idle",), why="it lost a block first"),
         Rule(
-            Guard.OWED,
+            Guard.NOTED,
             "lower lost",
             _lower_lost,
             "preceded",
@@ -264,7 +264,7 @@ PRIORITY_INFLUENCE = Observer(
             why="a claim of lower priority lost a block first",
         ),
         Rule(
-            Guard.OWED,
+            Guard.NOTED,
             "higher lost",
             _higher_lost,
             "overtaken",

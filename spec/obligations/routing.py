@@ -91,8 +91,8 @@ ROUTE_COST_ATTRIBUTION = _attribution(
 PLACEMENT_ATTRIBUTION = _attribution(
     "placement_attribution",
     "PL",
-    "Which worker was chosen is the router's own business until it is said to have been chosen for a "
-    "claim.",
+    "Which worker was chosen is the router's own business until it is said to have been chosen for "
+    "a claim.",
     "the placement",
     Kind.REQUEST_ROUTED,
     Kind.ROUTE_PLACEMENT_REPORTED,

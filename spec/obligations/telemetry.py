@@ -17,8 +17,8 @@ _holds = c.threshold <= now.lead
 CLAIM_MATERIALIZED_EVENT = Observer(
     name="claim_materialized_event",
     code="M",
-    reason="That blocks were stored says nothing of a claim until the runtime says, for that claim, "
-    "that its predicate has become true.",
+    reason="That blocks were stored says nothing of a claim until the runtime says, for that "
+    "claim, that its predicate has become true.",
     source=TABLE_1,
     states=(
         idle("the predicate has not become true"),
