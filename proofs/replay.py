@@ -21,6 +21,7 @@ OTHER = "claim:other"
 _REQUEST = "request:1"
 _STRANGER = "claim:stranger"
 _OWNER = "tenant"
+_CACHE = "model/tokenizer/16"
 
 Value = bool | int
 
@@ -57,7 +58,7 @@ class _Scribe:
         self.write(
             Kind.CLAIM_REGISTERED,
             claim_id=claim.claim_id,
-            cache_identity="model/tokenizer/16",
+            cache_identity=_CACHE,
             object_id=f"object of {claim.claim_id}",
             predicate=f"leading_prefix_at_least({claim.threshold})",
             mode=self.mode,
@@ -99,6 +100,9 @@ def to_events(model: Model, found: Found) -> list[Event]:
         side = next((s for s in claims if event[model.mine(s)]), None)
         if side is not None:
             _about_claim(scribe, claims[side], kind, event)
+        elif event.get("named"):
+            fields = {"claim_id": TRACKED, "object_id": "another object"}
+            scribe.write(kind, **fields, request_id=_REQUEST if event["here"] else None)
         elif kind in (Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED):
             _about_rest(scribe, rest, kind, event)
         else:
@@ -108,6 +112,9 @@ def to_events(model: Model, found: Found) -> list[Event]:
 
 def _about_claim(scribe: _Scribe, claim: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:
     fields: dict[str, Any] = {"claim_id": claim.claim_id}
+    if event.get("named") is False:
+        fields["claim_id"], fields["object_id"] = _STRANGER, f"object of {claim.claim_id}"
+        fields["cache_identity"] = _CACHE
     if event["here"]:
         fields["request_id"] = _REQUEST
     lead = int(event["lead"])

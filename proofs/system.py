@@ -174,8 +174,9 @@ class System:
         quiet = z3.And(settled)
         possible = [term(facts_are_facts()), z3.Or(list(kinds.values()))]
         if self._replay:
-            possible.append(term(replayable(self.alphabet)))
-            if all(o.name != "footprint_accounting" for o in self.observers):
+            bundle = {o.name for o in self.observers}
+            possible.append(term(replayable(self.alphabet, identity="claim_identity" in bundle)))
+            if "footprint_accounting" not in bundle:
                 possible.append(z3.Not(event["proof"]))
         if num.limit is not None:
             ints = [v for n, v in event.items() if n != "kind" and not z3.is_bool(v)]

@@ -109,12 +109,15 @@ def facts_are_facts() -> Term:
     )
 
 
-def replayable(alphabet: Iterable[Kind]) -> Term:
+def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
     """What a run must also satisfy to be written as a file of events and read back the same.
 
     One other claim stands for the rest, every block fact moves the run of held blocks, conflicts
     are met by refusing or deferring, and fields that an event does not carry have their plain
     value.
+
+    Args:
+        identity: each report names the claim that it is about.
     """
     kinds = frozenset(alphabet)
     about = kinds & (REPORTS - CONFLICT_ACTIONS)
@@ -122,8 +125,8 @@ def replayable(alphabet: Iterable[Kind]) -> Term:
     refused = kind(Kind.REQUEST_REFUSED)
     return conj(
         # Every event is about the tracked claim or the tracked request, or moves the rest.
-        disj(e.mine, e.here, kind(Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED)),
-        _if(kind(*about), e.mine & e.named),
+        disj(e.mine, e.named, e.here, kind(Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED)),
+        _if(kind(*about), (e.mine & e.named) if identity else (e.mine | e.named)),
         _if(kind(*_AT_REQUEST), e.here),
         _if(c.watched & e.mine & ~kind(Kind.CLAIM_REGISTERED), was.registered),
         _if(e.mine & kind(Kind.CLAIM_REGISTERED), ~was.registered),

@@ -1,0 +1,388 @@
+"""Verdicts on offloaded claims, by the connector dialect: what the issue of the mode asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spec.claims import Mode
+from spec.modes import MODES, Bundle
+from tests.monitor.traces import (
+    CLAIM,
+    OTHER,
+    Trace,
+    at,
+    changed,
+    having,
+    judge,
+    moved,
+    put,
+    verdicts,
+    without,
+)
+from tests.monitor.traces_connector import (
+    connector,
+    connector_end,
+    connector_failed_load,
+    connector_failure,
+    connector_fallback,
+    connector_load,
+    connector_lookup,
+    connector_outcome,
+    connector_restored,
+    connector_store,
+    connector_success,
+    plain_connector,
+    scheduler_outcome,
+)
+
+OFFLOADABLE = set(MODES[Mode.OFFLOADABLE].names())
+
+
+def offload(trace: Trace) -> dict[str, str]:
+    return verdicts(judge(trace, Mode.OFFLOADABLE))
+
+
+def failed(*after: Trace, before: Trace | None = None) -> Trace:
+    """A failed load followed by these lines."""
+    trace = [*connector_store(), *connector_lookup(), *(before or []), *connector_failed_load()]
+    return [*trace, *(line for lines in after for line in lines)]
+
+
+class TestStories:
+    """The three stories of the recordings, whole."""
+
+    @pytest.mark.parametrize("bundle", Bundle)
+    def test_success(self, bundle: Bundle) -> None:
+        """A claim that is stored, restored and reused keeps the mode; nothing failed."""
+        report = judge(connector_success(), Mode.OFFLOADABLE, bundle)
+        idle = {"restoration_failure_outcome", "claim_harm_attribution"}
+        assert "kept" == report.verdict
+        assert idle == having(report, "unexercised")
+        assert OFFLOADABLE - idle == having(report, "satisfied")
+
+    @pytest.mark.parametrize("bundle", Bundle)
+    def test_failure(self, bundle: Bundle) -> None:
+        """A failed load that ends in a refusal naming the claim keeps the mode; nothing is reused."""
+        report = judge(connector_failure(), Mode.OFFLOADABLE, bundle)
+        assert "kept" == report.verdict
+        assert {"offload_restorability"} == having(report, "unexercised")
+        assert OFFLOADABLE - {"offload_restorability"} == having(report, "satisfied")
+
+    @pytest.mark.parametrize("connector_says", ["before", "after", "never"])
+    def test_fallback(self, connector_says: str) -> None:
+        """A silent recomputation is no outcome, whatever restores or is said later."""
+        report = judge(connector_fallback(connector_says=connector_says), Mode.OFFLOADABLE)
+        assert "violated" == report.verdict
+        assert "restoration_failure_outcome" in having(report, "violated")
+        assert "violated" != verdicts(report)["ordered_lifecycle_events"]
+
+    def test_fallback_without_a_restore(self) -> None:
+        """A recomputation after which the request simply ends is no restoration either."""
+        fallback = "fallback_recompute_without_claim_satisfaction"
+        said = scheduler_outcome(fallback, outcome_type=fallback, blocking_claim_ids=[])
+        found = offload(failed(said, connector_end()))
+        assert "violated" == found["restoration_failure_outcome"]
+        assert "satisfied" != found["offload_restorability"]
+
+
+class TestAcceptance:
+    """Acceptance before everything."""
+
+    @pytest.mark.parametrize(
+        "event",
+        ["resident_claim_offloaded", "resident_claim_materialized", "resident_claim_demoted"],
+    )
+    def test_post_hoc(self, event: str) -> None:
+        """A lifecycle event before the claim's metadata names it after the fact."""
+        early = connector(event, "r0", "resident")
+        found = offload([early, *connector_success()])
+        assert "violated" == found["explicit_acceptance"]
+
+    def test_never_accepted(self) -> None:
+        """Metadata of a reuse accepts nothing: what follows is post-hoc naming."""
+        trace = [*connector_lookup(), *connector_load(), *connector_restored(), *connector_end()]
+        assert "violated" == offload(trace)["explicit_acceptance"]
+
+    def test_only_looked_up(self) -> None:
+        """A claim that is only looked up and never accepted is not judged."""
+        report = judge([*connector_lookup(), *connector_end()], Mode.OFFLOADABLE)
+        assert ("inconclusive", "no accepted claim") == (report.verdict, report.why)
+        assert ("inconclusive", "not accepted") == (report.claims[0].verdict, report.claims[0].why)
+
+    def test_restated(self) -> None:
+        """An acceptance that only puts the metadata into words is no second acceptance."""
+        said = connector("resident_claim_accepted", "r0", "resident")
+        trace = put(connector_success(), "offload_lookup_result", said)
+        assert "satisfied" == offload(trace)["explicit_acceptance"]
+        assert "satisfied" == offload(trace)["ordered_lifecycle_events"]
+
+
+FIELDS = {
+    "cache_identity": "cache:v2",
+    "reusable_object_id": "object:2",
+    "materialization_predicate": "leading_prefix_at_least(2)",
+    "predicate_id": "predicate:other",
+    "request_token_map_id": "tokens:2",
+}
+
+
+class TestIdentity:
+    """One name, one object."""
+
+    @pytest.mark.parametrize("field", FIELDS)
+    @pytest.mark.parametrize(
+        "event",
+        ["resident_claim_offloaded", "offload_store_job_created", "resident_claim_restored"],
+    )
+    def test_two_identities(self, field: str, event: str) -> None:
+        """Under two identities nothing but the breach of identity can be concluded."""
+        trace = changed(connector_success(), event, **{field: FIELDS[field]})
+        report = judge(trace, Mode.OFFLOADABLE)
+        assert {"claim_identity"} == having(report, "violated")
+        assert OFFLOADABLE - {"claim_identity"} == having(report, "inconclusive")
+
+    def test_violated_before(self) -> None:
+        """What was violated before the second identity appears stays violated."""
+        trace = changed(connector_fallback(), "offload_job_completed", 1, cache_identity="other")
+        report = judge(trace, Mode.OFFLOADABLE)
+        assert {"claim_identity"} <= having(report, "violated")
+        late = [*connector_fallback(), connector("resident_claim_offloaded", "r0", "resident")]
+        late[-1]["cache_identity"] = "other"
+        report = judge(late, Mode.OFFLOADABLE)
+        assert {"claim_identity", "restoration_failure_outcome"} <= having(report, "violated")
+        assert "satisfied" not in verdicts(report).values()
+
+    def test_same_predicate(self) -> None:
+        """A predicate written with other spaces is the same predicate."""
+        spaced = {"materialization_predicate": "leading_prefix_at_least( 1 )"}
+        trace = changed(connector_success(), "resident_claim_restored", **spaced)
+        assert "satisfied" == offload(trace)["claim_identity"]
+
+
+class TestRestore:
+    """Only the tier restores, and only in time."""
+
+    def test_not_from_the_tier(self) -> None:
+        """A restore from somewhere else than the tier is none."""
+        for wrong in (
+            {"restored_from_offload_tier": False},
+            {"restoration_source": "recompute"},
+        ):
+            trace = changed(connector_success(), "resident_claim_restored", **wrong)
+            assert "violated" == offload(trace)["offload_restorability"]
+
+    def test_after_the_end(self) -> None:
+        """Restored after the reusing request ended is too late."""
+        end = "offload_request_finished_no_pending_jobs"
+        trace = connector_success()
+        restored = trace.pop(at(trace, "resident_claim_restored"))
+        assert at(trace, end, 1) == len(trace) - 1
+        assert "violated" == offload([*trace, restored])["offload_restorability"]
+
+    def test_never_restored(self) -> None:
+        """A reuse that needed a restore and got none."""
+        trace = without(connector_success(), "resident_claim_restored")
+        assert "violated" == offload(trace)["offload_restorability"]
+
+    def test_no_load(self) -> None:
+        """A restore is said and nothing was loaded."""
+        trace = connector_success()
+        del trace[at(trace, "offload_worker_transfer_finished", 1)]
+        assert "violated" == offload(trace)["offload_restorability"]
+
+    def test_before_the_load(self) -> None:
+        """A restore is said before the load that should bring the blocks back."""
+        trace = connector_success()
+        finished = trace.pop(at(trace, "offload_worker_transfer_finished", 1))
+        trace.insert(at(trace, "resident_claim_restored") + 1, finished)
+        assert "violated" == offload(trace)["offload_restorability"]
+
+    def test_too_few_blocks(self) -> None:
+        """28 blocks came back and the predicate asks for 29."""
+        trace = [
+            {**line, "materialization_predicate": "leading_prefix_at_least(29)"}
+            for line in connector_success()
+        ]
+        assert "violated" == offload(trace)["offload_restorability"]
+        enough = [
+            {**line, "materialization_predicate": "leading_prefix_at_least(28)"}
+            for line in connector_success()
+        ]
+        assert "satisfied" == offload(enough)["offload_restorability"]
+
+    def test_unfinished(self) -> None:
+        """A trace that ends before the request does leaves the restore owed."""
+        trace = [*connector_store(), *connector_lookup(), *connector_load()]
+        report = judge(trace, Mode.OFFLOADABLE)
+        assert "inconclusive" == report.verdict
+        assert {"offload_restorability"} == having(report, "pending")
+
+    def test_predicate_on_positions(self) -> None:
+        """The look-up of the reuse is the observation of the predicate, in blocks of 16 tokens."""
+        for tokens, events in ((448, 0), (0, 0)):
+            trace = changed(connector_success(), "offload_lookup_result", 1, num_hit_tokens=tokens)
+            assert "satisfied" == offload(trace)["materialization_predicate"], events
+        none = without(connector_store(), "offload_lookup_result")
+        assert "unexercised" == offload(none)["materialization_predicate"]
+
+
+class TestFailure:
+    """A failed load needs an outcome that names the claim, and only it, in time."""
+
+    def test_unanswered(self) -> None:
+        """The request ends, and only the connector says something afterwards."""
+        report = judge(failed(connector_end(pending=True), connector_outcome()), Mode.OFFLOADABLE)
+        assert {"restoration_failure_outcome", "claim_harm_attribution"} <= having(
+            report, "violated"
+        )
+
+    def test_unfinished(self) -> None:
+        """Before the boundary the outcome is still owed."""
+        report = judge(failed(), Mode.OFFLOADABLE)
+        assert "inconclusive" == report.verdict
+        assert {"restoration_failure_outcome", "claim_harm_attribution"} == having(
+            report, "pending"
+        )
+
+    @pytest.mark.parametrize("outcome", ["refusal", "demotion", "expiry", "harm"])
+    def test_outcomes(self, outcome: str) -> None:
+        """Each of the four outcomes answers, told by the scheduler before the boundary."""
+        found = offload(failed(scheduler_outcome(outcome)[:1], connector_end(pending=True)))
+        assert "satisfied" == found["restoration_failure_outcome"]
+        assert "satisfied" == found["claim_harm_attribution"]
+
+    @pytest.mark.parametrize(
+        "event", ["resident_claim_demoted", "resident_claim_expired", "resident_claim_harmed"]
+    )
+    def test_reports(self, event: str) -> None:
+        """A report of demotion, expiry or harm answers too."""
+        said = connector(event, "r1", "reuse")
+        found = offload(failed([said], connector_end(pending=True)))
+        assert "satisfied" == found["restoration_failure_outcome"]
+        assert "satisfied" == found["claim_harm_attribution"]
+
+    def test_connector_in_time(self) -> None:
+        """The connector's own report answers if it comes before the boundary."""
+        found = offload(failed(connector_outcome(), connector_end(pending=True)))
+        assert "satisfied" == found["restoration_failure_outcome"]
+
+    def test_other_word(self) -> None:
+        """An outcome that is none of the four is no outcome."""
+        said = scheduler_outcome("retry", outcome_type="retry")
+        found = offload(failed(said, connector_end(pending=True)))
+        assert "violated" == found["restoration_failure_outcome"]
+
+    @pytest.mark.parametrize(
+        "blame",
+        [
+            {"blocking_claim_ids": [CLAIM, OTHER]},
+            {"blocking_claim_ids": [OTHER]},
+            {"blocking_claim_ids": [OTHER], "outcome_claim_id": OTHER},
+        ],
+        ids=["also", "instead", "wrong claim"],
+    )
+    def test_smear(self, blame: dict[str, Any]) -> None:
+        """A refusal that names a claim which did not fail is a smear, wherever it is judged."""
+        trace = failed(scheduler_outcome(**blame), connector_end(pending=True))
+        assert "violated" == offload(trace)["restoration_failure_outcome"]
+        protected = verdicts(judge(trace, Mode.HARD_PROTECTED))
+        assert "violated" == protected["blocking_claim_ids"]
+
+    def test_smear_of_a_claim_that_is_there(self) -> None:
+        """It is no matter that the other claim is known and accepted in the same run."""
+        other = [{**line, "claim_id": OTHER, "request_id": "r9"} for line in connector_store()]
+        blame = {"blocking_claim_ids": [CLAIM, OTHER]}
+        trace = [*other, *failed(scheduler_outcome(**blame), connector_end(pending=True))]
+        report = judge(trace, Mode.OFFLOADABLE)
+        assert "restoration_failure_outcome" in having(report, "violated")
+        assert set() == having(report, "violated", OTHER)
+
+    def test_two_failed(self) -> None:
+        """Two claims whose loads failed for one request may both be named."""
+        both = {"blocking_claim_ids": [CLAIM, OTHER]}
+        other = [{**line, "claim_id": OTHER, "request_id": "r9"} for line in connector_store()]
+        load = [{**line, "claim_id": OTHER, "job_id": 7} for line in connector_failed_load()]
+        said = scheduler_outcome(**both)
+        said += [{**line, "claim_id": OTHER, "outcome_claim_id": OTHER} for line in said]
+        trace = [*other, *failed(load, said, connector_end(pending=True))]
+        report = judge(trace, Mode.OFFLOADABLE)
+        assert set() == having(report, "violated")
+        assert set() == having(report, "violated", OTHER)
+
+    def test_late_smear(self) -> None:
+        """What the connector adds after the boundary may not smear either."""
+        late = connector_outcome(blocking_claim_ids=[CLAIM, OTHER])
+        trace = failed(scheduler_outcome(), connector_end(pending=True), late)
+        assert "violated" == offload(trace)["restoration_failure_outcome"]
+
+    def test_invented(self) -> None:
+        """A failed restore is reported and no load failed."""
+        trace = put(
+            connector_success(),
+            "offload_request_finished_no_pending_jobs",
+            *scheduler_outcome(),
+            nth=1,
+        )
+        assert "violated" == offload(trace)["restoration_failure_outcome"]
+
+    def test_other_requests(self) -> None:
+        """Failed loads of requests without a claim are nobody's failure."""
+        noise = [
+            plain_connector("request_initialized", "x", num_prompt_tokens=32, num_block_hashes=2),
+            plain_connector(
+                "offload_worker_transfer_finished",
+                "x",
+                success=False,
+                transfer_type=["CPU", "GPU"],
+            ),
+            plain_connector("offload_worker_load_failed", "x", job_id=9),
+            plain_connector("offload_request_finished_no_pending_jobs", "x"),
+        ]
+        trace = put(connector_success(), "resident_claim_restored", *noise)
+        assert offload(connector_success()) == offload(trace)
+
+
+class TestOrder:
+    """Reports follow the lifecycle; numbers may be missing, but not run backwards."""
+
+    def test_restored_unasked(self) -> None:
+        """A restore that nobody needed has no place in the lifecycle."""
+        trace = without(connector_success(), "resident_claim_restore_required")
+        assert "violated" == offload(trace)["ordered_lifecycle_events"]
+
+    def test_restored_before_required(self) -> None:
+        """Restored before it was needed is out of order."""
+        trace = moved(
+            connector_success(), "resident_claim_restored", "resident_claim_restore_required"
+        )
+        assert "violated" == offload(trace)["ordered_lifecycle_events"]
+
+    def test_skips_by_design(self) -> None:
+        """Missing numbers are no loss in this dialect."""
+        trace = connector_success()
+        numbered = [{**line, "event_sequence": 3 * i + 1} for i, line in enumerate(trace)]
+        assert offload(trace) == offload(numbered)
+
+    @pytest.mark.parametrize("field", ["event_sequence", "monotonic_ns"])
+    def test_backwards(self, field: str) -> None:
+        """Time or sequence running backwards breaks the order for good."""
+        trace = changed(connector_success(), "resident_claim_restored", **{field: 1})
+        report = judge(trace, Mode.OFFLOADABLE)
+        assert {"ordered_lifecycle_events"} == having(report, "violated")
+
+    def test_twice(self) -> None:
+        """A sequence number that stands twice is disorder."""
+        trace = changed(connector_success(), "resident_claim_restored", event_sequence=13)
+        assert "violated" == offload(trace)["ordered_lifecycle_events"]
+
+    def test_violated_for_good(self) -> None:
+        """A whole good story afterwards mends nothing."""
+        bad = changed(
+            connector_success(), "resident_claim_restored", restored_from_offload_tier=False
+        )
+        again = [*connector_lookup("r2"), *connector_load("r2", 2, 1)]
+        again += [*connector_restored("r2", 2, 1), *connector_end("r2")]
+        assert "violated" == offload([*bad, *again])["offload_restorability"]
+        assert "satisfied" == offload([*connector_success(), *again])["offload_restorability"]

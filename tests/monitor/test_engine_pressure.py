@@ -1,0 +1,360 @@
+"""Verdicts under pressure, by the allocator dialect: refusals, proofs, victims, losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spec.claims import Mode
+from spec.modes import MODES, Bundle
+from tests.monitor.traces import (
+    CLAIM,
+    OTHER,
+    RUN,
+    Trace,
+    at,
+    changed,
+    having,
+    judge,
+    moved,
+    verdicts,
+    without,
+)
+from tests.monitor.traces_allocator import (
+    allocator,
+    allocator_accepted,
+    allocator_block,
+    allocator_conflict,
+    allocator_end,
+    allocator_losses,
+    allocator_refusal,
+    allocator_release,
+    allocator_resident,
+    allocator_victim,
+)
+
+PROTECTED = set(MODES[Mode.HARD_PROTECTED].names())
+
+
+def protect(trace: Trace, claim: str = CLAIM) -> dict[str, str]:
+    return verdicts(judge(trace, Mode.HARD_PROTECTED), claim)
+
+
+def two(first: int = 30, second: int = 30) -> Trace:
+    """Two resident claims of one pool."""
+    return [
+        *allocator_resident(CLAIM, first, 1),
+        *allocator_resident(OTHER, second, 1, first=500),
+    ]
+
+
+class TestRefusal:
+    """A refusal is judged for every claim responsible in its pool."""
+
+    @pytest.mark.parametrize("bundle", Bundle)
+    def test_kept(self, bundle: Bundle) -> None:
+        """Refused by name and sum: nothing was lost, so there was no harm to tell."""
+        report = judge(allocator_refusal(), Mode.HARD_PROTECTED, bundle)
+        names = set(MODES[Mode.HARD_PROTECTED].names(bundle))
+        assert "kept" == report.verdict
+        assert {"claim_harm_attribution"} == having(report, "unexercised")
+        assert names - {"claim_harm_attribution"} == having(report, "satisfied")
+
+    def test_still_responsible(self) -> None:
+        """Refusing an active request ends no responsibility: a victim afterwards is a breach."""
+        report = judge([*allocator_refusal(), allocator_victim(100)], Mode.HARD_PROTECTED)
+        assert "victim_exclusion_before_violation" in having(report, "violated")
+        again = judge([*allocator_refusal(), allocator_conflict()], Mode.HARD_PROTECTED)
+        assert "kept" == again.verdict
+
+    def test_two_claims(self) -> None:
+        """Each of two claims that together keep a request out is judged, and both are satisfied."""
+        trace = [*two(), allocator_conflict(blocking=[CLAIM, OTHER])]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert "kept" == report.verdict
+        for claim in (CLAIM, OTHER):
+            for name in (
+                "blocking_claim_ids",
+                "footprint_accounting",
+                "explicit_conflict_action",
+                "victim_exclusion_before_violation",
+            ):
+                assert "satisfied" == verdicts(report, claim)[name]
+
+    def test_deferred(self) -> None:
+        """A deferral is an explicit action too, and the request is still to end."""
+        trace = [*allocator_resident(), allocator_conflict(event="active_request_deferred")]
+        found = protect(trace)
+        assert "satisfied" == found["explicit_conflict_action"]
+        assert "satisfied" == found["blocking_claim_ids"]
+        assert "violated" not in found.values()
+
+    def test_no_conflict(self) -> None:
+        """A refusal of what would have fitted blames nobody rightly."""
+        trace = [*allocator_resident(), allocator_conflict(needed=10)]
+        assert "violated" == protect(trace)["blocking_claim_ids"]
+        innocent = [*allocator_resident(), allocator_conflict(needed=10, blocking=[])]
+        assert "unexercised" == protect(innocent)["blocking_claim_ids"]
+
+    def test_invented_harm(self) -> None:
+        """With the claim intact there is no loss, and harm must not be reported."""
+        trace = [*allocator_refusal(), allocator("resident_claim_harmed")]
+        assert "violated" == protect(trace)["claim_harm_attribution"]
+
+
+class TestBlockers:
+    """The ids named must be responsible here and now, and together explain the refusal."""
+
+    @pytest.mark.parametrize(
+        "blocking",
+        [[], ["claim:stranger"], [CLAIM, "claim:stranger"]],
+        ids=["none", "stranger", "also"],
+    )
+    def test_wrong(self, blocking: list[str]) -> None:
+        """Nobody, or somebody who is not there."""
+        trace = [*allocator_resident(), allocator_conflict(blocking=blocking)]
+        assert "violated" == protect(trace)["blocking_claim_ids"]
+
+    def test_released(self) -> None:
+        """A claim that was demoted before blocks nothing any more."""
+        trace = [
+            *allocator_resident(CLAIM, 50, 1),
+            *allocator_resident(OTHER, 20, 1, first=500),
+            allocator_end("resident_claim_demoted"),
+            allocator_conflict(20, blocking=[CLAIM, OTHER]),
+        ]
+        assert "violated" == protect(trace, OTHER)["blocking_claim_ids"]
+
+    def test_too_few(self) -> None:
+        """Without the one that is named the request still would not fit."""
+        trace = [*two(), allocator_conflict(blocking=[OTHER])]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert "blocking_claim_ids" in having(report, "violated")
+        assert "blocking_claim_ids" in having(report, "violated", OTHER)
+
+    def test_too_many(self) -> None:
+        """By the reading "blame" none of those named may be put back without a conflict left."""
+        trace = [*two(40, 5), allocator_conflict(45, blocking=[CLAIM, OTHER])]
+        assert "violated" == protect(trace)["blocking_claim_ids"]
+        enough = [*two(40, 5), allocator_conflict(45, blocking=[CLAIM])]
+        assert "satisfied" == protect(enough)["blocking_claim_ids"]
+
+    def test_other_pool(self) -> None:
+        """A claim of another run is a stranger in this pool."""
+        other = [{**line, "run_id": "run-2"} for line in allocator_resident(OTHER, 60, 1)]
+        trace = [*other, *allocator_resident(), allocator_conflict(blocking=[OTHER])]
+        assert "violated" == protect(trace)["blocking_claim_ids"]
+
+
+class TestProof:
+    """A capacity proof is arithmetic, and must add up."""
+
+    def test_null_block(self) -> None:
+        """The published proof of 40 and 46 in 68 with 19 missing does not add up."""
+        proof = allocator_conflict(40, 46, 68, capacity_shortfall_blocks=19)
+        trace = [*allocator_resident(CLAIM, 40, 40), proof]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert {"footprint_accounting"} == having(report, "violated")
+        right = [*allocator_resident(CLAIM, 40, 40), allocator_conflict(40, 46, 68)]
+        assert "satisfied" == protect(right)["footprint_accounting"]
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"protected_resident_blocks": 50},
+            {"resident_plus_active_blocks": 131},
+            {"capacity_shortfall_blocks": 49},
+            {"capacity_shortfall_blocks": 0},
+        ],
+    )
+    def test_wrong(self, wrong: dict[str, Any]) -> None:
+        """Any of its numbers that does not follow breaks it, and nothing else."""
+        trace = changed(allocator_refusal(), "active_request_refused", **wrong)
+        assert {"footprint_accounting"} == having(judge(trace, Mode.HARD_PROTECTED), "violated")
+
+    def test_consistently_wrong(self) -> None:
+        """Sums that are right of a footprint that nobody declared are wrong all the same."""
+        trace = [*allocator_resident(), allocator_conflict(61)]
+        assert "violated" == protect(trace)["footprint_accounting"]
+
+
+class TestVictims:
+    """A block belongs to the claim that materialized it at that physical id."""
+
+    @pytest.mark.parametrize("claim", [None, CLAIM], ids=["unnamed", "named"])
+    def test_at_once(self, claim: str | None) -> None:
+        """The first cached victim violates exclusion, also where no report says whose it was."""
+        trace = [*allocator_resident(), allocator_victim(159, claim)]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        found = report.claims[0].obligations["victim_exclusion_before_violation"]
+        assert "violated" == found.verdict
+        assert found.at is not None
+        assert len(trace) == found.at.line
+
+    def test_after_demotion(self) -> None:
+        """After an explicit end a victim is no breach."""
+        trace = [
+            *allocator_resident(),
+            allocator_end("resident_claim_demoted"),
+            allocator_victim(100),
+        ]
+        assert "violated" not in protect(trace).values()
+
+    def test_unclaimed(self) -> None:
+        """Blocks of unclaimed requests are ordinary cache behaviour."""
+        trace = [
+            *allocator_resident(),
+            allocator_block(0, 7, None),
+            allocator_victim(7),
+            allocator_victim(9, victim_reason="free_uncached"),
+            allocator_conflict(),
+        ]
+        assert protect(allocator_refusal()) == protect(trace)
+
+    def test_handed_on(self) -> None:
+        """A physical block that another claim materialized since is that claim's."""
+        trace = [
+            *allocator_resident(),
+            allocator_end("resident_claim_demoted"),
+            *allocator_losses(list(range(60))),
+            *allocator_resident(OTHER),
+            allocator_victim(100),
+        ]
+        assert "violated" not in protect(trace).values()
+        assert "violated" == protect(trace, OTHER)["victim_exclusion_before_violation"]
+
+    def test_spared(self) -> None:
+        """A conflict that ends with no block taken is what exercises exclusion."""
+        assert "unexercised" == protect(allocator_resident())["victim_exclusion_before_violation"]
+        assert "satisfied" == protect(allocator_refusal())["victim_exclusion_before_violation"]
+
+
+RELEASES = [
+    (Mode.DEMOTABLE, "claim_demoted_before_loss", "resident_claim_demoted"),
+    (Mode.EXPIRING, "claim_expired_boundary", "resident_claim_expired"),
+]
+
+
+@pytest.mark.parametrize(("mode", "duty", "event"), RELEASES)
+class TestLoss:
+    """Demotion and expiry must come before the loss that breaks the predicate."""
+
+    @pytest.mark.parametrize("bundle", Bundle)
+    def test_before(self, mode: Mode, duty: str, event: str, bundle: Bundle) -> None:
+        """Given up aloud, then lost: kept."""
+        report = judge(allocator_release(event), mode, bundle)
+        assert "kept" == report.verdict
+        assert "satisfied" == verdicts(report)[duty]
+
+    def test_after(self, mode: Mode, duty: str, event: str) -> None:
+        """Lost first and given up then: the loss is what counts."""
+        losses = [allocator_victim(100 + i) for i in range(59, 30, -1)]
+        trace = [*allocator_resident(), *losses, allocator_end(event)]
+        assert "violated" == verdicts(judge(trace, mode))[duty]
+
+    @pytest.mark.parametrize(("lost", "verdict"), [(20, "satisfied"), (21, "violated")])
+    def test_tail(self, mode: Mode, duty: str, event: str, lost: int, verdict: str) -> None:
+        """Of 60 blocks 20 at the tail may go while 40 leading ones are promised; not the next."""
+        losses = [allocator_victim(159 - i) for i in range(lost)]
+        trace = [*allocator_resident(), *losses, allocator_end(event)]
+        assert verdict == verdicts(judge(trace, mode))[duty]
+
+    def test_head(self, mode: Mode, duty: str, event: str) -> None:
+        """One loss at the head breaks a leading prefix, however many blocks survive."""
+        trace = [*allocator_resident(), allocator_victim(100)]
+        report = judge(trace, mode)
+        assert duty in having(report, "violated")
+
+    def test_named_as_released(self, mode: Mode, duty: str, event: str) -> None:
+        """A loss "after release" of a claim that nobody released is a loss before it."""
+        trace = without(allocator_release(event), event)
+        assert "violated" == verdicts(judge(trace, mode))[duty]
+
+
+class TestPredicate:
+    """The predicate is judged on logical positions."""
+
+    def test_hole(self) -> None:
+        """59 of 60 blocks, and the first is not among them: no leading prefix at all."""
+        trace = allocator_resident()
+        del trace[at(trace, "resident_block_materialized")]
+        assert "violated" == protect(trace)["materialization_predicate"]
+
+    def test_short(self) -> None:
+        """39 leading blocks do not make 40."""
+        trace = allocator_resident()
+        short = [line for line in trace if line.get("logical_block_position", 0) < 39]
+        assert "violated" == protect(short)["materialization_predicate"]
+
+    def test_one_early(self) -> None:
+        """The report may stand before the last block, as the recordings have it."""
+        trace = moved(
+            allocator_resident(), "resident_claim_materialized", "resident_claim_accepted"
+        )
+        early = trace.pop(0)
+        early_trace = [*trace[:-1], early, trace[-1]]
+        assert "satisfied" == protect(early_trace)["materialization_predicate"]
+        assert "satisfied" == protect(early_trace)["claim_materialized_event"]
+
+    def test_said_false(self) -> None:
+        """A predicate reported false while the positions make it true is a breach too."""
+        said = {"predicate_materialized": False}
+        trace = changed(allocator_resident(), "resident_claim_materialized", **said)
+        assert "violated" == protect(trace)["materialization_predicate"]
+
+    def test_post_hoc(self) -> None:
+        """Materialized before it was accepted."""
+        trace = moved(
+            allocator_resident(), "resident_claim_accepted", "resident_claim_materialized"
+        )
+        assert "violated" == protect(trace)["explicit_acceptance"]
+
+    def test_two_objects(self) -> None:
+        """One claim over two prefixes of a run."""
+        trace = changed(
+            allocator_refusal(), "resident_claim_materialized", prefix_id="prefix:other"
+        )
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert {"claim_identity"} == having(report, "violated")
+        assert PROTECTED - {"claim_identity"} == having(report, "inconclusive")
+
+    def test_accepted_twice(self) -> None:
+        """A second acceptance has no place in the lifecycle."""
+        trace = [*allocator_refusal(), allocator_accepted()]
+        assert "violated" == protect(trace)["ordered_lifecycle_events"]
+
+
+def ranked(high: str, low: str, *losses: str) -> Trace:
+    """Two claims of different value, and blocks that they lose, in this order."""
+    first = {high: 100, low: 500}
+    return [
+        *allocator_resident(high, 4, 4, first[high], predicted_value=0.9),
+        *allocator_resident(low, 4, 4, first[low], predicted_value=0.1),
+        *(allocator_victim(first[claim] + 3, claim) for claim in losses),
+    ]
+
+
+class TestPriority:
+    """Of two claims of different priority the lower loses first."""
+
+    def test_lower_first(self) -> None:
+        """The lower goes first: exercised and satisfied for both."""
+        report = judge(ranked(CLAIM, OTHER, OTHER, CLAIM), Mode.SOFT_PRIORITY)
+        assert "satisfied" == verdicts(report)["priority_influence"]
+        assert "satisfied" == verdicts(report, OTHER)["priority_influence"]
+
+    def test_higher_first(self) -> None:
+        """The higher goes first."""
+        report = judge(ranked(CLAIM, OTHER, CLAIM, OTHER), Mode.SOFT_PRIORITY)
+        assert "violated" == report.obligations["priority_influence"]
+
+    def test_one(self) -> None:
+        """When one alone loses blocks nothing is known."""
+        report = judge(ranked(CLAIM, OTHER, OTHER), Mode.SOFT_PRIORITY)
+        assert "unexercised" == report.obligations["priority_influence"]
+
+
+def test_streams_are_pools() -> None:
+    """The run is the pool: the name of the run is where its claim lives."""
+    assert RUN == judge(allocator_refusal(), Mode.HARD_PROTECTED).claims[0].stream

@@ -1,0 +1,97 @@
+"""The hand-written traces: one kept and one broken for each obligation, and for each dialect."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from monitor.engine import Conclusion, ModeVerdict, Monitor
+from monitor.sources import read
+from spec.claims import Mode
+from spec.obligations import OBLIGATIONS
+from spec.verdicts import Verdict
+
+TRACES = Path(__file__).parent / "traces"
+
+
+class Pair(NamedTuple):
+    """A row of the table beside the traces."""
+
+    obligation: str
+    dialect: str
+    mode: Mode
+    line: int
+    because: str
+
+    def path(self, ending: str) -> Path:
+        dialect = "" if self.dialect == "canonical" else f".{self.dialect}"
+        return TRACES / f"{self.obligation}{dialect}.{ending}.jsonl"
+
+
+def pairs() -> list[Pair]:
+    """The rows of the table."""
+    found = []
+    for text in (TRACES / "README.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in text.strip("|").split("|")]
+        if cells[0] in OBLIGATIONS:
+            name, dialect, mode, _, _, line, because = cells
+            found.append(Pair(name, dialect, Mode(mode), int(line), because))
+    return found
+
+
+PAIRS = pairs()
+IDS = [f"{pair.obligation}-{pair.dialect}" for pair in PAIRS]
+
+
+def judge(pair: Pair, ending: str) -> Conclusion:
+    monitor = Monitor(pair.mode)
+    for record in read([str(pair.path(ending))]):
+        monitor.take(record)
+    return monitor.conclude()
+
+
+class TestTable:
+    """The table and the files agree."""
+
+    def test_every_obligation(self) -> None:
+        """Each of the 19 obligations has one pair in the canonical form."""
+        canonical = [pair.obligation for pair in PAIRS if pair.dialect == "canonical"]
+        assert sorted(canonical) == sorted(OBLIGATIONS)
+        assert 19 == len(canonical)
+
+    def test_every_file(self) -> None:
+        """Each trace belongs to a row, and each row has its two traces."""
+        expected = {pair.path(ending) for pair in PAIRS for ending in ("kept", "broken")}
+        assert expected == set(TRACES.glob("*.jsonl"))
+
+    @pytest.mark.parametrize("pair", PAIRS, ids=IDS)
+    def test_dialect(self, pair: Pair) -> None:
+        """Each line is of the dialect that the row names, known, and stands for something."""
+        for ending in ("kept", "broken"):
+            lines = pair.path(ending).read_text(encoding="utf-8").splitlines()
+            sign = {"canonical": '"kind"', "connector": '"monotonic_ns"', "allocator": '"run_id"'}
+            assert all(sign[pair.dialect] in line for line in lines)
+            assert not judge(pair, ending).unknown
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=IDS)
+class TestVerdicts:
+    """What the monitor makes of them."""
+
+    def test_kept(self, pair: Pair) -> None:
+        """The kept trace exercises its obligation, satisfies it and breaks nothing."""
+        conclusion = judge(pair, "kept")
+        assert Verdict.SATISFIED is conclusion.obligations[pair.obligation]
+        assert ModeVerdict.KEPT is conclusion.verdict, conclusion.why
+
+    def test_broken(self, pair: Pair) -> None:
+        """The broken trace violates its obligation at the line of the table, for its reason."""
+        conclusion = judge(pair, "broken")
+        assert ModeVerdict.VIOLATED is conclusion.verdict
+        assert Verdict.VIOLATED is conclusion.obligations[pair.obligation]
+        for claim in conclusion.claims:
+            finding = claim.findings[pair.obligation]
+            assert finding.at is not None
+            assert pair.line == finding.at.line
+            assert pair.because in finding.why
+            assert finding.allowed
