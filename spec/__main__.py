@@ -68,6 +68,7 @@ def diagram(
     content = in_form(diagram_named(name), picture)
     if output is not None:
         write_bytes(output, content)
+        typer.echo(f"written: {output}")
         return
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)

@@ -267,6 +267,7 @@ def _card(spec: ModeSpec, name: str) -> Node:
 GUARD_LOOKS = {
     Guard.TOLD: Look.SATISFIED,
     Guard.OWED: Look.PENDING,
+    Guard.NOTED: Look.UNEXERCISED,
     Guard.MOOT: Look.UNEXERCISED,
     Guard.SAID: Look.VIOLATED,
     Guard.DUE: Look.VIOLATED,

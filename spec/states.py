@@ -59,23 +59,23 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
     *_rows(
         "claim_materialized",
         "the predicate holds",
-        *_to(_S.MATERIALIZED, _S.ACCEPTED, _S.MATERIALIZED, _S.HARMED),
+        *_to(_S.MATERIALIZED, _S.ACCEPTED, _S.MATERIALIZED, _S.OFFLOADED, _S.HARMED),
     ),
     *_rows(
         "claim_unmaterialized",
         "the predicate does not hold",
         *_to(_S.ACCEPTED, _S.ACCEPTED, _S.MATERIALIZED),
-        (_S.HARMED, _S.HARMED),
+        *((state, state) for state in (_S.OFFLOADED, _S.RESTORING, _S.HARMED)),
     ),
     *_rows(
         "claim_offloaded",
         "out of GPU memory, and restorable",
-        *_to(_S.OFFLOADED, _S.ACCEPTED, _S.MATERIALIZED, _S.OFFLOADED),
+        *_to(_S.OFFLOADED, _S.ACCEPTED, _S.MATERIALIZED, _S.OFFLOADED, _S.HARMED),
     ),
     *_rows(
         "claim_restore_required",
         "reuse needs the blocks back",
-        *_to(_S.RESTORING, _S.OFFLOADED, _S.RESTORING, _S.MATERIALIZED),
+        *_to(_S.RESTORING, _S.OFFLOADED, _S.RESTORING, _S.MATERIALIZED, _S.HARMED),
     ),
     *_rows(
         "claim_restored",
@@ -86,7 +86,7 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
         "claim_restoration_failed",
         "the blocks did not come back; responsibility stays",
         *_to(_S.OFFLOADED, _S.RESTORING, _S.OFFLOADED),
-        (_S.MATERIALIZED, _S.MATERIALIZED),
+        *((state, state) for state in (_S.MATERIALIZED, _S.HARMED)),
     ),
     *_rows("claim_demoted", "responsibility given up before loss", *_to(_S.DEMOTED, *_LIVE)),
     *_rows("claim_expired", "responsibility ended at the duration", *_to(_S.EXPIRED, *_LIVE)),

@@ -69,6 +69,16 @@ def misstated(claim: str, request: str) -> list[Event]:
     return [*accepted(claim, request)[:2], say(Kind.CLAIM_ACCEPTED, claim, footprint=9)]
 
 
+def committed(claim: str, request: str) -> list[Event]:
+    """The registry takes the claim on and nobody says so."""
+    return accepted(claim, request)[:2]
+
+
+def accepted_only_in_words(claim: str, request: str) -> list[Event]:
+    known, _, said = accepted(claim, request)
+    return [known, said]
+
+
 def rejected(claim: str, request: str) -> list[Event]:
     return [*registered(claim, request), say(Kind.CLAIM_REJECTED, claim)]
 
@@ -271,8 +281,28 @@ def rebound(claim: str, request: str) -> list[Event]:
 
 
 STORIES: Final[tuple[Story, ...]] = (
-    *(registered, accepted, misstated, rejected, cached, materialized, filled, thinned, evicted),
-    *(reset, wiped, unmaterialized, harmed, block_lost_told, demoted, demoted_aloud_only),
+    *(
+        registered,
+        accepted,
+        misstated,
+        committed,
+        accepted_only_in_words,
+        rejected,
+        cached,
+        materialized,
+    ),
+    *(
+        filled,
+        thinned,
+        evicted,
+        reset,
+        wiped,
+        unmaterialized,
+        harmed,
+        block_lost_told,
+        demoted,
+        demoted_aloud_only,
+    ),
     *(released_by_a_stranger, retired, elapsed, expired, arrives, fits, finishes, refused),
     *(refused_wrongly, deferred, conflict_ended, offloaded, required, loaded, restored),
     *(recomputed, reused, load_failed, failure_answered, failure_smeared, fallback, echoed),
@@ -284,7 +314,14 @@ _held: tuple[Story, ...] = (accepted, filled)
 _away: tuple[Story, ...] = (*_held, offloaded, evicted, required)
 _routed: tuple[Story, ...] = (registered, filled, routed)
 CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
-    *((accepted,), (accepted, harmed), (misstated,), (rejected,), (registered, materialized)),
+    *((accepted,), (committed, cached, finishes), (accepted_only_in_words,), (committed, evicted)),
+    *(
+        (committed, offloaded),
+        (accepted, harmed),
+        (misstated,),
+        (rejected,),
+        (registered, materialized),
+    ),
     *((registered, cached, finishes), (registered, cached, evicted), (registered, filled, harmed)),
     *((*_held, unmaterialized), (*_held, misnamed), (*_held, rebound), (accepted, cached, reset)),
     *((*_held, reset, harmed, filled), (*_held, reset, cached), (*_held, evicted, unmaterialized)),

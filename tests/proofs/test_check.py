@@ -121,6 +121,14 @@ class TestContract:
 
         assert NECESSARY[mode] == found
 
+    def test_two_are_redundant(self) -> None:
+        """In routed_reuse the predicate and telemetry can both go, and all clauses are proved."""
+        without = frozenset(n for n, d in NECESSARY[Mode.ROUTED_REUSE].items() if d is None)
+        model = model_of(Mode.ROUTED_REUSE, Bundle.CONTRACT, Integers(), without=without)
+
+        assert 2 == len(without)
+        assert Proof(ProofResult.PROVED, True) == prove(model)
+
 
 class TestPaper:
     """The bundles as the papers print them."""

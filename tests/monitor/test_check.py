@@ -1,0 +1,207 @@
+"""From files to a report."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from monitor.check import EXIT_CODES, check
+from monitor.engine import ModeVerdict, Monitor
+from monitor.errors import InputError
+from monitor.records import At
+from monitor.verdict import Report, verdict_schema
+from spec import __version__
+from spec.claims import Mode
+from spec.digest import spec_digest
+from spec.modes import MODES, Bundle
+from tests.monitor.traces import RUN, at, judge, text, write
+from tests.monitor.traces_allocator import allocator_refusal, allocator_victim
+from tests.monitor.traces_canonical import canonical, canonical_claim, canonical_refusal
+from tests.monitor.traces_connector import connector_failure, connector_success
+
+ROOT = Path(__file__).parents[2]
+RECORDED = ROOT.parent / "shared" / "traces"
+OFFLOADABLE = set(MODES[Mode.OFFLOADABLE].names())
+needs_recordings = pytest.mark.skipif(
+    not RECORDED.is_dir(), reason="the recorded traces are not beside this checkout"
+)
+
+
+@needs_recordings
+class TestRecorded:
+    """The three files recorded from a real runtime."""
+
+    def report(self, *names: str, bundle: Bundle = Bundle.CONTRACT, strict: bool = False) -> Report:
+        paths = [str(RECORDED / f"{name}.jsonl") for name in names]
+        return check(paths, Mode.OFFLOADABLE, bundle, strict=strict)
+
+    @pytest.mark.parametrize("bundle", Bundle)
+    @pytest.mark.parametrize(
+        ("name", "lines", "idle"),
+        [
+            ("success_path", 17, {"restoration_failure_outcome", "claim_harm_attribution"}),
+            ("claimed_load_failure", 21, {"offload_restorability"}),
+        ],
+    )
+    def test_alone(self, name: str, lines: int, idle: set[str], bundle: Bundle) -> None:
+        """Each story keeps the mode, and says what it gave no occasion for."""
+        report = self.report(name, bundle=bundle)
+        assert ("kept", lines, {}) == (report.verdict, report.events.read, report.events.unknown)
+        assert idle == {n for n, v in report.obligations.items() if v == "unexercised"}
+        assert OFFLOADABLE - idle == {n for n, v in report.obligations.items() if v == "satisfied"}
+        assert "inconclusive" == self.report(name, bundle=bundle, strict=True).verdict
+
+    @pytest.mark.parametrize("bundle", Bundle)
+    def test_together(self, bundle: Bundle) -> None:
+        """Both together exercise and satisfy every obligation."""
+        report = self.report("success_path", "claimed_load_failure", bundle=bundle, strict=True)
+        assert "kept" == report.verdict
+        assert {"satisfied"} == set(report.obligations.values())
+        assert ["kept", "kept"] == [claim.verdict for claim in report.claims]
+
+    def test_counters(self) -> None:
+        """Generic counters are no claim's telemetry."""
+        report = self.report("generic_counter_only")
+        assert ("inconclusive", "no accepted claim") == (report.verdict, report.why)
+        counters = {"generic_kv_transfer_failed_counter": 1, "generic_request_error_counter": 1}
+        assert counters == report.events.unknown
+        assert [] == report.claims
+
+
+class TestReport:
+    """What a report carries."""
+
+    def test_inputs(self, tmp_path: Path) -> None:
+        """Files as they were named, with the hash of their bytes; one named twice is read once."""
+        plain = write(tmp_path / "a.jsonl", connector_success())
+        packed = tmp_path / "b.jsonl.gz"
+        packed.write_bytes(gzip.compress(text(connector_failure())))
+        report = check([plain, str(packed), plain], Mode.OFFLOADABLE, Bundle.CONTRACT, strict=True)
+        assert [plain, str(packed)] == [i.file for i in report.inputs]
+        hashes = [hashlib.sha256(Path(i.file).read_bytes()).hexdigest() for i in report.inputs]
+        assert hashes == [i.sha256 for i in report.inputs]
+        assert [17, 21] == [i.lines for i in report.inputs]
+        assert ("kept", 38) == (report.verdict, report.events.read)
+
+    def test_who_judged(self) -> None:
+        """The tool, the specification, the mode and the bundle are named."""
+        report = judge(canonical_refusal(), Mode.HARD_PROTECTED, Bundle.PAPER)
+        assert (__version__, spec_digest()) == (report.tool, report.spec)
+        assert ("hard_protected", "paper", False) == (report.mode, report.bundle, report.strict)
+        assert "resident-claims/verdict/1" == report.schema
+
+    def test_two_files(self, tmp_path: Path) -> None:
+        """One id in two files is two claims."""
+        good = write(tmp_path / "a.jsonl", allocator_refusal())
+        bad = write(tmp_path / "b.jsonl", [*allocator_refusal(), allocator_victim(100)])
+        report = check([good, bad], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+        assert ["kept", "violated"] == [claim.verdict for claim in report.claims]
+        assert "violated" == report.verdict
+
+    def test_place(self) -> None:
+        """A breach names file, line and sequence, why, and what would have been allowed."""
+        trace = [*canonical_claim(), canonical("block_evicted", block_ids=[100])]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        found = report.claims[0].obligations["victim_exclusion_before_violation"]
+        assert found.at is not None
+        assert ("-", 6, 5) == (found.at.file, found.at.line, found.at.sequence)
+        assert "chosen as a victim" in found.why
+        assert "another victim" in found.allowed
+
+    def test_trust(self) -> None:
+        """The facts that the verdict rests on are counted; what is derived is said to be."""
+        trust = judge(canonical_refusal(), Mode.HARD_PROTECTED).trust
+        assert [] == trust.derived
+        assert 1 == trust.facts["block_cached"]
+        assert "claim_accepted" not in trust.facts
+        recorded = judge(connector_success(), Mode.OFFLOADABLE).trust
+        assert ["claim_registered", "claim_committed", "prefix_reused"] == recorded.derived
+
+    def test_bad_line(self, tmp_path: Path) -> None:
+        """Without --lenient the first bad line ends the check."""
+        path = tmp_path / "bad.jsonl"
+        path.write_bytes(text(canonical_refusal()) + b"{")
+        with pytest.raises(InputError, match=r"bad\.jsonl:9: not JSON"):
+            check([str(path)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+
+    def test_progress(self, tmp_path: Path) -> None:
+        """Progress is told in bytes, and ends at the size of all files."""
+        path = tmp_path / "long.jsonl"
+        path.write_bytes(text([canonical("gpu_hiccup") for _ in range(10_000)]))
+        told: list[int] = []
+        check([str(path)], Mode.HARD_PROTECTED, Bundle.CONTRACT, progress=told.append)
+        assert sorted(told) == told
+        assert 4 == len(told)
+        assert path.stat().st_size == told[-1]
+
+    def test_exit_codes(self) -> None:
+        """Each verdict has its exit code."""
+        assert [0, 1, 3] == [EXIT_CODES[v] for v in ModeVerdict]
+
+    def test_schema(self) -> None:
+        """The published schema is that of the report, and a report decodes by it."""
+        path = ROOT / "docs" / "schema" / "verdict.json"
+        published = msgspec.json.decode(path.read_bytes())
+        hint = "run python -m monitor schema -o docs/schema/verdict.json"
+        assert verdict_schema() == published, hint
+        report = judge(connector_failure(), Mode.OFFLOADABLE)
+        assert report == msgspec.json.decode(msgspec.json.encode(report), type=Report)
+
+
+class TestLenient:
+    """Lines that could not be read."""
+
+    def test_before_a_stream(self) -> None:
+        """A line lost before a stream began may have been its acceptance."""
+        trace = canonical_claim()[3:]
+        broken = [{"kind": "claim_accepted", "stream": RUN}, *trace]
+        report = judge(broken, Mode.HARD_PROTECTED, lenient=True)
+        assert ("inconclusive", "1 line could not be read") == (report.verdict, report.why)
+        assert "violated" not in report.obligations.values()
+
+    def test_after_a_breach(self) -> None:
+        """A breach that was seen stays one."""
+        victim = canonical("block_evicted", block_ids=[100])
+        trace = [*canonical_claim(), victim, {"kind": "block_cached", "stream": RUN, "held": -1}]
+        assert "violated" == judge(trace, Mode.HARD_PROTECTED, lenient=True).verdict
+
+    def test_where_it_stands(self) -> None:
+        """What is said of the claim after the lost line is in doubt, and the line is named."""
+        trace = canonical_refusal()
+        index = at(trace, "request_arrived")
+        trace[index] = {**trace[index], "needed": -7}
+        report = judge(trace, Mode.HARD_PROTECTED, lenient=True)
+        found = report.claims[0].obligations["blocking_claim_ids"]
+        assert "inconclusive" == found.verdict
+        assert found.at is not None
+        assert index + 1 == found.at.line
+
+    def test_nothing_read(self) -> None:
+        """A monitor that was given nothing knows nothing."""
+        monitor = Monitor(Mode.HARD_PROTECTED)
+        assert ModeVerdict.INCONCLUSIVE is monitor.conclude().verdict
+        monitor.reject(At("f", 1))
+        assert "1 line could not be read" == monitor.conclude().why
+
+    def test_counted(self) -> None:
+        """Rejected lines are counted by file, with what was wrong with the first."""
+        stdin = io.BytesIO(b"{\n[]\n" + text(canonical_refusal()))
+        report = check(["-"], Mode.HARD_PROTECTED, Bundle.CONTRACT, lenient=True, stdin=stdin)
+        assert 2 == report.events.rejected
+        assert len(canonical_refusal()) == report.events.read
+        assert 2 == report.inputs[0].rejected
+        assert report.inputs[0].rejection.startswith("-:1: not JSON")
+
+    def test_other_file(self, tmp_path: Path) -> None:
+        """A line lost in one file throws no doubt on the claims of another."""
+        good = write(tmp_path / "good.jsonl", canonical_refusal())
+        bad = tmp_path / "bad.jsonl"
+        bad.write_bytes(b"{\n" + text(canonical_refusal()))
+        report = check([str(bad), good], Mode.HARD_PROTECTED, Bundle.CONTRACT, lenient=True)
+        assert "inconclusive" == report.verdict
+        assert "kept" == report.claims[1].verdict

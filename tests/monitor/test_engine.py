@@ -1,0 +1,272 @@
+"""Verdicts on canonical streams: order, gaps, ownership, losses, and the rule of the whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.claims import Mode
+from spec.modes import Bundle
+from tests.monitor.traces import (
+    CLAIM,
+    OTHER,
+    RUN,
+    Trace,
+    changed,
+    claim_of,
+    having,
+    judge,
+    moved,
+    put,
+    verdicts,
+    without,
+)
+from tests.monitor.traces_allocator import allocator_refusal, allocator_victim
+from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
+from tests.monitor.traces_connector import connector_success
+
+
+def protect(trace: Trace, claim: str = CLAIM) -> dict[str, str]:
+    return verdicts(judge(trace, Mode.HARD_PROTECTED), claim)
+
+
+class TestOrder:
+    """Numbers and times run forward; a number that is missing is an event that is missing."""
+
+    def test_gap(self) -> None:
+        """A gap makes what is alive inconclusive, and its breach is not hidden by it."""
+        trace = changed(canonical_refusal(), "request_arrived", sequence=6)
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert "inconclusive" == report.verdict
+        assert set(report.obligations) == having(report, "inconclusive")
+
+    def test_gap_at_the_start(self) -> None:
+        """A stream that does not start at 0 has lost its beginning."""
+        trace = [{**line, "sequence": 5 + i} for i, line in enumerate(canonical_refusal())]
+        started = judge(trace, Mode.HARD_PROTECTED)
+        headless = judge(trace[3:], Mode.HARD_PROTECTED)
+        assert "violated" not in started.obligations.values()
+        assert "inconclusive" == headless.verdict
+        assert "violated" not in headless.obligations.values()
+
+    def test_gap_after_a_breach(self) -> None:
+        """Violated stays violated, whatever is missing later."""
+        victim = canonical("block_evicted", block_ids=[100])
+        trace = put(canonical_refusal(), "request_arrived", victim)
+        trace = changed(trace, "request_refused", sequence=40)
+        found = protect(trace)
+        assert "violated" == found["victim_exclusion_before_violation"]
+        assert "inconclusive" == found["blocking_claim_ids"]
+
+    def test_gap_after_the_end(self) -> None:
+        """A claim whose responsibility is over is not touched by what is missing after it."""
+        ended = [about("claim_retired"), about("claim_released", by="tenant:1")]
+        trace = [*canonical_claim(), *ended, canonical("request_finished", request_id="q")]
+        trace[-1]["sequence"] = 99
+        assert "inconclusive" not in protect(trace).values()
+
+    @pytest.mark.parametrize("field", ["sequence", "time_ns"])
+    def test_backwards(self, field: str) -> None:
+        """Time or sequence running backwards violates the order of the live claims."""
+        trace = changed(canonical_refusal(), "request_arrived", **{field: 2})
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert "violated" == report.verdict
+        assert {"ordered_lifecycle_events"} == having(report, "violated")
+
+    def test_same_time(self) -> None:
+        """Two events may share a time, not a number."""
+        trace = [{**line, "time_ns": 7} for line in canonical_refusal()]
+        assert "kept" == judge(trace, Mode.HARD_PROTECTED).verdict
+        twice = changed(canonical_refusal(), "request_arrived", sequence=4)
+        assert "violated" == protect(twice)["ordered_lifecycle_events"]
+
+    def test_backwards_without_the_obligation(self) -> None:
+        """Where the mode has no order to break, disorder leaves the verdict open."""
+        trace = changed(canonical_claim(mode="best_effort"), "claim_materialized", time_ns=1)
+        assert "inconclusive" == judge(trace, Mode.BEST_EFFORT).verdict
+
+    def test_streams_are_ordered_apart(self) -> None:
+        """Each stream has its own numbers and its own clock."""
+        other = [{**line, "stream": "run-2"} for line in canonical_refusal()]
+        mixed = [line for pair in zip(canonical_refusal(), other, strict=True) for line in pair]
+        assert "kept" == judge(mixed, Mode.HARD_PROTECTED).verdict
+
+
+class TestStreams:
+    """A claim lives in its stream."""
+
+    def test_two_runs(self) -> None:
+        """One id in two runs is two claims, each with its own verdict."""
+        good = allocator_refusal()
+        bad = [{**line, "run_id": "run-2"} for line in [*good, allocator_victim(100)]]
+        report = judge([*good, *bad], Mode.HARD_PROTECTED)
+        assert ["kept", "violated"] == [claim.verdict for claim in report.claims]
+        assert [RUN, "run-2"] == [claim.stream for claim in report.claims]
+        assert "kept" == claim_of(report, CLAIM, RUN).verdict
+
+    def test_identities_of_two_runs(self) -> None:
+        """The same id under another identity in another run is no contradiction."""
+        other = [
+            {**line, "hook_scope": "run-2", "cache_identity": "cache:v2"}
+            for line in connector_success()
+        ]
+        report = judge([*connector_success(), *other], Mode.OFFLOADABLE)
+        assert "kept" == report.verdict
+
+    def test_other_claims(self) -> None:
+        """Only the claim that goes by two identities is in doubt."""
+        other = canonical_claim(OTHER, first=500)
+        trace = [*canonical_claim(), *other, {**about("claim_materialized"), "object_id": "x"}]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert "claim_identity" in having(report, "violated")
+        assert {"satisfied", "unexercised"} == set(verdicts(report, OTHER).values())
+
+
+class TestOwnership:
+    """Who may end a claim."""
+
+    def ended(self, event: str, by: str, mode: str, *before: str) -> str:
+        facts = [about(kind) for kind in before]
+        trace = [*canonical_claim(mode=mode), *facts, about("claim_retired"), about(event, by=by)]
+        found = verdicts(judge(trace, Mode.DEMOTABLE))
+        return found["ordered_lifecycle_events"]
+
+    def test_owner(self) -> None:
+        """The owning scope may release and demote; nobody else may."""
+        for event in ("claim_released", "claim_demoted"):
+            assert "satisfied" == self.ended(event, "tenant:1", "hard_protected")
+            assert "violated" == self.ended(event, "tenant:2", "hard_protected")
+
+    def test_runtime_demotes(self) -> None:
+        """The runtime may demote a demotable claim under pressure, and no other."""
+        assert "satisfied" == self.ended("claim_demoted", "runtime", "demotable")
+        assert "violated" == self.ended("claim_demoted", "runtime", "hard_protected")
+
+    def test_runtime_expires(self) -> None:
+        """The runtime may expire a claim at its duration, not before."""
+        late = self.ended("claim_expired", "runtime", "expiring", "duration_elapsed")
+        assert "satisfied" == late
+        assert "violated" == self.ended("claim_expired", "runtime", "expiring")
+
+
+class TestLosses:
+    """A loss that breaks the predicate while responsible is harm, and must be told."""
+
+    lost = canonical("block_lost", block_ids=[100])
+
+    def test_told(self) -> None:
+        """A reset, told as harm of the claim."""
+        trace = [*canonical_claim(), self.lost, about("claim_harmed")]
+        assert "satisfied" == protect(trace)["claim_harm_attribution"]
+
+    def test_owed(self) -> None:
+        """Not told yet when the stream ends: the whole is inconclusive."""
+        report = judge([*canonical_claim(), self.lost], Mode.HARD_PROTECTED)
+        assert {"claim_harm_attribution"} == having(report, "pending")
+        assert "inconclusive" == report.verdict
+        assert "claim_harm_attribution" in report.why
+
+    def test_silent(self) -> None:
+        """Passed over when the runtime next did something with the claim."""
+        trace = [*canonical_claim(), self.lost, about("claim_retired")]
+        assert "violated" == protect(trace)["claim_harm_attribution"]
+
+    def test_tail(self) -> None:
+        """A loss behind what the predicate needs is no harm, and may not be called so."""
+        tail = canonical("block_lost", block_ids=[103])
+        assert "unexercised" == protect([*canonical_claim(), tail])["claim_harm_attribution"]
+        invented = [*canonical_claim(), tail, about("claim_harmed")]
+        assert "violated" == protect(invented)["claim_harm_attribution"]
+
+    def test_environment(self) -> None:
+        """A reset is nobody's choice of a victim."""
+        trace = [*canonical_claim(), self.lost, about("claim_harmed")]
+        assert "violated" != protect(trace)["victim_exclusion_before_violation"]
+
+
+class TestRule:
+    """How the verdicts of obligations make one."""
+
+    def test_kept(self) -> None:
+        """Everything exercised was satisfied; what was not is listed."""
+        report = judge(canonical_refusal(), Mode.HARD_PROTECTED)
+        assert ("kept", "not exercised: claim_harm_attribution") == (report.verdict, report.why)
+
+    def test_strict(self) -> None:
+        """Strict counts what no claim exercised as open."""
+        report = judge(canonical_refusal(), Mode.HARD_PROTECTED, strict=True)
+        assert "inconclusive" == report.verdict
+        assert "exercised by no claim: claim_harm_attribution" == report.why
+        harmed = [*canonical_refusal(), TestLosses.lost, about("claim_harmed")]
+        assert "kept" == judge(harmed, Mode.HARD_PROTECTED, strict=True).verdict
+
+    def test_strict_pools(self) -> None:
+        """What one claim exercised is exercised."""
+        other = [*canonical_claim(OTHER, first=500), canonical("block_lost", block_ids=[500])]
+        other = [{**line, "stream": "run-2"} for line in [*other, about("claim_harmed", OTHER)]]
+        report = judge([*canonical_refusal(), *other], Mode.HARD_PROTECTED, strict=True)
+        assert "kept" == report.verdict
+        assert ["kept", "kept"] == [claim.verdict for claim in report.claims]
+
+    def test_only(self) -> None:
+        """One claim judged alone does not answer for another."""
+        bad = [*canonical_claim(OTHER, first=500), canonical("block_evicted", block_ids=[500])]
+        trace = [*canonical_claim(), *bad]
+        assert "violated" == judge(trace, Mode.HARD_PROTECTED).verdict
+        assert "kept" == judge(trace, Mode.HARD_PROTECTED, claim=CLAIM).verdict
+        assert "violated" == judge(trace, Mode.HARD_PROTECTED, claim=OTHER).verdict
+        absent = judge(trace, Mode.HARD_PROTECTED, claim="claim:c")
+        assert ("inconclusive", "claim claim:c does not occur") == (absent.verdict, absent.why)
+
+    def test_not_accepted(self) -> None:
+        """A claim that was turned away is not judged, and does not stand for one that is."""
+        turned_away = [*canonical_claim()[:1], about("claim_rejected")]
+        report = judge(turned_away, Mode.HARD_PROTECTED)
+        assert ("inconclusive", "no accepted claim") == (report.verdict, report.why)
+        assert "not accepted" == report.claims[0].why
+        both = [*turned_away, *canonical_claim(OTHER, first=500)]
+        report = judge(both, Mode.HARD_PROTECTED)
+        assert "kept" == report.verdict
+        assert "inconclusive" == claim_of(report).verdict
+
+    def test_registered(self) -> None:
+        """A mode without acceptance judges what was registered."""
+        registered = without(canonical_claim(mode="best_effort"), "claim_accepted")
+        assert "kept" == judge(registered, Mode.BEST_EFFORT).verdict
+        nothing = judge([canonical("request_finished", request_id="q")], Mode.BEST_EFFORT)
+        assert ("inconclusive", "no registered claim") == (nothing.verdict, nothing.why)
+
+    def test_declared_mode(self) -> None:
+        """A claim is judged by the mode asked for, whatever mode it declares."""
+        for mode in ("hard_protected", "best_effort"):
+            trace = [*canonical_claim(mode=mode), canonical("block_evicted", block_ids=[100])]
+            report = judge(trace, Mode.HARD_PROTECTED)
+            assert "violated" == report.verdict
+            assert mode == report.claims[0].declared_mode
+
+    def test_owed_acceptance(self) -> None:
+        """Committed and not yet said: pending, so inconclusive; passed over: violated."""
+        committed = canonical_claim()[:2]
+        assert "pending" == protect(committed)["explicit_acceptance"]
+        silent = without(canonical_claim(), "claim_accepted")
+        assert "violated" == protect(silent)["explicit_acceptance"]
+
+    def test_added_by_the_contract(self) -> None:
+        """The contract owes the report that the predicate became true; the paper does not."""
+        trace = without(canonical_refusal(), "claim_materialized")
+        paper = judge(trace, Mode.HARD_PROTECTED, Bundle.PAPER)
+        contract = judge(trace, Mode.HARD_PROTECTED)
+        assert "claim_materialized_event" not in paper.obligations
+        assert "violated" == contract.obligations["claim_materialized_event"]
+
+    def test_post_hoc(self) -> None:
+        """A report before the acceptance names the claim after the fact."""
+        trace = moved(canonical_claim(), "claim_materialized", "claim_accepted")
+        assert "violated" == protect(trace)["explicit_acceptance"]
+
+    def test_unknown_kinds(self) -> None:
+        """An unknown kind is counted and changes nothing."""
+        noise = [canonical("gpu_hiccup"), canonical("gpu_hiccup"), canonical("other")]
+        report = judge([*canonical_refusal(), *noise], Mode.HARD_PROTECTED)
+        assert {"gpu_hiccup": 2, "other": 1} == report.events.unknown
+        assert len(canonical_refusal()) + 3 == report.events.read
+        assert "kept" == report.verdict
