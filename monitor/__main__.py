@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 
 from monitor.check import EXIT_CODES, check
 from monitor.errors import InputError
-from monitor.text import print_report
+from monitor.text import as_text
 from monitor.verdict import verdict_schema
 from spec.cli import Format, FormatOption, console, new_app, run
 from spec.errors import SpecError
@@ -75,12 +75,7 @@ def check_traces(
         _write(_json(report))
     else:
         out = console()
-        with out.capture() as captured:
-            print_report(report, out)
-        text = captured.get()
-        if not out.is_terminal:
-            text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-        _write(text.encode(out.encoding, "backslashreplace"))
+        _write(as_text(report, out).encode(out.encoding, "backslashreplace"))
     raise typer.Exit(EXIT_CODES[report.verdict])
 
 

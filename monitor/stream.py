@@ -150,6 +150,8 @@ class Stream:
         """Whether the event means the object that the claim was first bound to."""
         for name in _BINDING:
             value = getattr(event, name)
+            if value is not None and name == "predicate":
+                value = str(parse_predicate(value))
             if value is not None and claim.binding.setdefault(name, value) != value:
                 return False
         if event.kind in _INTRODUCES and event.object_id is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from rich import box
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -23,29 +22,43 @@ if TYPE_CHECKING:
 
     from monitor.verdict import ClaimReport, ObligationReport, Place, Report
 
-__all__ = ["MOST_CLAIMS", "headline", "print_report"]
+__all__ = ["MOST_CLAIMS", "as_text", "headline"]
 
 MOST_CLAIMS: Final = 20
 """Claims that are shown one by one; the JSON form has all of them."""
 
 _MOST_NAMES: Final = 20
+_GLUE: Final = "\ue000"  # a space at which no line is broken; no text from a trace holds it
+_ABSENT: Final = ("not accepted", "not registered")
 _ORDER: Final = tuple(reversed(Verdict))
 _STYLES: Final = {**STYLES, "kept": "green"}
 _SHOWN: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
 
 
-def print_report(report: Report, out: Console, most: int = MOST_CLAIMS) -> None:
-    """Print the whole report, with at most `most` claims one by one, the worst first."""
+def as_text(report: Report, out: Console, most: int = MOST_CLAIMS) -> str:
+    """The report as `out` would show it, with at most `most` claims one by one, the worst first."""
+    with out.capture() as captured:
+        _print(report, out, most)
+    text = captured.get().replace(_GLUE, " ")
+    if out.is_terminal:
+        return text
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _print(report: Report, out: Console, most: int) -> None:
     out.print(Text(headline(report), f"bold {_STYLES[report.verdict]}"))
     out.print()
     out.print(_account(report))
+    out.print()
     out.print(_obligations(report))
+    out.print()
     idle = [n for n, v in report.obligations.items() if v is Verdict.UNEXERCISED]
     if idle:
         out.print(Text(f"Exercised by no claim, so nothing is known of: {', '.join(idle)}."))
         out.print()
     claims = sorted(filter(_is_shown, report.claims), key=_gravity)
     for claim in claims[:most]:
+        out.print(Text(f"claim {_plain(claim.claim_id)}: {claim.verdict}", "bold"))
         out.print(_claim(claim, report.mode))
     if len(claims) > most:
         left = f"{_count(len(claims) - most, 'more claim')} with something to show left out"
@@ -95,7 +108,7 @@ def _account(report: Report) -> Table:
 
 
 def _obligations(report: Report) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     for name in ("", "obligation", "verdict"):
         table.add_column(name, no_wrap=True)
     table.add_column("claims")
@@ -110,14 +123,13 @@ def _obligations(report: Report) -> Table:
 def _claim(claim: ClaimReport, mode: str) -> Padding:
     """One claim: what was owed or said, where, and what would have been allowed."""
     rows: list[tuple[str | Text, str]] = [
-        (Text(claim.verdict, f"bold {_STYLES[claim.verdict]}"), f"claim {_plain(claim.claim_id)}"),
         ("stream", _plain(claim.stream)),
         ("state", f"{claim.state}, as reported"),
     ]
     if claim.declared_mode not in (None, mode):
         rows.append(("declared", f"{_plain(claim.declared_mode or '')}, judged by {mode}"))
-    if claim.why.startswith("not "):
-        rows.append(("", claim.why))
+    if claim.why in _ABSENT:
+        rows.append(("because", claim.why))
     for names, found in _alike(claim):
         rows.append(("", ""))
         rows.append((Text(found.verdict, _STYLES[found.verdict]), ", ".join(names)))
@@ -146,8 +158,10 @@ def _trust(report: Report) -> str:
     if trust.derived:
         text += (
             f" No hook of the recorded dialects observes {', '.join(trust.derived)}: acceptance "
-            "and its end are read from what was reported, reuse from how the request ended."
+            "and its end are read from what was reported"
         )
+        reused = "prefix_reused" in trust.derived
+        text += ", reuse from how the request ended." if reused else "."
     return text
 
 
@@ -185,7 +199,7 @@ def _count(number: int, what: str) -> str:
 
 def _tally(counts: Mapping[str, int]) -> str:
     """Names with their numbers, a long list cut short."""
-    return ", ".join(_some([f"{number} {_plain(name)}" for name, number in counts.items()]))
+    return ", ".join(_some([f"{number}{_GLUE}{_plain(name)}" for name, number in counts.items()]))
 
 
 def _some(items: Sequence[str]) -> list[str]:

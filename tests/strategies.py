@@ -149,10 +149,8 @@ _members = st.frozensets(_kinds, max_size=4).map(KindIn)
 
 def terms(sort: Sort, depth: int = 4) -> st.SearchStrategy[Term]:
     """Well-typed terms of this sort: every node, every scope, at most `depth` nodes deep."""
-    if sort is _I:
-        leaves = _numbers | _variables(_I)
-    else:
-        leaves = _truths | _variables(_B) | _members
+    leaves = _numbers if sort is _I else _truths | _members
+    leaves |= _variables(sort)
     if depth <= 1:
         return leaves
     truth, number = (

@@ -283,7 +283,8 @@ class TestProcess:
 
     def test_ascii(self, tmp_path: Path) -> None:
         """A terminal that knows no Unicode is no fault of ours."""
-        trace = [{**line, "claim_id": "prétention"} for line in VICTIM if line["claim_id"]]
+        trace = [{**line, "claim_id": "prétention"} for line in canonical_claim()]
+        trace.append(canonical("block_evicted", block_ids=[100]))
         path = write(tmp_path / "t.jsonl", trace)
         ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
         done = self.run("check", path, "--mode", "hard_protected", env=ascii_only)

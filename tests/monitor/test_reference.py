@@ -109,7 +109,7 @@ class TestReference:
         assert {key for key in OUT_OF_REACH if key[0] is mode} == missed(mode, taken)
 
     def test_bundles(self) -> None:
-        """The completed bundles hold all 19 obligations, and the papers' bundles are within them."""
+        """The completed bundles hold all 19 obligations and, mode by mode, the papers' bundles."""
         contract = {n for spec in MODES.values() for n in spec.names(Bundle.CONTRACT)}
         assert set(OBLIGATIONS) == contract
         for spec in MODES.values():

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from monitor.engine import Conclusion, ModeVerdict, Monitor
+from monitor.errors import InputError
 from monitor.sources import read
 from spec.claims import Mode
 from spec.obligations import OBLIGATIONS
@@ -24,6 +25,7 @@ class Pair(NamedTuple):
     because: str
 
     def path(self, ending: str) -> Path:
+        """The kept or the broken trace."""
         dialect = "" if self.dialect == "canonical" else f".{self.dialect}"
         return TRACES / f"{self.obligation}{dialect}.{ending}.jsonl"
 
@@ -43,11 +45,15 @@ PAIRS = pairs()
 IDS = [f"{pair.obligation}-{pair.dialect}" for pair in PAIRS]
 
 
-def judge(pair: Pair, ending: str) -> Conclusion:
-    monitor = Monitor(pair.mode)
-    for record in read([str(pair.path(ending))]):
+def judged(path: Path, mode: Mode) -> Conclusion:
+    monitor = Monitor(mode)
+    for record in read([str(path)]):
         monitor.take(record)
     return monitor.conclude()
+
+
+def judge(pair: Pair, ending: str) -> Conclusion:
+    return judged(pair.path(ending), pair.mode)
 
 
 class TestTable:
@@ -95,3 +101,36 @@ class TestVerdicts:
             assert pair.line == finding.at.line
             assert pair.because in finding.why
             assert finding.allowed
+
+
+disputed = pytest.mark.xfail(strict=True, reason="the monitor reads the papers otherwise")
+
+
+class TestDisputed:
+    """Traces that the papers' text decides otherwise than the monitor does."""
+
+    def path(self, name: str) -> Path:
+        return TRACES / "disputed" / f"{name}.jsonl"
+
+    @disputed
+    def test_deferral_without_blockers(self) -> None:
+        """A conflict that is met by a deferral alone owes the blocking ids like a refusal."""
+        conclusion = judged(self.path("deferral_without_blockers"), Mode.HARD_PROTECTED)
+        assert Verdict.VIOLATED is conclusion.obligations["blocking_claim_ids"]
+
+    @disputed
+    @pytest.mark.parametrize("name", ["eviction_under_a_foreign_name", "eviction_without_blocks"])
+    def test_odd_evictions(self, name: str) -> None:
+        """An eviction that names the wrong claim, or no block, is no reason for a pass."""
+        try:
+            conclusion = judged(self.path(name), Mode.HARD_PROTECTED)
+        except InputError:
+            return
+        assert ModeVerdict.KEPT is not conclusion.verdict
+
+    @disputed
+    @pytest.mark.parametrize("name", ["released_before_the_restore", "refused_before_the_restore"])
+    def test_nothing_reused(self, name: str) -> None:
+        """A restore is owed before a reuse; where nothing is reused none is missing."""
+        conclusion = judged(self.path(name), Mode.OFFLOADABLE)
+        assert Verdict.VIOLATED is not conclusion.obligations["offload_restorability"]

@@ -50,5 +50,5 @@ class TestSeparation:
         """A belief that looks at a ledger, at the key, or at a fact is refused."""
         cheat = Ledger("cheat", (Register("x", Sort.BOOL, False),), {"x": term})
 
-        with pytest.raises(ValueError, match="cheat.x reads"):
+        with pytest.raises(ValueError, match=r"cheat\.x reads"):
             check_reports_only(cheat)

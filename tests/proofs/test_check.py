@@ -23,11 +23,11 @@ WITNESS = {
     Mode.ROUTED_REUSE: 8,
 }
 
-# What the papers' bundles do not carry: the clause that fails, and the fewest events that show it.
+# What the papers' bundles do not carry: clauses that fail, and the fewest events that show one.
 PAPER = {
-    Mode.HARD_PROTECTED: ("usefulness", 3),
-    Mode.DEMOTABLE: ("usefulness", 3),
-    Mode.EXPIRING: ("harm", 3),
+    Mode.HARD_PROTECTED: ({"usefulness"}, 3),
+    Mode.DEMOTABLE: ({"usefulness", "harm"}, 3),
+    Mode.EXPIRING: ({"harm"}, 3),
 }
 
 # Without this obligation a clause fails: the fewest events that show it, or None up to depth 8.
@@ -139,9 +139,10 @@ class TestPaper:
         check = check_mode(mode, Bundle.PAPER)
 
         if mode in PAPER:
-            clause, length = PAPER[mode]
+            clauses, length = PAPER[mode]
             assert "refuted" == check.sound.result
-            assert [clause] == check.sound.failed
+            assert check.sound.failed
+            assert clauses >= set(check.sound.failed)
             assert length == check.sound.bound == len(check.sound.story)
             assert 1 == exit_code([check])
         else:

@@ -56,7 +56,7 @@ class TestNumbers:
 
     @pytest.mark.parametrize("width", [5, 12])
     def test_sums_of_four(self, width: int) -> None:
-        """Four fields within the limit add up without overflow; eight of them overflow."""
+        """Four fields within the limit add up without overflow."""
         numbers = Bits(width)
         top = numbers.const(numbers.limit)
         fields = [numbers.var(f"f{i}") for i in range(4)]
@@ -67,8 +67,6 @@ class TestNumbers:
         wide = [z3.SignExt(8, f) for f in fields]
         exact = wide[0] + wide[1] + wide[2] + wide[3]
         assert valid(z3.Implies(within, z3.SignExt(8, total) == exact))
-        twice = numbers.limit * 8
-        assert twice != z3.simplify(numbers.const(twice)).as_signed_long() or width > 5
 
     def test_signed(self) -> None:
         """Bit-vectors compare as signed numbers: -1 is below 0."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 import z3
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from proofs.encode import Bits, Integers, Numbers, encode, variable
@@ -36,6 +36,7 @@ SPEC: list[tuple[str, Term, Sorts]] = [
 ]
 """Every guard, every assignment to a register of an observer, every register of a ledger."""
 
+TRIES = 40  # random assignments for each term
 OWN: Sorts = {r.name: r.sort for o in OBLIGATIONS.values() for r in o.registers}
 """The registers of all observers: no two of them give one name two sorts."""
 
@@ -163,27 +164,17 @@ class TestSpecification:
 
     @both
     def test_agreement(self, numbers: Numbers) -> None:
-        """Python and Z3 give each guard and each register the same value, and both values occur."""
+        """Python and Z3 give each guard and each register the same value; no term is constant."""
         rng = random.Random(1)
         for name, term, own in SPEC:
             python, solver = in_python(term, own), in_z3(term, own, numbers)
-            seen = set()
-            for _ in range(60):
+            seen: Counter[Value] = Counter()
+            while seen.total() < TRIES or (len(seen) < 2 and seen.total() < 50 * TRIES):
                 assignment = likely(term, rng)
                 expected = solver(assignment)
                 assert same(expected, python(assignment)), name
-                seen.add(expected)
-            if term.sort is Sort.BOOL:
-                assert {True, False} == seen, name
-
-    def test_no_constants(self) -> None:
-        """Nothing of the specification is constant, as the test above needs."""
-        assert not [
-            name
-            for name, term, _ in SPEC
-            if not any(True for _ in variables(term))
-            and not any(isinstance(part, KindIn) for part in parts(term))
-        ]
+                seen[expected] += 1
+            assert len(seen) >= 2, name
 
     def test_no_other_variables(self) -> None:
         """The specification's terms read nothing but what random assignments fill."""
