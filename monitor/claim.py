@@ -12,7 +12,7 @@ from spec.states import ClaimState, next_state
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from monitor.compile import Compiled, Registers
     from monitor.records import At
@@ -85,7 +85,7 @@ class ClaimRun:
     accepted: bool = False
     elapsed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
-    positions: set[int] = field(default_factory=set)
+    held: dict[int, set[int]] = field(default_factory=dict)
     lead: int = 0
     taint: tuple[At | None, str] | None = None
     facts: Registers = ()
@@ -109,22 +109,31 @@ class ClaimRun:
         """Blocks that the claim adds to its pool's ledger: what it declared, while responsible."""
         return int(self.facts[_DECLARED]) if self.responsible else 0
 
-    # Logical positions.
+    # Logical positions: `held` maps each to the blocks that hold it.
 
-    def hold(self, positions: set[int]) -> int:
-        """Blocks at these positions are held; the run of held blocks from the predicate's start."""
-        self.positions |= positions
+    def hold(self, blocks: Iterable[tuple[int, int]]) -> int:
+        """These (position, block) pairs are held; the run of held positions from the start."""
+        for position, block in blocks:
+            self.held.setdefault(position, set()).add(block)
         start = self.predicate.start if self.predicate else 0
-        while start + self.lead in self.positions:
+        while start + self.lead in self.held:
             self.lead += 1
         return self.lead
 
-    def drop(self, positions: set[int]) -> int:
-        """Blocks at these positions are gone; the run of held blocks from the predicate's start."""
-        self.positions -= positions
+    def drop(self, blocks: Iterable[tuple[int, int]]) -> int:
+        """These (position, block) pairs are gone; the run of held positions from the start."""
         start = self.predicate.start if self.predicate else 0
-        first = min((p - start for p in positions if p >= start), default=self.lead)
-        self.lead = min(self.lead, first)
+        for position, block in blocks:
+            holders = self.held.get(position, set())
+            holders.discard(block)
+            if not holders and self.held.pop(position, None) is not None and position >= start:
+                self.lead = min(self.lead, position - start)
+        return self.lead
+
+    def drop_all(self) -> int:
+        """Nothing is held any more; the run of held positions, which is 0."""
+        self.held.clear()
+        self.lead = 0
         return self.lead
 
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
@@ -134,7 +143,7 @@ class ClaimRun:
             self.constants.threshold = predicate.threshold
             self.lead = 0
             at = CLAIM_REGISTERS.index("lead")
-            self.facts = (*self.facts[:at], self.hold(set()), *self.facts[at + 1 :])
+            self.facts = (*self.facts[:at], self.hold(()), *self.facts[at + 1 :])
 
     # Requests in hand.
 
@@ -238,7 +247,8 @@ class ClaimRun:
                 candidates.append(self._kept[index])
             candidates += [self._finding(index, r.watches[index]) for r in self.requests.values()]
             verdict = pool(f.verdict for f in candidates)
-            finding = next(f for f in candidates if f.verdict is verdict)
+            equals = [f for f in candidates if f.verdict is verdict]
+            finding = next((f for f in equals if f.why != observer.states[0].says), equals[0])
             if self.taint is not None and verdict is not Verdict.VIOLATED:
                 at, why = self.taint
                 finding = Finding(Verdict.INCONCLUSIVE, at, why)

@@ -170,21 +170,23 @@ class Stream:
             self._deliver(claim, view)
 
     def _take_blocks_gone(self, event: Event, at: At) -> None:
-        losses: dict[str, set[int]] = {}
-        if event.block_ids:
-            for block in event.block_ids:
-                for claim_id, positions in self._owners.pop(block, {}).items():
-                    if event.claim_id in (None, claim_id):
-                        losses.setdefault(claim_id, set()).update(positions)
-        elif event.kind is Kind.BLOCK_LOST:
-            named = [event.claim_id] if event.claim_id is not None else list(self.claims)
-            losses = {n: set(self.claims[n].positions) for n in named if n in self.claims}
-            if event.claim_id is None:
-                self._owners.clear()
-        for claim_id, positions in losses.items():
+        """Blocks are gone from whoever owns them, and from the claim that the event names."""
+        if event.claim_id is not None:
+            claim = self._claim(event, event.claim_id, at)
+            losses: dict[str, list[tuple[int, int]] | None] = {claim.claim_id: []}
+        else:
+            losses = {}
+        for block in event.block_ids:
+            for claim_id, positions in self._owners.pop(block, {}).items():
+                gone = losses.setdefault(claim_id, [])
+                if gone is not None:
+                    gone.extend((position, block) for position in positions)
+        if not event.block_ids:  # all of them
+            losses = dict.fromkeys(losses or self.claims)
+        for claim_id, blocks in losses.items():
             claim = self.claims[claim_id]
             view = View(event.kind, at, event.request_id, mine=True, named=True)
-            view.lead = claim.drop(positions)
+            view.lead = claim.drop_all() if blocks is None else claim.drop(blocks)
             self._deliver(claim, view)
             if self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED:
                 self._tell_rivals(claim, view)
@@ -271,9 +273,7 @@ class Stream:
             view.worker = self._workers.setdefault(event.worker, len(self._workers) + 1)
         kind = event.kind
         if kind is Kind.BLOCK_CACHED:
-            for block, position in zip(event.block_ids, event.positions, strict=False):
-                self._owners.setdefault(block, {}).setdefault(claim.claim_id, set()).add(position)
-            view.lead = claim.hold(set(event.positions))
+            view.lead = self._hold(event, claim)
         elif kind is Kind.LOAD_FINISHED:
             view.lead = self._load(event, claim)
         elif kind is Kind.CLAIM_BLOCK_LOST:
@@ -283,13 +283,21 @@ class Stream:
         return view
 
     def _load(self, event: Event, claim: ClaimRun) -> int:
-        start = claim.predicate.start if claim.predicate else 0
-        for block, position in zip(event.block_ids, event.positions, strict=False):
-            self._owners.setdefault(block, {}).setdefault(claim.claim_id, set()).add(position)
         if event.positions:
-            return claim.hold(set(event.positions))
+            return self._hold(event, claim)
+        start = claim.predicate.start if claim.predicate else 0
         held = claim.constants.threshold if event.held is None else event.held - start
-        return claim.hold({start + i for i in range(max(0, min(held, _MOST_BLOCKS)))})
+        found = range(start, start + max(0, min(held, _MOST_BLOCKS)))
+        return claim.hold((position, _SOME_BLOCK) for position in found)
+
+    def _hold(self, event: Event, claim: ClaimRun) -> int:
+        """Blocks of the claim are cached; without ids, in blocks that no later event can name."""
+        blocks = event.block_ids or (_SOME_BLOCK,) * len(event.positions)
+        pairs = list(zip(event.positions, blocks, strict=False))
+        for position, block in pairs:
+            if block is not _SOME_BLOCK:
+                self._owners.setdefault(block, {}).setdefault(claim.claim_id, set()).add(position)
+        return claim.hold(pairs)
 
     def _name_outcome(self, event: Event, view: View, claim_id: str) -> None:
         if event.kind is not Kind.CLAIM_RESTORATION_FAILED or event.request_id is None:
@@ -330,6 +338,7 @@ class Stream:
 
 _UNKNOWN = (1, 0)  # needs more than is usable at all: in conflict with nobody
 _MOST_BLOCKS = 1 << 20
+_SOME_BLOCK = -1
 _OVER = frozenset({"demoted", "expired", "released", "refused"})
 
 

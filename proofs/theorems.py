@@ -100,8 +100,9 @@ FAILURE_KNOWN = Clause(
 )
 RESTORED_FIRST = Clause(
     "promise",
-    "a reuse finds the blocks on the GPU, and after a load it was told that they were restored",
-    (e.mine & e.here & kind(Kind.PREFIX_REUSED)).implies(
+    "a reuse under responsibility finds the blocks on the GPU, and after a load the auditor was "
+    "told that they were restored",
+    conj(e.mine, e.here, kind(Kind.PREFIX_REUSED), was.responsible).implies(
         (c.threshold <= was.lead) & req_was.loaded.implies(believed.restored)
     ),
 )

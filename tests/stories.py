@@ -178,6 +178,14 @@ def deferred(claim: str, request: str) -> list[Event]:
     return [at(Kind.REQUEST_DEFERRED, request)]
 
 
+def looked_up(claim: str, request: str) -> list[Event]:
+    return [say(Kind.PREFIX_LOOKUP, claim, request, held=2)]
+
+
+def turned_away(claim: str, request: str) -> list[Event]:
+    return [at(Kind.REQUEST_REFUSED, request)]
+
+
 def conflict_ended(claim: str, request: str) -> list[Event]:
     return refused(claim, request) + finishes(claim, request)
 
@@ -304,7 +312,16 @@ STORIES: Final[tuple[Story, ...]] = (
         demoted_aloud_only,
     ),
     *(released_by_a_stranger, retired, elapsed, expired, arrives, fits, finishes, refused),
-    *(refused_wrongly, deferred, conflict_ended, offloaded, required, loaded, restored),
+    *(
+        refused_wrongly,
+        deferred,
+        turned_away,
+        conflict_ended,
+        offloaded,
+        required,
+        loaded,
+        restored,
+    ),
     *(recomputed, reused, load_failed, failure_answered, failure_smeared, fallback, echoed),
     *(copy_lost, routed, route_told, route_told_wrongly, served, hit_told, misnamed, rebound),
 )
@@ -332,6 +349,11 @@ CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
     *((*_held, conflict_ended), (*_held, refused, refused_wrongly), (*_held, arrives, finishes)),
     *((*_held, refused, fits, finishes), (*_held, fits, deferred, finishes)),
     *((*_held, conflict_ended, deferred, fits, finishes), (*_held, arrives, demoted, finishes)),
+    *(
+        (*_held, arrives, deferred, finishes),
+        (*_held, arrives, looked_up, deferred, demoted, finishes),
+    ),
+    *((*_away, turned_away, finishes), (*_away, demoted, finishes)),
     *((*_held, arrives, retired, finishes), (*_held, arrives, evicted, finishes)),
     *((*_away, loaded, restored, reused, finishes), (*_away, loaded, reused, finishes)),
     *((*_away, reused, finishes), (*_away, finishes), (*_away, recomputed), (*_away, restored)),

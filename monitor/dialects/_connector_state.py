@@ -19,7 +19,8 @@ class Claim:
     """One claim of a run.
 
     `accepted` says whether an acceptance was derived from the metadata and may still be restated;
-    `stored` whether a copy is believed to be in the offload tier.
+    `stored` whether a copy is believed to be in the offload tier; `on_gpu` how many leading blocks
+    the last look-up or load showed on the GPU.
     """
 
     predicate: MaterializationPredicate | None = None
@@ -27,6 +28,7 @@ class Claim:
     accepted: bool = False
     restated: bool = False
     stored: bool = False
+    on_gpu: int = 0
     retired: bool = False
 
     def rebinds(self, identity: dict[str, object]) -> bool:

@@ -83,6 +83,8 @@ class CanonicalDialect:
             self._refuse(line, "claim_id", f"{event.kind} names no claim", "name the claim")
         if event.request_id is None and event.kind in _NAMES_REQUEST:
             self._refuse(line, "request_id", f"{event.kind} names no request", "name the request")
+        if event.kind is Kind.BLOCK_EVICTED and not event.block_ids:
+            self._refuse(line, "block_ids", "block_evicted names no block", "list the blocks")
         placed = event.positions or event.kind is Kind.BLOCK_CACHED
         if placed and len(event.positions) != len(event.block_ids):
             reason = f"{len(event.positions)} positions for {len(event.block_ids)} blocks"

@@ -95,11 +95,23 @@ def _looked_up(now: Now) -> _Events:
         request.found = (line.num_computed_tokens or 0) // size
         held = max(0, ((line.num_computed_tokens or 0) + hits) // size - claim.start)
         request.useful = held >= claim.threshold
-    looked = now.say(Kind.PREFIX_LOOKUP, held=held)
-    if not claim.stored or held is None or held >= _owed(claim, request):
-        return (looked,)
-    claim.stored = False
-    return (Event(kind=Kind.HOST_COPY_LOST, **now.binding), looked)
+    seen: list[Event] = []
+    if claim.stored and held is not None and held < _owed(claim, request):
+        claim.stored = False
+        seen.append(Event(kind=Kind.HOST_COPY_LOST, **now.binding))
+    if held is not None:
+        seen += _seen_on_gpu(now)
+    return (*seen, now.say(Kind.PREFIX_LOOKUP, held=held))
+
+
+def _seen_on_gpu(now: Now) -> _Events:
+    """What a look-up finds on the GPU is what is there, whatever was seen before."""
+    found, before = now.request.found, now.claim.on_gpu
+    now.claim.on_gpu = found
+    lost = (Event(kind=Kind.BLOCK_LOST, **now.binding),) if found < before else ()
+    if found in (0, before):
+        return lost
+    return (*lost, Event(kind=Kind.BLOCK_CACHED, positions=tuple(range(found)), **now.binding))
 
 
 def _owed(claim: Claim, request: Request) -> int:
@@ -132,6 +144,7 @@ def _loaded(now: Now) -> _Events:
         blocks = now.line.num_external_tokens // size
     now.restore.failed = False
     held = None if blocks is None else max(0, now.request.found + blocks - now.claim.start)
+    now.claim.on_gpu = now.claim.start + (now.claim.threshold if held is None else held)
     return (now.say(Kind.LOAD_FINISHED, held=held),)
 
 
@@ -226,7 +239,7 @@ def _accepted(now: Now) -> _Events:
     """An acceptance in so many words; the first after one by metadata only says it again."""
     now.need("claim_id")
     line, claim = now.line, now.claim
-    if claim.accepted and not claim.restated:
+    if claim.accepted and not claim.restated and not claim.retired:
         claim.restated = True
         return ()
     claim.accepted = claim.restated = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.alphabet import Kind
-from spec.ledgers import kind, loss, req_was, was
+from spec.ledgers import kind, loss, now, req_was, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.vocabulary import c, e
@@ -27,7 +27,7 @@ OFFLOAD_RESTORABILITY = Observer(
         idle("no reuse needed a restore"),
         pending("owed", "a reuse needs the claim restored and it is not yet"),
         satisfied("restored", "the claim was restored from the tier before the reuse"),
-        idle("the restore failed, so nothing was reused", name="failed"),
+        idle("the restore failed or the request was refused, so nothing was reused", name="failed"),
         violated("the claim was reused without a restore from the tier"),
     ),
     rules=(
@@ -69,7 +69,7 @@ OFFLOAD_RESTORABILITY = Observer(
         Rule(
             Guard.BROKE,
             "used without",
-            _reused & (was.lead < c.threshold),
+            _reused & was.responsible & (was.lead < c.threshold),
             VIOLATED,
             why="the prefix was reused and the blocks that it needs were not on the GPU",
             allowed="a restore before the reuse, or a claim-scoped outcome instead of it",
@@ -77,7 +77,7 @@ OFFLOAD_RESTORABILITY = Observer(
         Rule(
             Guard.BROKE,
             "used silently",
-            _reused & req_was.loaded,
+            _reused & was.responsible & req_was.loaded,
             VIOLATED,
             source=("idle", "owed", "failed"),
             why="the prefix was reused after a load that was never reported as a restore",
@@ -92,6 +92,22 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the load failed: restoration_failure_outcome takes over",
         ),
         Rule(
+            Guard.MOOT,
+            "refused",
+            e.here & kind(Kind.REQUEST_REFUSED),
+            "failed",
+            source=("owed",),
+            why="the request was refused, so nothing is reused",
+        ),
+        Rule(
+            Guard.MOOT,
+            "ended",
+            ~now.responsible,
+            "idle",
+            source=("owed",),
+            why="responsibility ended before the reuse",
+        ),
+        Rule(
             Guard.DUE,
             "not in time",
             _finished,
@@ -103,7 +119,7 @@ OFFLOAD_RESTORABILITY = Observer(
         Rule(
             Guard.OWED,
             "needed",
-            _ours & kind(Kind.CLAIM_RESTORE_REQUIRED),
+            _ours & kind(Kind.CLAIM_RESTORE_REQUIRED) & was.responsible,
             "owed",
             source=("idle", "failed", "restored"),
             why="a reuse needs the claim back from the tier",

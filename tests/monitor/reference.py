@@ -123,8 +123,8 @@ class _Automaton:
             ignore_invalid_triggers=True,
         )
         for rule in observer.rules:
-            sources = list(rule.source) or [n for n in self.names if n not in final]
-            self.machine.add_transition(rule.name, sources, rule.to)
+            for source in rule.source or [n for n in self.names if n not in final]:
+                self.machine.add_transition(rule.name, source, rule.to)
         taken.states[observer.name, self.names[0]] += 1
 
     def step(

@@ -180,8 +180,22 @@ class TestLookups:
     def test_blocks_found(self) -> None:
         """What a look-up finds is counted in blocks of the size that the trace shows."""
         found = conn("offload_lookup_result", num_computed_tokens=16, num_hit_tokens=47)
-        [(event, _)] = events(REUSE, found)[1:]
-        assert ("prefix_lookup", 3) == (event.kind.value, event.held)
+        on_gpu, looked = (event for event, _ in events(REUSE, found)[1:])
+        assert ("prefix_lookup", 3) == (looked.kind.value, looked.held)
+        assert ("block_cached", (0,)) == (on_gpu.kind.value, on_gpu.positions)
+
+    def test_gone_from_the_gpu(self) -> None:
+        """A look-up that finds fewer blocks on the GPU than the one before shows a loss."""
+        both = conn("offload_lookup_result", num_computed_tokens=32, num_hit_tokens=0)
+        one = conn("offload_lookup_result", num_computed_tokens=16, num_hit_tokens=16)
+        seen = [(event.kind.value, event.positions) for event, _ in events(REUSE, both, one)[1:]]
+        assert [
+            ("block_cached", (0, 1)),
+            ("prefix_lookup", ()),
+            ("block_lost", ()),
+            ("block_cached", (0,)),
+            ("prefix_lookup", ()),
+        ] == seen
 
     def test_block_size_unknown(self) -> None:
         """Where the trace shows no block size, the look-up says nothing of blocks."""

@@ -149,7 +149,6 @@ class TestIdentity:
         assert {"claim_identity", "restoration_failure_outcome"} <= having(report, "violated")
         assert "satisfied" not in verdicts(report).values()
 
-    @pytest.mark.xfail(reason="the stream compares predicates by their text")
     def test_same_predicate(self) -> None:
         """A predicate written with other spaces is the same predicate."""
         spaced = {"materialization_predicate": "leading_prefix_at_least( 1 )"}
@@ -227,14 +226,12 @@ class TestRestore:
 class TestNoRestoreOwed:
     """Where nothing has to come back from the tier, no restore is owed."""
 
-    @pytest.mark.xfail(reason="a look-up's blocks on the GPU count for nothing in the reuse")
     def test_still_on_the_gpu(self) -> None:
         """A look-up that finds the prefix on the GPU needs no restore."""
         found = {"num_computed_tokens": 448, "num_hit_tokens": 0, "will_load_async": False}
         trace = [*connector_store(), *connector_lookup(**found), *connector_end()]
         assert "unexercised" == offload(trace)["offload_restorability"]
 
-    @pytest.mark.xfail(reason="a reuse is judged after responsibility has ended")
     @pytest.mark.parametrize("load", [[], connector_load()[1:]], ids=["recomputed", "loaded"])
     def test_after_demotion(self, load: Trace) -> None:
         """After its demotion nothing is owed when a claim's prefix is reused."""
@@ -271,7 +268,6 @@ class TestOrder:
         report = judge(trace, Mode.OFFLOADABLE)
         assert {"ordered_lifecycle_events"} == having(report, "violated")
 
-    @pytest.mark.xfail(reason="the dialect takes it for the metadata's acceptance put into words")
     def test_accepted_again(self) -> None:
         """After a demotion the same id is not accepted anew."""
         ended = connector("resident_claim_demoted", "r0", "resident")

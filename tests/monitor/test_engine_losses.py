@@ -59,7 +59,6 @@ class TestLoss:
         report = judge(trace, mode)
         assert duty in having(report, "violated")
 
-    @pytest.mark.xfail(reason="a position is taken for lost while another block still holds it")
     def test_second_copy(self, mode: Mode, duty: str, event: str) -> None:
         """A victim whose position is held by a second cached block breaks no predicate."""
         copy = allocator_block(0, 900)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from monitor.claim import ClaimRun
-from monitor.compile import Compiled, compile_mode
+from monitor.compile import Compiled, _observer, compile_mode
 from monitor.records import At, Record, Stamp
 from monitor.sources import read
 from monitor.stream import Stream
 from spec.claims import Mode
 from spec.events import Event
+from spec.machine import Observer
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
+from spec.terms import FALSE
 from tests.monitor.reference import Taken, interpret
 from tests.stories import CHAINS, CLAIMS, accepted, cached
 from tests.strategies import Stamped, streams
@@ -71,6 +75,14 @@ def compare(fast: Compiled, slow: Compiled, stream: Iterable[Record]) -> None:
             assert dict(claim.findings()) == dict(one.claims[name].findings())
 
 
+def compiled(observer: Observer) -> Callable[..., Any]:
+    """One observer as a function, as `compile_mode` makes it."""
+    made: dict[str, Any] = {}
+    exec("\n".join(_observer(0, observer)), made)
+    step: Callable[..., Any] = made["observe_0"]
+    return step
+
+
 def missed(mode: Mode, taken: Taken) -> set[tuple[Mode, str, str]]:
     """Rules never taken and states never entered, of the mode's observers."""
     observers = MODES[mode].bundle(Bundle.CONTRACT)
@@ -107,6 +119,26 @@ class TestReference:
         for path in sorted(TRACES.glob("*.jsonl")):
             compare(fast, slow, read([str(path)]))
         assert {key for key in OUT_OF_REACH if key[0] is mode} == missed(mode, taken)
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_every_rule_matters(self, mode: Mode) -> None:
+        """A monitor that forgets any one rule is told apart by the stories or the traces."""
+        whole = compile_mode(mode, Bundle.CONTRACT)
+        unnoticed = set()
+        for place, observer in enumerate(whole.observers):
+            for rule in observer.rules:
+                rules = tuple(replace(r, when=FALSE) if r is rule else r for r in observer.rules)
+                step = compiled(replace(observer, rules=rules))
+                steps = (*whole.steps[:place], step, *whole.steps[place + 1 :])
+                try:
+                    for stream in chain_streams():
+                        compare(replace(whole, steps=steps), whole, records(stream))
+                    for path in sorted(TRACES.glob("*.jsonl")):
+                        compare(replace(whole, steps=steps), whole, read([str(path)]))
+                except AssertionError:
+                    continue
+                unnoticed.add((mode, observer.name, f"rule {rule.name}"))
+        assert {k for k in OUT_OF_REACH if k[0] is mode and k[2].startswith("rule")} == unnoticed
 
     def test_bundles(self) -> None:
         """The completed bundles hold all 19 obligations and, mode by mode, the papers' bundles."""

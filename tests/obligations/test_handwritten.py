@@ -103,22 +103,17 @@ class TestVerdicts:
             assert finding.allowed
 
 
-disputed = pytest.mark.xfail(strict=True, reason="the monitor reads the papers otherwise")
-
-
-class TestDisputed:
-    """Traces that the papers' text decides otherwise than the monitor does."""
+class TestEdges:
+    """Traces at the edge of an obligation, decided by the papers' text."""
 
     def path(self, name: str) -> Path:
-        return TRACES / "disputed" / f"{name}.jsonl"
+        return TRACES / "edges" / f"{name}.jsonl"
 
-    @disputed
     def test_deferral_without_blockers(self) -> None:
         """A conflict that is met by a deferral alone owes the blocking ids like a refusal."""
         conclusion = judged(self.path("deferral_without_blockers"), Mode.HARD_PROTECTED)
         assert Verdict.VIOLATED is conclusion.obligations["blocking_claim_ids"]
 
-    @disputed
     @pytest.mark.parametrize("name", ["eviction_under_a_foreign_name", "eviction_without_blocks"])
     def test_odd_evictions(self, name: str) -> None:
         """An eviction that names the wrong claim, or no block, is no reason for a pass."""
@@ -128,7 +123,6 @@ class TestDisputed:
             return
         assert ModeVerdict.KEPT is not conclusion.verdict
 
-    @disputed
     @pytest.mark.parametrize("name", ["released_before_the_restore", "refused_before_the_restore"])
     def test_nothing_reused(self, name: str) -> None:
         """A restore is owed before a reuse; where nothing is reused none is missing."""

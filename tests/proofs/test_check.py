@@ -74,7 +74,7 @@ NECESSARY = {
         "claim_identity": 1,
         "explicit_acceptance": 1,
         "materialization_predicate": 3,
-        "offload_restorability": 2,
+        "offload_restorability": 4,
         "restoration_failure_outcome": 8,
         "ordered_lifecycle_events": 3,
         "claim_harm_attribution": 3,

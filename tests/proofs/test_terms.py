@@ -95,7 +95,7 @@ def in_z3(term: Term, own: Sorts, numbers: Numbers) -> Callable[[Assignment], Va
         found = z3.simplify(z3.substitute(expression, *pairs))
         if z3.is_bool(found):
             assert z3.is_true(found) or z3.is_false(found)
-            return z3.is_true(found)
+            return bool(z3.is_true(found))
         number: int = found.as_signed_long() if z3.is_bv(found) else found.as_long()
         return number
 
