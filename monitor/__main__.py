@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
@@ -17,7 +16,7 @@ from monitor.check import EXIT_CODES, check
 from monitor.errors import InputError
 from monitor.text import as_text
 from monitor.verdict import verdict_schema
-from spec.cli import Format, FormatOption, console, new_app, run
+from spec.cli import Format, FormatOption, console, json_page, new_app, print_json, run
 from spec.errors import SpecError
 from spec.files import write_bytes
 from spec.lookup import find_mode
@@ -72,10 +71,11 @@ def check_traces(
     except InputError as error:
         raise SpecError(str(error)) from error
     if form is Format.JSON:
-        _write(_json(report))
+        print_json(report)
     else:
         out = console()
-        _write(as_text(report, out).encode(out.encoding, "backslashreplace"))
+        page = as_text(report, out).encode(out.encoding, "backslashreplace")
+        typer.echo(page, nl=False)  # all at once, so that a closed pipe is noticed here
     raise typer.Exit(EXIT_CODES[report.verdict])
 
 
@@ -86,20 +86,10 @@ def schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of a verdict."""
-    text = _json(verdict_schema())
     if output is None:
-        _write(text)
+        print_json(verdict_schema())
     else:
-        write_bytes(output, text)
-
-
-def _json(value: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-
-
-def _write(text: bytes) -> None:
-    """All at once, so that a reader that goes away is noticed here."""
-    typer.echo(text, nl=False)
+        write_bytes(output, json_page(verdict_schema()))
 
 
 @contextmanager

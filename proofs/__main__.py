@@ -6,18 +6,18 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 
-from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code
+from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
 from proofs.junit import to_junit
 from proofs.text import print_check
 from spec import __version__
 from spec.claims import Mode
-from spec.cli import Format, FormatOption, console, new_app, print_json, run
+from spec.cli import Format, FormatOption, console, json_page, new_app, print_json, run
 from spec.digest import spec_digest
 from spec.errors import SpecError
+from spec.files import write_bytes
 from spec.modes import Bundle
 from spec.suggest import resolve
 
@@ -44,8 +44,6 @@ def check(
     chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
     if not 1 <= depth <= _DEEPEST:
         raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
-    if junit is not None and not junit.parent.is_dir():
-        raise SpecError(f"there is no folder {junit.parent}", "make it, or name another file")
     out, checks = console(), list[Check]()
     quiet = Console(stderr=True, quiet=not sys.stderr.isatty())
     with quiet.status("") as status:
@@ -56,22 +54,21 @@ def check(
     if output is Format.JSON:
         print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
     if junit is not None:
-        try:
-            junit.write_bytes(to_junit(checks))
-        except OSError as error:
-            raise SpecError(
-                f"{junit} cannot be written: {error.strerror}", "name another"
-            ) from None
+        write_bytes(junit, to_junit(checks))
     raise typer.Exit(exit_code(checks))
 
 
-@app.command()
-def schema() -> None:
-    """Print the JSON Schema of what `check --format json` prints.
-
-    Example: python -m proofs schema
-    """
-    print_json(msgspec.json.schema(Checks))
+@app.command(epilog="Example: python -m proofs schema -o docs/schema/proof.json")
+def schema(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of what `check --format json` prints."""
+    if output is None:
+        print_json(proof_schema())
+    else:
+        write_bytes(output, json_page(proof_schema()))
 
 
 _DEEPEST = 60

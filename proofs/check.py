@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
     from proofs.model import Model
 
-__all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "Consistent", "Sound", "check_mode", "exit_code"]
+__all__ = [
+    "DEPTH",
+    "SCHEMA",
+    "Check",
+    "Checks",
+    "Consistent",
+    "Sound",
+    "check_mode",
+    "exit_code",
+    "proof_schema",
+]
 
 SCHEMA = "resident-claims/proof/1"
 DEPTH = 16
@@ -191,6 +201,11 @@ def _answer(
 
 def _since(started: float) -> float:
     return round(time.perf_counter() - started, 3)
+
+
+def proof_schema() -> dict[str, Any]:
+    """The JSON Schema of `Checks`."""
+    return msgspec.json.schema(Checks)
 
 
 def exit_code(checks: list[Check]) -> int:

@@ -56,7 +56,7 @@ def model_of(
     """The most general runtime under a bundle of a mode.
 
     Args:
-        without: obligations taken out of the bundle.
+        without: obligations taken out of the bundle, or single rules of them (`name.rule`).
         replay: only runs that can be written as events and read back the same.
     """
     if mode is Mode.SOFT_PRIORITY:

@@ -140,7 +140,7 @@ class Pair:
                 FIRST_LOSS.name: z3.Implies(settled, first == said),
                 RANK.name: z3.Implies(both, lower_first),
             },
-            z3.And(a.kept, b.kept),
+            {name: z3.And(kept, b.keeps[name]) for name, kept in a.keeps.items()},
             a.exercised,
             settled,
         )

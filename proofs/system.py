@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -45,9 +45,19 @@ class Step:
     possible: Expr
     following: dict[str, Expr]
     clauses: dict[str, Expr]
-    kept: Expr  # no observer of the bundle is violated after the event
+    keeps: dict[str, Expr]  # each observer of the bundle is not violated after the event
     exercised: dict[str, Expr]  # each observer is satisfied after the event
     settled: Expr  # nothing is owed after the event
+
+    @property
+    def kept(self) -> Expr:
+        """Every obligation of the bundle is kept."""
+        return z3.And(list(self.keeps.values()))
+
+    @property
+    def sound(self) -> Expr:
+        """Every clause holds."""
+        return z3.And(list(self.clauses.values()))
 
 
 class System:
@@ -55,7 +65,7 @@ class System:
 
     Args:
         numbers: mathematical integers, or bit-vectors for bounded search.
-        without: obligations taken out of the bundle.
+        without: obligations taken out of the bundle, or single rules of them (`name.rule`).
         replay: only runs that can be written as a file of events and read back.
     """
 
@@ -71,7 +81,9 @@ class System:
         self.mode, self.numbers = mode, numbers
         self.spec = MODES[mode]
         self.observers: tuple[Observer, ...] = tuple(
-            o for o in self.spec.bundle(bundle) if o.name not in without
+            replace(o, rules=tuple(r for r in o.rules if f"{o.name}.{r.name}" not in without))
+            for o in self.spec.bundle(bundle)
+            if o.name not in without
         )
         self.clauses: tuple[Clause, ...] = CLAUSES.get(mode, ())
         self.alphabet: tuple[Kind, ...] = tuple(sorted(WORLDS[mode]))
@@ -164,11 +176,11 @@ class System:
 
         for scope, name in sources:
             resolve(scope, name)
-        kept, settled, exercised = [], [], {}
+        keeps, settled, exercised = {}, [], {}
         for o in self.observers:
             after = self._observe(o, state, lambda t, o=o: term(t, o.name), following)
             verdicts = {v: self._in(o, after, v) for v in Verdict}
-            kept.append(z3.Not(verdicts[Verdict.VIOLATED]))
+            keeps[o.name] = z3.Not(verdicts[Verdict.VIOLATED])
             settled.append(z3.Not(verdicts[Verdict.PENDING]))
             exercised[o.name] = verdicts[Verdict.SATISFIED]
         quiet = z3.And(settled)
@@ -188,7 +200,7 @@ class System:
             else term(clause.holds)
             for clause in self.clauses
         }
-        return Step(z3.And(possible), following, clauses, z3.And(kept), exercised, quiet)
+        return Step(z3.And(possible), following, clauses, keeps, exercised, quiet)
 
     def _observe(self, o: Observer, state: Mapping[str, Expr], term, following) -> Expr:  # type: ignore[no-untyped-def]
         index = {s.name: i for i, s in enumerate(o.states)}

@@ -29,6 +29,7 @@ __all__ = [
     "FormatOption",
     "VersionOption",
     "console",
+    "json_page",
     "new_app",
     "print_json",
     "run",
@@ -102,9 +103,14 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
+def json_page(value: Any) -> bytes:
+    """`value` (anything that msgspec encodes) as indented JSON that ends its last line."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
 def print_json(value: Any) -> None:
-    """`value` (anything that msgspec encodes) as indented JSON on standard output."""
-    typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    """`json_page(value)` on standard output, all at once, so that a closed pipe is noticed here."""
+    typer.echo(json_page(value), nl=False)
 
 
 _USAGE: Final[type[Exception]] = next(

@@ -49,8 +49,8 @@ def find_refutation(system: Model, depth: int) -> Outcome:
     return _search(
         system,
         depth,
-        goal=lambda step: z3.Not(z3.And(list(step.clauses.values()))),
-        meanwhile=lambda step: z3.And(list(step.clauses.values())),
+        goal=lambda step: z3.Not(step.sound),
+        meanwhile=lambda step: step.sound,
     )
 
 
