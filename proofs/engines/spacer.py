@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ class Proof:
     result: ProofResult
     rechecked: bool
     reason: str = ""
+    invariant: Invariant | None = field(default=None, compare=False)
 
 
 def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
@@ -73,7 +74,7 @@ def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
     failed = recheck(system, invariant)
     if failed:
         return Proof(ProofResult.UNKNOWN, False, f"the invariant fails {failed}")
-    return Proof(ProofResult.PROVED, True)
+    return Proof(ProofResult.PROVED, True, invariant=invariant)
 
 
 def recheck(system: Model, invariant: Invariant) -> str:
