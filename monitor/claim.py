@@ -77,7 +77,7 @@ class ClaimRun:
     binding: dict[str, str] = field(default_factory=dict)
     declared_mode: str | None = None
     owner_scope: str | None = None
-    has_duration: bool = False
+    duration: str | None = None
     priority: int | None = None
     registered: bool = False
     registered_at: int = 0
@@ -142,8 +142,7 @@ class ClaimRun:
             self.predicate = predicate
             self.constants.threshold = predicate.threshold
             self.lead = 0
-            at = CLAIM_REGISTERS.index("lead")
-            self.facts = (*self.facts[:at], self.hold(()), *self.facts[at + 1 :])
+            self.facts = (*self.facts[:_LEAD], self.hold(()), *self.facts[_LEAD + 1 :])
 
     # Requests in hand.
 
@@ -175,11 +174,16 @@ class ClaimRun:
     def _forget(self, request_id: str) -> None:
         request = self.requests.pop(request_id)
         for index, watch in enumerate(request.watches):
-            finding = self._finding(index, watch)
-            if finding.verdict in (Verdict.SATISFIED, Verdict.VIOLATED):
-                kept = self._kept.get(index)
-                if kept is None or kept.verdict is not Verdict.VIOLATED:
-                    self._kept[index] = finding
+            self._keep(index, watch)
+
+    def _keep(self, index: int, watch: _Watch) -> None:
+        """Remember what was satisfied or violated, so that it counts when the state is left."""
+        finding = self._finding(index, watch)
+        kept = self._kept.get(index)
+        if finding.verdict is Verdict.VIOLATED or (
+            finding.verdict is Verdict.SATISFIED and kept is None
+        ):
+            self._kept[index] = finding
 
     # Stepping.
 
@@ -219,11 +223,13 @@ class ClaimRun:
         req_was: Registers,
         req: Registers,
     ) -> None:
-        for watch, step in zip(watches, self.compiled.steps, strict=True):
+        for index, (watch, step) in enumerate(zip(watches, self.compiled.steps, strict=True)):
             state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
             if rule >= 0:
+                if state != watch.state and index not in self._kept:
+                    self._keep(index, watch)
                 watch.state, watch.own, watch.at, watch.rule = state, own, view.at, rule
 
     def _follow(self, view: View) -> None:

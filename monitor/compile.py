@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from spec.machine import Ledger, Observer
     from spec.modes import Bundle
 
-__all__ = ["CLAIM_REGISTERS", "REQUEST_REGISTERS", "Compiled", "compile_mode", "to_python"]
+__all__ = [
+    "CLAIM_REGISTERS",
+    "REQUEST_REGISTERS",
+    "Compiled",
+    "compile_mode",
+    "compile_observer",
+    "to_python",
+]
 
 Registers = tuple[Any, ...]
 
@@ -145,6 +152,15 @@ def _observer(index: int, o: Observer) -> list[str]:
         lines.append(f"        return {states[rule.to]}, {after}, {number}")
     lines.append("    return state, own, -1")
     return lines
+
+
+def compile_observer(observer: Observer) -> Callable[..., tuple[int, Registers, int]]:
+    """One observer as a function, the same that `compile_mode` makes of it."""
+    made: dict[str, Any] = {}
+    source = "\n".join(_observer(0, observer)) + "\n"
+    exec(compile(source, f"<{observer.name}>", "exec"), made)
+    step: Callable[..., tuple[int, Registers, int]] = made["observe_0"]
+    return step
 
 
 @cache

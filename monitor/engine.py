@@ -94,6 +94,11 @@ class Monitor:
             if file == at.file:
                 stream.lose(at, why)
 
+    def claims_of(self, record: Record) -> Iterable[ClaimRun]:
+        """The claims, as they stand, of the stream that a record belongs to."""
+        claims = self._stream(record.at.file, record.stamp.stream).claims.values()
+        return [claim for claim in claims if self.only in (None, claim.claim_id)]
+
     def _stream(self, file: str, name: str) -> Stream:
         key = (file, name)
         if key not in self._streams:

@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.claim import ClaimRun
+from monitor.order import Clock, Order
 from monitor.view import Constants, View
 from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 from spec.claims import Mode
+from spec.fields import IDENTITY
 from spec.modes import MODES
 from spec.predicates import parse_predicate
+from spec.states import TERMINAL
 
 if TYPE_CHECKING:
     from monitor.compile import Compiled
@@ -24,7 +27,6 @@ _ENDS = frozenset({Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED})
 _INTRODUCES = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
 _BLOCKS_GONE = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
-_BINDING = ("cache_identity", "object_id", "predicate", "predicate_id", "token_map")
 
 
 @dataclass(slots=True)
@@ -54,37 +56,30 @@ class Stream:
         self._owners: dict[int, dict[str, set[int]]] = {}
         self._by_object: dict[tuple[str | None, str, str | None], str] = {}
         self._workers: dict[str, int] = {}
-        self._sequence: int | None = None
-        self._time: int | None = None
+        self._order, self._clock = Order(), Clock()
 
     # Order.
 
     def stamp(self, stamp: Stamp, at: At) -> None:
         """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
-        last, number = self._sequence, stamp.sequence
-        back = None
-        if number is not None:
-            if last is not None and number <= last:
-                back = f"sequence {number} comes after {last}"
-            elif not stamp.skips and number != (0 if last is None else last + 1):
-                expected = 0 if last is None else last + 1
-                self.lose(at, f"sequence {expected} to {number - 1} are missing")
-            self._sequence = number
-        if stamp.time_ns is not None:
-            if self._time is not None and stamp.time_ns < self._time:
-                back = back or f"time {stamp.time_ns} ns comes after {self._time} ns"
-            self._time = stamp.time_ns
-        if back is not None:
+        back, missing = self._order.check(stamp)
+        if missing:
+            self.lose(at, missing)
+        if back:
             for claim in self.claims.values():
-                if claim.state not in _OVER:
+                if claim.state not in TERMINAL:
                     self._deliver(claim, View(Kind.STREAM_DISORDER, at))
                     claim.distrust(at, f"the stream is out of order: {back}")
+        for claim in self._clock.due(stamp.time_ns):
+            if not claim.elapsed:
+                claim.elapsed = True
+                self._deliver(claim, View(Kind.DURATION_ELAPSED, at, mine=True, named=True))
 
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
         for claim in self.claims.values():
-            if claim.state not in _OVER:
+            if claim.state not in TERMINAL:
                 claim.distrust(at, why)
 
     # Events.
@@ -117,6 +112,8 @@ class Stream:
             claim.accepted = True
         elif event.kind is Kind.DURATION_ELAPSED:
             claim.elapsed = True
+        elif event.kind is Kind.CLAIM_COMMITTED:
+            self._clock.start(claim, event.time_ns)
         if event.kind in REPORTS and not claim.registered and not claim.accepted:
             self._misnamed(event, claim_id, at)
         if not bound:
@@ -135,11 +132,7 @@ class Stream:
         if event.kind in _INTRODUCES:
             if not claim.registered:
                 claim.registered, claim.registered_at = True, self._count
-            claim.declared_mode = event.mode or claim.declared_mode
-            claim.owner_scope = event.owner_scope or claim.owner_scope
-            claim.has_duration = claim.has_duration or event.duration is not None
-            if event.priority is not None:
-                claim.priority = event.priority
+            _fix_terms(claim, event)
         elif self._mode["watched"] and not claim.registered and event.kind in REPORTS:
             claim.distrust(at, "it was spoken of before it was registered")
         if event.predicate is not None:
@@ -148,7 +141,7 @@ class Stream:
 
     def _bind(self, claim: ClaimRun, event: Event) -> bool:
         """Whether the event means the object that the claim was first bound to."""
-        for name in _BINDING:
+        for name in IDENTITY:
             value = getattr(event, name)
             if value is not None and name == "predicate":
                 value = str(parse_predicate(value))
@@ -267,7 +260,7 @@ class Stream:
         view = View(event.kind, at, event.request_id, named=True)
         view.rest = self._declared - claim.declared
         view.footprint = event.footprint or 0
-        view.restore, view.echo, view.from_tier = event.restore, event.echo, event.from_tier
+        view.echo, view.from_tier = event.echo, event.from_tier
         view.cost, view.hit = event.cost or 0, bool(event.hit)
         if event.worker is not None:
             view.worker = self._workers.setdefault(event.worker, len(self._workers) + 1)
@@ -316,6 +309,7 @@ class Stream:
     ) -> None:
         others = [self.claims[n].declared for n in named - {claim.claim_id} if n in self.claims]
         responsible = [blocks for blocks in others if blocks > 0]
+        view.restore = event.restore and bool(request.failed)
         view.accuses = bool(named)
         view.blamed = claim.claim_id in named
         view.blamed_rest, view.blamed_least = sum(responsible), min(responsible, default=0)
@@ -339,7 +333,15 @@ class Stream:
 _UNKNOWN = (1, 0)  # needs more than is usable at all: in conflict with nobody
 _MOST_BLOCKS = 1 << 20
 _SOME_BLOCK = -1
-_OVER = frozenset({"demoted", "expired", "released", "refused"})
+
+
+def _fix_terms(claim: ClaimRun, event: Event) -> None:
+    """What a claim asks for is fixed by the first event that says it: no report rewrites it."""
+    claim.declared_mode = claim.declared_mode or event.mode
+    claim.owner_scope = claim.owner_scope or event.owner_scope
+    claim.duration = claim.duration or event.duration
+    if claim.priority is None:
+        claim.priority = event.priority
 
 
 def _object(event: Event) -> tuple[str | None, str, str | None]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from spec.alphabet import CONFLICT_ACTIONS, Kind
+from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FIELDS", "IDENTITY", "STAMP", "fields_of"]
+__all__ = ["FIELDS", "IDENTITY", "STAMP", "fields_of", "required_of"]
 
 FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
@@ -27,11 +27,14 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "token_map": ("name", "digest of the map from tokens to logical block positions"),
         "mode": ("name", "the mode that the claim asks for or was accepted in"),
         "owner_scope": ("name", "who owns the claim"),
-        "by": ("name", "who is behind the step: a scope, or the runtime"),
+        "by": ("name", "who is behind the step: a scope, or the word runtime"),
         "duration": ("text with unit", "how long responsibility lasts, such as 15 s or 60 steps"),
         "priority": ("number", "rank of the claim; more is higher"),
         "footprint": ("blocks", "size of the claim as committed or accepted"),
-        "block_ids": ("list of ids", "physical blocks"),
+        "block_ids": (
+            "list of ids",
+            "physical blocks; a block_lost that lists none means all of them",
+        ),
         "positions": ("list of positions", "logical positions of the claim, one for each block id"),
         "held": (
             "blocks",
@@ -89,18 +92,24 @@ _OWN: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CLAIM_COMMITTED: ("footprint",),
     Kind.CLAIM_ACCEPTED: (*_ASKED, "footprint"),
     Kind.BLOCK_CACHED: ("block_ids", "positions"),
-    Kind.BLOCK_EVICTED: ("block_ids", "positions"),
-    Kind.BLOCK_LOST: ("block_ids", "positions"),
-    Kind.CLAIM_BLOCK_LOST: ("block_ids", "positions"),
+    Kind.BLOCK_EVICTED: ("block_ids", "request_id"),
+    Kind.BLOCK_LOST: ("block_ids",),
+    Kind.CLAIM_BLOCK_LOST: ("block_ids",),
+    Kind.CLAIM_RETIRED: ("by",),
     Kind.PREFIX_LOOKUP: ("held",),
-    Kind.LOAD_FINISHED: ("held",),
+    Kind.LOAD_FINISHED: ("held", "block_ids", "positions"),
     Kind.CLAIM_RESTORED: ("from_tier",),
-    Kind.CLAIM_RESTORATION_FAILED: ("outcome", "outcome_claim_id", "echo"),
+    Kind.CLAIM_RESTORATION_FAILED: (
+        "outcome",
+        "outcome_claim_id",
+        "blocking_claim_ids",
+        "echo",
+    ),
     Kind.CLAIM_DEMOTED: ("by",),
     Kind.CLAIM_EXPIRED: ("by",),
     Kind.CLAIM_RELEASED: ("by",),
     Kind.REQUEST_ARRIVED: ("needed", "usable"),
-    Kind.REQUEST_REFUSED: ("restore", "echo"),
+    Kind.REQUEST_REFUSED: ("restore", "outcome_claim_id", "echo"),
     Kind.REQUEST_ROUTED: ("cost", "worker"),
     Kind.REUSE_SERVED: ("hit",),
     Kind.ROUTE_COST_REPORTED: ("cost",),
@@ -115,3 +124,38 @@ def fields_of(kind: Kind) -> tuple[str, ...]:
     names += ("request_id",) if kind in _REQUEST_KINDS else ()
     names += ("blocking_claim_ids", "proof") if kind in CONFLICT_ACTIONS else ()
     return names + _OWN.get(kind, ())
+
+
+_BOUND: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.CLAIM_REGISTERED: ("predicate",),
+    Kind.CLAIM_COMMITTED: ("footprint",),
+    Kind.CLAIM_ACCEPTED: ("footprint",),
+    Kind.BLOCK_CACHED: ("block_ids", "positions"),
+    Kind.BLOCK_EVICTED: ("block_ids",),
+    Kind.CLAIM_RESTORATION_FAILED: ("outcome",),
+    Kind.CLAIM_DEMOTED: ("by",),
+    Kind.CLAIM_EXPIRED: ("by",),
+    Kind.CLAIM_RELEASED: ("by",),
+    Kind.REQUEST_ARRIVED: ("needed", "usable"),
+    Kind.REQUEST_ROUTED: ("cost", "worker"),
+    Kind.REUSE_SERVED: ("hit",),
+    Kind.ROUTE_COST_REPORTED: ("cost",),
+    Kind.ROUTE_PLACEMENT_REPORTED: ("worker",),
+    Kind.ROUTE_REUSE_REPORTED: ("hit",),
+}
+_NAMES_CLAIM: Final = (REPORTS - CONFLICT_ACTIONS) | {
+    Kind.CLAIM_REGISTERED,
+    Kind.CLAIM_COMMITTED,
+    Kind.CLAIM_RETIRED,
+    Kind.DURATION_ELAPSED,
+}
+
+
+def required_of(kind: Kind) -> tuple[str, ...]:
+    """The fields without which an event of this kind says too little to be judged.
+
+    Facts about blocks, loads and routes may be about nobody's claim.
+    """
+    names: tuple[str, ...] = ("claim_id",) if kind in _NAMES_CLAIM else ()
+    names += ("request_id",) if kind in _REQUEST_KINDS else ()
+    return names + _BOUND.get(kind, ())

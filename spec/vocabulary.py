@@ -41,7 +41,7 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "blamed_least": (_I, "blocks of the smallest other blamed claim; 0 for none"),
     "accuses": (_B, "the event names at least one blocking id"),
     "stranger": (_B, "a blocking id is no claim responsible in this pool"),
-    "restore": (_B, "the refusal is for a restore that failed, not for want of room"),
+    "restore": (_B, "the refusal is for a restore that did fail, not for want of room"),
     "smear": (_B, "an id is named whose restore for this request did not fail"),
     "echo": (_B, "repeats, at a lower level, a failure that the scheduler already reported"),
     "outcome": (_B, "states refusal, demotion, expiry or harm as the outcome, naming this claim"),

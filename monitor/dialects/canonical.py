@@ -9,23 +9,19 @@ import msgspec
 from msgspec import Meta
 
 from monitor.dialects._json import kind_in, predicate_in, struct
-from monitor.errors import InputError, shown
+from monitor.errors import InputError, did_you_mean, shown
 from monitor.records import At, Record, Stamp
-from spec.alphabet import CONFLICT_ACTIONS, LIFECYCLE_REPORTS, Kind
+from spec.alphabet import Kind
+from spec.claims import Mode
 from spec.durations import Duration
 from spec.errors import ClaimError
 from spec.events import Event
+from spec.fields import required_of
 
 __all__ = ["CanonicalDialect"]
 
 _KINDS: Final = frozenset(kind.value for kind in Kind)
-_NAMES_CLAIM: Final = LIFECYCLE_REPORTS | {
-    Kind.CLAIM_REGISTERED,
-    Kind.CLAIM_COMMITTED,
-    Kind.CLAIM_RETIRED,
-    Kind.CLAIM_BLOCK_LOST,
-}
-_NAMES_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+_MODES: Final = frozenset(mode.value for mode in Mode)
 _MOST: Final = 2**63 - 1
 
 Order = Annotated[int, Meta(ge=0)]
@@ -79,12 +75,14 @@ class CanonicalDialect:
             predicate_in(event.predicate, "predicate", self._file, line)
         if event.duration is not None and (fault := _duration_fault(event.duration)):
             self._refuse(line, "duration", *fault)
-        if event.claim_id is None and event.kind in _NAMES_CLAIM:
-            self._refuse(line, "claim_id", f"{event.kind} names no claim", "name the claim")
-        if event.request_id is None and event.kind in _NAMES_REQUEST:
-            self._refuse(line, "request_id", f"{event.kind} names no request", "name the request")
-        if event.kind is Kind.BLOCK_EVICTED and not event.block_ids:
-            self._refuse(line, "block_ids", "block_evicted names no block", "list the blocks")
+        if event.mode is not None and event.mode not in _MODES:
+            hint = did_you_mean(event.mode, _MODES)
+            self._refuse(line, "mode", f"there is no mode {shown(event.mode)}", hint)
+        for name in required_of(event.kind):
+            if getattr(event, name) in (None, ()):
+                what = {"claim_id": "names no claim", "request_id": "names no request"}.get(name)
+                reason = f"{event.kind} {what or 'says too little without it'}"
+                self._refuse(line, name, reason, "docs/events.md lists its fields")
         placed = event.positions or event.kind is Kind.BLOCK_CACHED
         if placed and len(event.positions) != len(event.block_ids):
             reason = f"{len(event.positions)} positions for {len(event.block_ids)} blocks"

@@ -75,7 +75,8 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             "stranger",
             e.mine & _ends & ~e.authorised,
             VIOLATED,
-            why="someone who does not own the claim ended it",
+            why="the claim was ended by someone who does not own it, or by the runtime without the "
+            "right to",
             allowed="demotion, expiry or release by the owning scope, or by the runtime within its "
             "rights",
         ),

@@ -43,7 +43,7 @@ VICTIM_EXCLUSION = Observer(
             e.mine & _evicted & was.responsible,
             VIOLATED,
             why="a block of the claim was chosen as a victim while the runtime was responsible",
-            allowed="another victim, or refusing, deferring, demoting or expiring first",
+            allowed="another victim, or refusing or deferring the request first",
         ),
         Rule(
             Guard.TOLD,

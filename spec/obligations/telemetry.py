@@ -159,7 +159,8 @@ CLAIM_SCOPED_TELEMETRY = Observer(
 )
 
 _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | (
-    ~e.echo
+    e.here
+    & ~e.echo
     & (
         (e.mine & kind(Kind.CLAIM_RESTORATION_FAILED) & e.outcome)
         | (kind(Kind.REQUEST_REFUSED) & e.blamed)
@@ -177,6 +178,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         idle("nothing was lost while the runtime was responsible"),
         pending("owed", "the claim was lost and nobody has said so"),
         pending("failed", "a restore of the claim failed and has no outcome yet"),
+        idle("a restore of the claim failed for another request", name="aside"),
         satisfied("told", "each loss was attributed to the claim"),
         violated("a loss went without attribution, or harm was invented"),
     ),
@@ -195,7 +197,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "harmed",
             e.mine & kind(Kind.CLAIM_HARMED),
             "told",
-            source=("owed", "failed"),
+            source=("owed", "failed", "aside"),
             why="the loss is reported as harm of this claim",
         ),
         Rule(
@@ -229,16 +231,24 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "lost",
             loss,
             "owed",
-            source=("idle", "told", "failed"),
+            source=("idle", "told", "failed", "aside"),
             why="the predicate broke while the runtime was responsible",
         ),
         Rule(
             Guard.OWED,
             "restore failed",
-            e.mine & kind(Kind.LOAD_FAILED) & was.responsible,
+            e.mine & e.here & kind(Kind.LOAD_FAILED) & was.responsible,
             "failed",
-            source=("idle", "told"),
+            source=("idle", "told", "aside"),
             why="a restore of the claim failed while the runtime was responsible",
+        ),
+        Rule(
+            Guard.NOTED,
+            "failed elsewhere",
+            e.mine & kind(Kind.LOAD_FAILED) & was.responsible,
+            "aside",
+            source=("idle", "told"),
+            why="a restore of the claim failed for another request, which answers for it",
         ),
     ),
 )

@@ -87,6 +87,9 @@ class TestCanonical:
             predicate="contiguous_range(2, 3)",
             duration="15 s",
             proof=CapacityProof(1, 2, 3, 4, 0),
+            **dict.fromkeys(("footprint", "needed", "usable", "cost"), 4),
+            **dict.fromkeys(("by", "worker", "outcome"), name),
+            hit=True,
         )
         [record] = Reader("f").feed(EVENT_ENCODER.encode(event), 1)
         assert ((event, record.at),) == record.events

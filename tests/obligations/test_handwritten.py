@@ -128,3 +128,32 @@ class TestEdges:
         """A restore is owed before a reuse; where nothing is reused none is missing."""
         conclusion = judged(self.path(name), Mode.OFFLOADABLE)
         assert Verdict.VIOLATED is not conclusion.obligations["offload_restorability"]
+
+    @pytest.mark.parametrize(
+        ("name", "obligation", "verdict"),
+        [
+            ("restore_flag_without_a_failure", "blocking_claim_ids", "violated"),
+            ("acceptance_rewrites_the_mode", "ordered_lifecycle_events", "violated"),
+            ("acceptance_rewrites_the_owner", "ordered_lifecycle_events", "violated"),
+            ("answered_by_another_refusal", "claim_harm_attribution", "violated"),
+            ("told_and_risen_again", "claim_materialized_event", "satisfied"),
+        ],
+    )
+    def test_hard_protected(self, name: str, obligation: str, verdict: str) -> None:
+        """No flag, no acceptance and no other request's refusal stands in for what is owed."""
+        conclusion = judged(self.path(name), Mode.HARD_PROTECTED)
+        assert verdict == conclusion.obligations[obligation]
+
+    def test_silent_clock(self) -> None:
+        """A duration in seconds is over when the stream's time says so, told or not."""
+        conclusion = judged(self.path("silent_clock"), Mode.EXPIRING)
+        assert Verdict.VIOLATED is conclusion.obligations["claim_expired_boundary"]
+
+    @pytest.mark.parametrize(
+        ("name", "field"), [("demotion_by_nobody", "by"), ("arrival_without_capacity", "usable")]
+    )
+    def test_says_too_little(self, name: str, field: str) -> None:
+        """An event that leaves out what it is judged by is bad input, not a pass."""
+        with pytest.raises(InputError) as caught:
+            judged(self.path(name), Mode.HARD_PROTECTED)
+        assert field == caught.value.field

@@ -72,6 +72,7 @@ class TestObserver:
             "idle": Look.UNEXERCISED,
             "owed": Look.PENDING,
             "failed": Look.PENDING,
+            "aside": Look.UNEXERCISED,
             "told": Look.SATISFIED,
             "violated": Look.VIOLATED,
         } == {node.id: node.look for node in diagram.nodes}
