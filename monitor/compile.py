@@ -52,7 +52,7 @@ class Compiled:
     """One bundle of a mode, ready to step.
 
     `claim(e, c, was)` and `request(e, c, was, now, req_was)` give the registers after an event;
-    `observers[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
+    `steps[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
     index of the rule taken, or -1.
     """
 

@@ -21,7 +21,7 @@ from spec.files import write_bytes
 from spec.modes import Bundle
 from spec.suggest import resolve
 
-app = new_app("python -m proofs", "Prove what a mode's obligations are worth, for every run.")
+app = new_app("proofs", "Prove what a mode's obligations are worth, for every run.")
 
 
 @app.command()

@@ -1,7 +1,7 @@
 """The canonical form of an event: one JSON object a line.
 
-`EVENT_DECODER` and `EVENT_ENCODER` are the only way in and out; unknown fields are refused, so that
-a misspelt field is an error and not a silent default. Counts are in blocks, times in monotonic
+`Event` is decoded by msgspec and written by `EVENT_ENCODER`; unknown fields are refused, so that a
+misspelt field is an error and not a silent default. Counts are in blocks, times in monotonic
 nanoseconds, durations are texts that carry their unit.
 """
 
@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from spec.alphabet import Kind
 
-__all__ = ["EVENT_ENCODER", "SCHEMA", "CapacityProof", "Event", "decode_event", "kind_of"]
+__all__ = ["EVENT_ENCODER", "SCHEMA", "CapacityProof", "Event"]
 
 SCHEMA = "resident-claims/event/1"
 
@@ -78,28 +78,4 @@ class Event(
     hit: bool | None = None
 
 
-class _Head(msgspec.Struct):
-    kind: str
-
-
-_HEAD = msgspec.json.Decoder(_Head)
-_EVENT = msgspec.json.Decoder(Event)
 EVENT_ENCODER = msgspec.json.Encoder()
-
-
-def kind_of(line: bytes) -> str:
-    """The kind that a canonical line states, known or not.
-
-    Raises:
-        msgspec.DecodeError: the line is not a JSON object with a `kind`.
-    """
-    return _HEAD.decode(line).kind
-
-
-def decode_event(line: bytes) -> Event:
-    """One line as an event.
-
-    Raises:
-        msgspec.DecodeError: not JSON, or not of this form; the message names the field.
-    """
-    return _EVENT.decode(line)

@@ -1,0 +1,24 @@
+"""The trace in docs/writing-a-trace.md is one that the monitor accepts."""
+
+import re
+from pathlib import Path
+
+from monitor.check import check
+from spec.claims import Mode
+from spec.modes import Bundle
+
+PAGE = Path(__file__).parents[1] / "docs" / "writing-a-trace.md"
+
+
+class TestWritingATrace:
+    def test_is_kept(self, tmp_path: Path) -> None:
+        """The ten lines are kept, and harm is the one obligation that they do not exercise."""
+        (lines,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+        trace = tmp_path / "my.jsonl"
+        trace.write_text(lines)
+
+        report = check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+
+        assert ("kept", 10) == (report.verdict, report.events.read)
+        idle = [name for name, verdict in report.obligations.items() if verdict == "unexercised"]
+        assert ["claim_harm_attribution"] == idle
