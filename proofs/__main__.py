@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from proofs import commands_certificate, commands_explain
+from proofs.beside import second_process
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
 from proofs.junit import to_junit
 from proofs.text import print_check
@@ -22,6 +24,8 @@ from spec.modes import Bundle
 from spec.suggest import resolve
 
 app = new_app("proofs", "Prove what a mode's obligations are worth, for every run.")
+commands_certificate.register(app)
+commands_explain.register(app)
 
 
 @app.command()
@@ -30,11 +34,17 @@ def check(
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
     bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
     depth: Annotated[int, typer.Option(help="Events that bounded searches go to.")] = DEPTH,
+    guards: Annotated[bool, typer.Option("--guards", help="Take out each rule, too.")] = False,
+    story: Annotated[bool, typer.Option("--story", help="Tell every run, in full.")] = False,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write what `recheck` checks again to this folder.")
+    ] = None,
     output: FormatOption = Format.TEXT,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
 ) -> None:
     """Is a mode consistent (some run keeps it and exercises all of it), and is it sound
-    (an auditor who reads only reports concludes what is true)?
+    (an auditor who reads only reports concludes what is true)? What does the paper's bundle lack,
+    and which obligations are needed?
 
     Example: python -m proofs check hard_protected
 
@@ -46,11 +56,22 @@ def check(
         raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
     out, checks = console(), list[Check]()
     quiet = Console(stderr=True, quiet=not sys.stderr.isatty())
-    with quiet.status("") as status:
+    with second_process() as beside, quiet.status("") as status:
         for each in modes:
-            checks.append(check_mode(each, chosen, depth, status.update))
+            checks.append(
+                check_mode(
+                    each,
+                    chosen,
+                    depth,
+                    status.update,
+                    guards=guards,
+                    plain=story,
+                    beside=beside,
+                    certificate=certificate,
+                )
+            )
             if output is Format.TEXT:
-                print_check(out, checks[-1])
+                print_check(out, checks[-1], story=story)
     if output is Format.JSON:
         print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
     if junit is not None:

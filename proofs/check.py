@@ -1,18 +1,34 @@
-"""What is asked of a mode: is it consistent, and is it sound? The engines answer."""
+"""What is asked of a mode: is it consistent, is it sound, and what of it is needed? The engines
+answer."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
+from proofs.certificate import write_certificate
 from proofs.encode import Bits, Integers
-from proofs.engines.search import Found, find_refutation, find_witness
+from proofs.engines.search import WIDTH, Found, find_refutation
 from proofs.engines.spacer import ProofResult, prove
+from proofs.engines.switched import Switched
 from proofs.model import model_of
+from proofs.necessity import lacking
 from proofs.pair import swap_lemma
+from proofs.paper import paper_as_contract, paper_by_clause
 from proofs.replay import to_events
+from proofs.results import (
+    SCHEMA,
+    Added,
+    Check,
+    Checks,
+    Consistent,
+    Lacking,
+    Paper,
+    Sound,
+    exit_code,
+    proof_schema,
+)
 from proofs.story import Line, tell
 from spec.claims import Mode
 from spec.events import Event
@@ -20,76 +36,23 @@ from spec.modes import MODES, Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Executor
+    from pathlib import Path
 
     from proofs.model import Model
 
-__all__ = [
-    "DEPTH",
-    "SCHEMA",
-    "Check",
-    "Checks",
-    "Consistent",
-    "Sound",
-    "check_mode",
-    "exit_code",
-    "proof_schema",
-]
+__all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]
 
-SCHEMA = "resident-claims/proof/1"
 DEPTH = 16
-WIDTH = 6
 
 
-class Consistent(msgspec.Struct, frozen=True):
-    """`witnessed` with a shortest run in which every obligation is exercised and satisfied.
+class _Searched(NamedTuple):
+    """What one unrolling of a mode answers; no paper where the proof of the contract is its own."""
 
-    `vacuous`: there is none of up to `depth` events. `unknown`: the work limit was reached.
-    """
-
-    result: str
-    depth: int
-    witness: list[Event]
-    story: list[Line]
-    seconds: float
-
-
-class Sound(msgspec.Struct, frozen=True):
-    """`proved` for every run if `bound` is null, else for runs of up to `bound` events.
-
-    `refuted` comes with the clauses that fail and a shortest run that shows it; where that run
-    could not be written as events, `trace` is empty and `story` still tells it.
-    """
-
-    result: str
-    engine: str
-    bound: int | None
-    rechecked: bool
-    seconds: float
-    clauses: dict[str, str]
-    failed: list[str]
-    trace: list[Event]
-    story: list[Line]
-    reason: str = ""
-
-
-class Check(msgspec.Struct, frozen=True):
-    """One mode, by one bundle; `readings` names the choices under which the result holds."""
-
-    mode: str
-    bundle: str
-    readings: list[str]
-    obligations: list[str]
     consistent: Consistent
-    sound: Sound
-
-
-class Checks(msgspec.Struct, frozen=True):
-    """The published form of a run of `python -m proofs check`."""
-
-    schema: str
-    tool: str
-    spec: str
-    checks: list[Check]
+    paper: Paper | None
+    necessary: dict[str, Lacking]
+    guards: dict[str, Lacking]
 
 
 def check_mode(
@@ -97,41 +60,70 @@ def check_mode(
     bundle: Bundle = Bundle.CONTRACT,
     depth: int = DEPTH,
     progress: Callable[[str], None] = lambda _: None,
+    *,
+    guards: bool = False,
+    plain: bool = False,
+    beside: Executor | None = None,
+    certificate: Path | None = None,
 ) -> Check:
-    """Both questions about one mode.
+    """Every question about one mode.
 
     Args:
         depth: how many events the bounded searches go to.
         progress: told what is being worked on.
+        guards: take out each rule by itself, too.
+        plain: of the runs that an obligation or rule prevents, find the plainest.
+        beside: works on the searches while the theorem is being proved.
+        certificate: a folder in which to write what `recheck` checks again.
     """
-    progress(f"{mode}: looking for a run that exercises every obligation")
-    consistent = _consistent(mode, bundle, depth)
+    ask = (mode, bundle, depth, guards, plain)
+    searching = beside.submit(_search, *ask) if beside is not None else None
+    if searching is None:
+        progress(f"{mode}: searching runs that exercise everything, or break a clause")
+        searching = Future()
+        searching.set_result(_search(*ask))
     progress(f"{mode}: proving the auditor's theorem")
-    sound = _sound(mode, bundle, depth)
-    spec = MODES[mode]
+    sound = _sound(mode, bundle, depth, certificate)
+    progress(f"{mode}: taking the contract apart")
+    found, spec = searching.result(), MODES[mode]
+    paper = found.paper
+    if paper is None and sound.result == "proved" and sound.bound is None:
+        paper = paper_as_contract(sound)
     return Check(
         mode=mode,
         bundle=bundle,
         readings=list(spec.readings),
         obligations=list(spec.names(bundle)),
-        consistent=consistent,
+        consistent=found.consistent,
         sound=sound,
+        paper=paper or paper_by_clause(Switched(mode), depth),
+        added=[Added(name, why) for name, why in spec.added.items()],
+        necessary=found.necessary,
+        guards=found.guards,
     )
 
 
-def _consistent(mode: Mode, bundle: Bundle, depth: int) -> Consistent:
+def _search(mode: Mode, bundle: Bundle, depth: int, guards: bool, plain: bool) -> _Searched:
+    runs = Switched(mode, plain=plain)
+    consistent = _consistent(runs, bundle, depth)
+    necessary = lacking(runs, runs.obligations)
+    paper = paper_by_clause(runs, depth) if MODES[mode].added else None
+    return _Searched(consistent, paper, necessary, lacking(runs, runs.guards) if guards else {})
+
+
+def _consistent(runs: Switched, bundle: Bundle, depth: int) -> Consistent:
     started = time.perf_counter()
-    model = model_of(mode, bundle, Bits(WIDTH), replay=True)
-    outcome = find_witness(model, depth)
+    added = frozenset(MODES[runs.model.mode].added)
+    outcome = runs.witness(depth, added if bundle is Bundle.PAPER else frozenset())
     if outcome.found is None:
         result, witness, story = "vacuous" if outcome.complete else "unknown", [], []
     else:
         result = "witnessed"
-        witness, story = to_events(model, outcome.found), tell(model, outcome.found)
+        witness, story = to_events(runs.model, outcome.found), tell(runs.model, outcome.found)
     return Consistent(result, outcome.depth, witness, story, _since(started))
 
 
-def _sound(mode: Mode, bundle: Bundle, depth: int) -> Sound:
+def _sound(mode: Mode, bundle: Bundle, depth: int, certificate: Path | None = None) -> Sound:
     started = time.perf_counter()
     model = model_of(mode, bundle, Integers())
     clauses = {clause.name: clause.says for clause in model.clauses}
@@ -139,14 +131,16 @@ def _sound(mode: Mode, bundle: Bundle, depth: int) -> Sound:
     if proof.result is ProofResult.PROVED and mode is Mode.SOFT_PRIORITY and not swap_lemma():
         return _answer("unknown", "spacer", None, started, clauses, reason="the swap lemma fails")
     if proof.result is ProofResult.PROVED:
+        if certificate is not None:
+            write_certificate(certificate, mode, bundle, proof)
         return _answer("proved", "spacer", None, started, clauses, rechecked=proof.rechecked)
     readable = model_of(mode, bundle, Bits(WIDTH), replay=True)
-    outcome = find_refutation(readable, depth)
+    outcome = find_refutation(readable, depth, plain=True)
     if outcome.found is not None:
         events = to_events(readable, outcome.found)
         return _refuted(readable, outcome.found, events, started, clauses)
     anything = model_of(mode, bundle, Bits(WIDTH))
-    outcome = find_refutation(anything, depth)
+    outcome = find_refutation(anything, depth, plain=True)
     if outcome.found is not None:
         return _refuted(anything, outcome.found, [], started, clauses)
     if proof.result is ProofResult.REFUTED:
@@ -201,16 +195,3 @@ def _answer(
 
 def _since(started: float) -> float:
     return round(time.perf_counter() - started, 3)
-
-
-def proof_schema() -> dict[str, Any]:
-    """The JSON Schema of `Checks`."""
-    return msgspec.json.schema(Checks)
-
-
-def exit_code(checks: list[Check]) -> int:
-    """0 if each mode is witnessed and proved, 1 if one is refuted, 3 otherwise."""
-    if any(c.sound.result == "refuted" for c in checks):
-        return 1
-    fine = all(c.sound.result == "proved" and c.consistent.result == "witnessed" for c in checks)
-    return 0 if fine and checks else 3

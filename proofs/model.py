@@ -51,14 +51,20 @@ def model_of(
     numbers: Numbers,
     *,
     without: frozenset[str] = frozenset(),
+    only: frozenset[str] | None = None,
     replay: bool = False,
+    switched: bool = False,
 ) -> Model:
     """The most general runtime under a bundle of a mode.
 
     Args:
         without: obligations taken out of the bundle, or single rules of them (`name.rule`).
+        only: the clauses to keep, by name; all of them if None.
         replay: only runs that can be written as events and read back the same.
+        switched: what is in force is decided later, by switches (`proofs.system.switch`).
     """
     if mode is Mode.SOFT_PRIORITY:
-        return Pair(bundle, numbers, without=without, replay=replay)
-    return System(mode, bundle, numbers, without=without, replay=replay)
+        return Pair(bundle, numbers, without=without, only=only, replay=replay, switched=switched)
+    return System(
+        mode, bundle, numbers, without=without, only=only, replay=replay, switched=switched
+    )

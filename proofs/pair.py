@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.encode import Expr, Numbers
-from proofs.system import Step, System
+from proofs.system import REPLAY, Step, System, switch
 from proofs.theorems import Clause
 from spec.alphabet import FACTS, Kind
 from spec.claims import Mode
@@ -41,14 +41,18 @@ class Pair:
         numbers: Numbers,
         *,
         without: frozenset[str] = frozenset(),
+        only: frozenset[str] | None = None,
         replay: bool = False,
+        switched: bool = False,
     ) -> None:
         self.mode, self.numbers = Mode.SOFT_PRIORITY, numbers
-        self.one = System(self.mode, bundle, numbers, without=without, replay=False)
+        self.one = System(self.mode, bundle, numbers, without=without, switched=switched)
         self.observers, self.alphabet = self.one.observers, self.one.alphabet
-        self.clauses: tuple[Clause, ...] = (FIRST_LOSS, RANK)
+        self.clauses: tuple[Clause, ...] = tuple(
+            clause for clause in (FIRST_LOSS, RANK) if only is None or clause.name in only
+        )
         self.sides: Mapping[str, str] = {side: f"{side}/" for side in _SIDES}
-        self._replay = replay
+        self._replay, self._switched = replay, switched
 
     def mine(self, side: str) -> str:
         """The event field that says whether an event concerns this claim."""
@@ -132,14 +136,16 @@ class Pair:
             ),
         ]
         if self._replay:
-            possible.append(self._readable(state, event))
+            wanted = switch(REPLAY) if self._switched else z3.BoolVal(True)
+            possible.append(z3.Implies(wanted, self._readable(state, event)))
+        holds = {
+            FIRST_LOSS.name: z3.Implies(settled, first == said),
+            RANK.name: z3.Implies(both, lower_first),
+        }
         return Step(
             z3.And(possible),
             following,
-            {
-                FIRST_LOSS.name: z3.Implies(settled, first == said),
-                RANK.name: z3.Implies(both, lower_first),
-            },
+            {clause.name: holds[clause.name] for clause in self.clauses},
             {name: z3.And(kept, b.keeps[name]) for name, kept in a.keeps.items()},
             a.exercised,
             settled,

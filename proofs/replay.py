@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from spec.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events import EVENT_ENCODER, CapacityProof, Event
+from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from proofs.engines.search import Found
     from proofs.model import Model
+    from spec.machine import Observer
 
 __all__ = ["OTHER", "TRACKED", "as_jsonl", "predicted", "to_events"]
 
@@ -101,8 +103,7 @@ def to_events(model: Model, found: Found) -> list[Event]:
         if side is not None:
             _about_claim(scribe, claims[side], kind, event)
         elif event.get("named"):
-            fields = {"claim_id": TRACKED, "object_id": "another object"}
-            scribe.write(kind, **fields, request_id=_REQUEST if event["here"] else None)
+            _about_claim(scribe, claims[""], kind, event, mine=False)
         elif kind in (Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED):
             _about_rest(scribe, rest, kind, event)
         else:
@@ -110,9 +111,13 @@ def to_events(model: Model, found: Found) -> list[Event]:
     return scribe.events
 
 
-def _about_claim(scribe: _Scribe, claim: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:
+def _about_claim(
+    scribe: _Scribe, claim: _Claim, kind: Kind, event: Mapping[str, Value], *, mine: bool = True
+) -> None:
     fields: dict[str, Any] = {"claim_id": claim.claim_id}
-    if event.get("named") is False:
+    if not mine:
+        fields["object_id"] = "another object"
+    elif event.get("named") is False:
         fields["claim_id"], fields["object_id"] = _STRANGER, f"object of {claim.claim_id}"
         fields["cache_identity"] = _CACHE
     if event["here"]:
@@ -178,10 +183,14 @@ def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def predicted(model: Model, found: Found) -> dict[str, str]:
     """The verdict of each obligation about the tracked claim at the end of the run."""
-    last, prefix = found.states[-1], next(iter(model.sides.values()))
-    return {
-        o.name: str(o.states[int(last[f"{prefix}state.{o.name}"])].verdict) for o in model.observers
-    }
+    prefix = next(iter(model.sides.values()))
+
+    def verdict(o: Observer) -> Verdict:
+        seen = [o.states[int(s[f"{prefix}state.{o.name}"])].verdict for s in found.states]
+        once = Verdict.SATISFIED in seen and seen[-1] is Verdict.UNEXERCISED
+        return Verdict.SATISFIED if once else seen[-1]
+
+    return {o.name: str(verdict(o)) for o in model.observers}
 
 
 def as_jsonl(events: Iterable[Event]) -> bytes:

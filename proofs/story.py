@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from proofs.endings import Ending, endings
 from spec.alphabet import CONFLICT_ACTIONS, FACTS, KINDS, Kind
+from spec.states import ClaimState, next_state
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from proofs.engines.search import Found
+    from proofs.engines.unrolling import Found, Value
     from proofs.model import Model
 
-__all__ = ["Line", "tell"]
-
-Value = bool | int
+__all__ = ["Line", "Standing", "tell"]
 
 _TRUTH = {
     "was.responsible": ("the runtime is responsible", "the runtime is not responsible any more"),
@@ -45,12 +45,39 @@ _FIELDS: dict[Kind, tuple[str, ...]] = {
     Kind.REUSE_SERVED: ("hit",),
     Kind.ROUTE_REUSE_REPORTED: ("hit",),
     Kind.CLAIM_RESTORED: ("from_tier",),
+    Kind.CLAIM_RESTORATION_FAILED: ("outcome",),
     Kind.CLAIM_BLOCK_LOST: ("breaks",),
 }
+_ENDS = frozenset({Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED})
+_PROOF = ("resident", "active", "total", "usable", "shortfall")
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """Where a claim stands after an event: its lifecycle as reported, the rest as it is.
+
+    `claim` is empty where only one claim is followed.
+    """
+
+    claim: str
+    state: str
+    responsible: bool
+    held: int
+    threshold: int
+    copy: bool
+
+    def __str__(self) -> str:
+        who = f"claim {self.claim}: " if self.claim else ""
+        duty = "" if self.responsible else "not "
+        copy = ", a copy in the tier" if self.copy else ""
+        return f"{who}{self.state}, {duty}responsible, {self.held} of {self.threshold} held{copy}"
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One event of a story; `fact` tells deeds from words, `changes` lists only what changed."""
+    """One event of a story; `fact` tells deeds from words, `changes` lists only what changed.
+
+    `about` names whom the event concerns and the fields that it carries. `claims` is where each
+    claim stands afterwards; `fails` is empty but on the last line of a run that breaks a clause.
+    """
 
     number: int
     kind: str
@@ -58,14 +85,20 @@ class Line(msgspec.Struct, frozen=True):
     about: str
     says: str
     changes: list[str]
+    claims: list[Standing] = []
+    fails: list[Ending] = []
 
 
 def tell(model: Model, found: Found) -> list[Line]:
     """The run as lines, one an event."""
     lines = []
+    reported = dict.fromkeys(model.sides, ClaimState.SUBMITTED)
     for number, event in enumerate(found.events, start=1):
         kind = model.alphabet[int(event["kind"])]
         before, after = found.states[number - 1], found.states[number]
+        for side, state in reported.items():
+            if event[model.mine(side)] and event[_named(model, side)]:
+                reported[side] = next_state(state, kind) or state
         lines.append(
             Line(
                 number=number,
@@ -78,28 +111,66 @@ def tell(model: Model, found: Found) -> list[Line]:
                     for side, prefix in model.sides.items()
                     for change in _changes(model, side, prefix, before, after)
                 ],
+                claims=[
+                    _standing(side, prefix, reported[side], after)
+                    for side, prefix in model.sides.items()
+                ],
+                fails=endings(model, found) if number == len(found.events) else [],
             )
         )
     return lines
 
 
+def _named(model: Model, side: str) -> str:
+    """The event field that says whether an event names this claim."""
+    return model.mine(side).replace("mine", "named")
+
+
+def _standing(side: str, prefix: str, state: ClaimState, after: Mapping[str, Value]) -> Standing:
+    return Standing(
+        side,
+        state,
+        bool(after[f"{prefix}was.responsible"]),
+        int(after[f"{prefix}was.lead"]),
+        int(after[f"{prefix}c.threshold"]),
+        bool(after[f"{prefix}was.host"]),
+    )
+
+
 def _about(model: Model, kind: Kind, event: Mapping[str, Value]) -> str:
-    parts = []
-    sides = [side for side in model.sides if event[model.mine(side)]]
-    if sides:
-        parts.append(f"claim {sides[0]}".strip() if sides[0] else "the claim")
+    mine = [side for side in model.sides if event[model.mine(side)]]
+    named = [side for side in model.sides if event[_named(model, side)]]
+    if mine:
+        parts = [_who(mine[0]) if mine == named else f"{_who(mine[0])} under another id"]
+    elif named:
+        parts = [f"another object under the id of {_who(named[0])}"]
     elif event["here"]:
-        parts.append("the request")
+        parts = ["the request"]
     else:
-        parts.append("another claim")
-    for name in _FIELDS.get(kind, ()):
-        parts.append(f"{name} {_shown(event[name])}")
+        parts = ["another claim"]
+    parts += [f"{name.replace('_', ' ')} {_shown(event[name])}" for name in _FIELDS.get(kind, ())]
+    if kind in _ENDS and not event["authorised"]:
+        parts.append("by a stranger")
     if kind in CONFLICT_ACTIONS:
-        blamed = ["the claim"] if event["blamed"] else []
-        blamed += ["others"] if event["blamed_rest"] else []
-        blamed += ["a stranger"] if event["stranger"] else []
-        parts.append(f"blames {' and '.join(blamed) or 'nobody'}")
+        parts += _blames(event)
     return ", ".join(parts)
+
+
+def _who(side: str) -> str:
+    return f"claim {side}" if side else "the claim"
+
+
+def _blames(event: Mapping[str, Value]) -> list[str]:
+    blamed = ["the claim"] if event["blamed"] else []
+    blamed += ["others"] if event["blamed_rest"] else []
+    blamed += ["a stranger"] if event["stranger"] else []
+    parts = [f"blames {' and '.join(blamed) or 'nobody'}"]
+    if event["restore"]:
+        parts.append("for a failed restore")
+    if event["proof"]:
+        counts = [f"{name} {event[f'said_{name}']}" for name in _PROOF]
+        parts.append(f"proof: {', '.join(counts)}")
+    return parts
 
 
 def _shown(value: Value) -> str:

@@ -12,8 +12,10 @@ from proofs.auditor import BELIEFS
 from proofs.encode import Expr, Numbers, encode, variable
 from proofs.theorems import CLAUSES, WORLDS
 from proofs.world import POOL, facts_are_facts, replayable
+from spec.alphabet import Kind
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES, Bundle
+from spec.obligations import OBLIGATIONS
 from spec.terms import Scope, Sort, Term
 from spec.verdicts import Verdict
 from spec.vocabulary import CONSTANTS, EVENT_FIELDS
@@ -22,11 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from proofs.theorems import Clause
-    from spec.alphabet import Kind
     from spec.claims import Mode
     from spec.machine import Ledger, Observer
 
-__all__ = ["Step", "System"]
+__all__ = ["REPLAY", "Step", "System", "switch"]
 
 _LEDGERS: tuple[tuple[Ledger, Scope, Scope], ...] = (
     (CLAIM_FACTS, Scope.WAS, Scope.NOW),
@@ -35,6 +36,7 @@ _LEDGERS: tuple[tuple[Ledger, Scope, Scope], ...] = (
     (REQUEST_FACTS, Scope.REQ_WAS, Scope.REQ),
     (BELIEFS, Scope.BELIEVED, Scope.BELIEVES),
 )
+REPLAY = "replay"
 _CHANGES = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS, Scope.BELIEVES: Scope.BELIEVED}
 
 
@@ -60,13 +62,20 @@ class Step:
         return z3.And(list(self.clauses.values()))
 
 
+def switch(name: str) -> Expr:
+    """The constant that leaves an obligation, a rule (`name.rule`) or `REPLAY` in force."""
+    return z3.Bool(f"on {name}")
+
+
 class System:
     """The most general runtime under one mode's obligations.
 
     Args:
         numbers: mathematical integers, or bit-vectors for bounded search.
         without: obligations taken out of the bundle, or single rules of them (`name.rule`).
+        only: the clauses to keep, by name; all of them if None.
         replay: only runs that can be written as a file of events and read back.
+        switched: obligations, rules and `replay` are in force only where their `switch` is true.
     """
 
     def __init__(
@@ -76,7 +85,9 @@ class System:
         numbers: Numbers,
         *,
         without: frozenset[str] = frozenset(),
+        only: frozenset[str] | None = None,
         replay: bool = False,
+        switched: bool = False,
     ) -> None:
         self.mode, self.numbers = mode, numbers
         self.spec = MODES[mode]
@@ -85,10 +96,12 @@ class System:
             for o in self.spec.bundle(bundle)
             if o.name not in without
         )
-        self.clauses: tuple[Clause, ...] = CLAUSES.get(mode, ())
+        self.clauses: tuple[Clause, ...] = tuple(
+            clause for clause in CLAUSES.get(mode, ()) if only is None or clause.name in only
+        )
         self.alphabet: tuple[Kind, ...] = tuple(sorted(WORLDS[mode]))
         self.sides: Mapping[str, str] = {"": ""}
-        self._replay = replay
+        self._replay, self._switched = replay, switched
 
     def mine(self, side: str) -> str:
         """The event field that says whether an event concerns the claim."""
@@ -185,11 +198,16 @@ class System:
             exercised[o.name] = verdicts[Verdict.SATISFIED]
         quiet = z3.And(settled)
         possible = [term(facts_are_facts()), z3.Or(list(kinds.values()))]
+        if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal is for a failed restore
+            possible.append(z3.Not(event["restore"]))
         if self._replay:
-            bundle = {o.name for o in self.observers}
-            possible.append(term(replayable(self.alphabet, identity="claim_identity" in bundle)))
-            if "footprint_accounting" not in bundle:
-                possible.append(z3.Not(event["proof"]))
+            readable = z3.If(
+                self._on("claim_identity"),
+                term(replayable(self.alphabet, identity=True)),
+                term(replayable(self.alphabet, identity=False)),
+            )
+            proven = z3.Implies(event["proof"], self._on("footprint_accounting"))
+            possible.append(z3.Implies(self._on(REPLAY), z3.And(readable, proven)))
         if num.limit is not None:
             ints = [v for n, v in event.items() if n != "kind" and not z3.is_bool(v)]
             possible.extend(v <= num.const(num.limit) for v in ints)
@@ -208,6 +226,8 @@ class System:
         after, own = now, {r.name: state[f"own.{o.name}.{r.name}"] for r in o.registers}
         for rule in reversed(o.rules):
             fires = z3.And(
+                self._on(o.name),
+                self._on(f"{o.name}.{rule.name}"),
                 z3.Or([now == self.numbers.const(index[s]) for s in o.sources(rule)]),
                 term(rule.when),
             )
@@ -220,6 +240,12 @@ class System:
         for name, value in own.items():
             following[f"own.{o.name}.{name}"] = value
         return after
+
+    def _on(self, name: str) -> Expr:
+        """Whether something is in force: always, unless it is switched or left out."""
+        if name in OBLIGATIONS and name not in {o.name for o in self.observers}:
+            return z3.BoolVal(False)
+        return switch(name) if self._switched else z3.BoolVal(True)
 
     def _in(self, o: Observer, at: Expr, verdict: Verdict) -> Expr:
         where = [i for i, s in enumerate(o.states) if s.verdict is verdict]

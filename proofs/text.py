@@ -9,21 +9,38 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
-    from proofs.check import Check, Consistent, Sound
+    from proofs.results import Check, Consistent, Lacking, PaperClause, Sound
     from proofs.story import Line
 
 __all__ = ["print_check"]
 
-_STYLE = {"proved": "green", "witnessed": "green", "refuted": "red", "vacuous": "red"}
+_STYLE = {
+    "proved": "green",
+    "witnessed": "green",
+    "necessary": "green",
+    "refuted": "red",
+    "vacuous": "red",
+}
 
 
-def print_check(console: Console, check: Check) -> None:
-    """One mode, in plain words."""
+def print_check(console: Console, check: Check, *, story: bool = False) -> None:
+    """One mode, in plain words.
+
+    Args:
+        story: tell every run that breaks a clause of the paper's bundle, or that an obligation
+            prevents.
+    """
     console.print(Text(f"{check.mode}, {check.bundle} bundle", style="bold"))
     _print_consistent(console, check.consistent, len(check.obligations))
     _print_sound(console, check.sound)
+    _print_paper(console, check, story=story)
+    _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
+    if check.guards:
+        _print_lacking(console, "Guards", "guards", check.guards, story=story)
     _indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
     console.print()
 
@@ -56,6 +73,62 @@ def _print_sound(console: Console, sound: Sound) -> None:
     if sound.story:
         _indented(console, Text("A shortest run that keeps every obligation and breaks it:"))
         _print_story(console, sound.story)
+
+
+def _print_paper(console: Console, check: Check, *, story: bool) -> None:
+    paper = check.paper
+    results = {clause.result for clause in paper.clauses.values()}
+    result = next(r for r in ("refuted", "unknown", "proved") if r in results)
+    if paper.is_contract and result == "proved":
+        _headline(console, "Paper", result, "the bundle as printed is the contract.")
+        return
+    _headline(console, "Paper", result, "the bundle as printed, each clause by itself:")
+    _print_results(console, {name: (c.result, _length(c), "") for name, c in paper.clauses.items()})
+    for added in check.added:
+        _indented(console, Text(f"Added: {added.obligation}, since {added.why}."))
+    for name, clause in paper.clauses.items():
+        if story and clause.story:
+            _indented(console, Text(f"A shortest run that keeps the paper's bundle, not {name}:"))
+            _print_story(console, clause.story)
+
+
+def _print_lacking(
+    console: Console, title: str, what: str, found: Mapping[str, Lacking], *, story: bool
+) -> None:
+    needed = sum(each.result == "necessary" for each in found.values())
+    _headline(
+        console,
+        title,
+        f"{needed} of {len(found)} {what}",
+        "without which a run breaks a clause of the contract and keeps all the rest:",
+    )
+    rows = {n: (each.result, _length(each), _failed(each)) for n, each in found.items()}
+    _print_results(console, rows)
+    for name, each in found.items():
+        if story and each.story:
+            _indented(console, Text(f"Without {name}, {_length(each)} can break {_failed(each)}:"))
+            _print_story(console, each.story)
+
+
+def _length(found: PaperClause | Lacking) -> str:
+    if found.length is None:
+        return found.reason
+    return f"{found.length} event{'' if found.length == 1 else 's'}"
+
+
+def _failed(found: Lacking) -> str:
+    return ", ".join(found.failed)
+
+
+def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) -> None:
+    rows = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        rows.add_column(no_wrap=True)
+    rows.add_column(overflow="fold")
+    for name, (result, length, clause) in found.items():
+        style = _STYLE.get(result, "yellow")
+        rows.add_row(Text(result, style=style), Text(name), Text(length), Text(clause))
+    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
 
 
 def _how(sound: Sound) -> str:

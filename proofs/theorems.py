@@ -183,6 +183,7 @@ _ROUTES = frozenset(
 )
 _WATCHED = _BLOCKS - {Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED} | {Kind.CLAIM_REGISTERED}
 
+# Which events a mode's theorem speaks of; every check prints it, and docs/theorem.md states it.
 WORLDS: dict[Mode, frozenset[Kind]] = {
     Mode.BEST_EFFORT: _WATCHED,
     Mode.SOFT_PRIORITY: frozenset(

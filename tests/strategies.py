@@ -7,6 +7,8 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
+from proofs.mutation.chains import ACTIONS, CHAINS, STORIES
+from proofs.mutation.stories import CLAIMS, REQUESTS
 from spec.alphabet import Kind
 from spec.events import Event
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -25,7 +27,6 @@ from spec.terms import (
     Var,
 )
 from spec.vocabulary import CONSTANTS, EVENT_FIELDS
-from tests.stories import ACTIONS, CHAINS, CLAIMS, REQUESTS, STORIES
 
 Stamped = tuple[int, Event]
 

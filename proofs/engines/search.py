@@ -10,28 +10,20 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.encode import Bits, Expr
+from proofs.engines.unrolling import Found, Run, read_run
+from proofs.minimise import plainest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
+    from proofs.encode import Expr
     from proofs.model import Model
     from proofs.system import Step
 
-__all__ = ["Found", "Outcome", "find_refutation", "find_witness"]
+__all__ = ["RLIMIT", "WIDTH", "Found", "Outcome", "find_refutation", "find_witness", "read_run"]
 
-Value = bool | int
 WIDTH = 6
 RLIMIT = 400_000_000
-
-
-@dataclass(frozen=True)
-class Found:
-    """A run: its events, the states before, between and after them, and the clauses that fail."""
-
-    events: tuple[dict[str, Value], ...]
-    states: tuple[dict[str, Value], ...]
-    failed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,69 +36,55 @@ class Outcome:
     complete: bool
 
 
-def find_refutation(system: Model, depth: int) -> Outcome:
-    """A shortest run of at most `depth` events that keeps every obligation and breaks a clause."""
+def find_refutation(system: Model, depth: int, *, plain: bool = False) -> Outcome:
+    """A shortest run of at most `depth` events that keeps every obligation and breaks a clause.
+
+    Args:
+        plain: of the shortest runs, the plainest that breaks the first clause that can be broken.
+    """
     return _search(
         system,
         depth,
         goal=lambda step: z3.Not(step.sound),
         meanwhile=lambda step: step.sound,
+        plain=plain,
     )
 
 
-def find_witness(system: Model, depth: int) -> Outcome:
-    """A shortest run in which every obligation is exercised and satisfied and nothing is owed."""
+def find_witness(system: Model, depth: int, *, plain: bool = False) -> Outcome:
+    """A shortest run in which every obligation is exercised and satisfied and nothing is owed.
+
+    Args:
+        plain: of the shortest runs, the plainest.
+    """
     return _search(
         system,
         depth,
         goal=lambda step: z3.And(step.settled, *step.exercised.values(), *step.clauses.values()),
         meanwhile=lambda step: z3.BoolVal(True),
+        plain=plain,
     )
 
 
-def _search(system: Model, depth: int, goal, meanwhile) -> Outcome:  # type: ignore[no-untyped-def]
-    solver = z3.SolverFor("QF_BV" if isinstance(system.numbers, Bits) else "QF_LIA")
-    solver.set("rlimit", RLIMIT)
-    state = system.state("@0")
-    solver.add(system.initial(state))
-    events: list[dict[str, Expr]] = []
-    states, steps = [state], []
+def _search(
+    system: Model,
+    depth: int,
+    goal: Callable[[Step], Expr],
+    meanwhile: Callable[[Step], Expr],
+    *,
+    plain: bool,
+) -> Outcome:
+    run = Run.of(system, RLIMIT)
     for length in range(1, depth + 1):
-        event, after = system.event(f"@{length}"), system.state(f"@{length}")
-        step = system.step(state, event)
-        solver.add(step.possible, step.kept)
-        solver.add(*(after[name] == value for name, value in step.following.items()))
-        events.append(event)
-        states.append(after)
-        steps.append(step)
-        solver.push()
-        solver.add(goal(step))
-        answer = solver.check()
+        step = run.extend()
+        run.solver.push()
+        run.solver.add(goal(step))
+        answer = run.solver.check()
         if answer == z3.sat:
-            return Outcome(_read(solver.model(), events, states, step), length, True)
+            found = plainest(run) if plain else run.read(run.solver.model())
+            return Outcome(found, length, True)
         if answer == z3.unknown:
             return Outcome(None, length - 1, False)
-        solver.pop()
-        solver.add(meanwhile(step))
-        state = after
+        run.solver.pop()
+        run.solver.add(meanwhile(step))
     return Outcome(None, depth, True)
-
-
-def _read(
-    model: Expr, events: list[dict[str, Expr]], states: list[dict[str, Expr]], last: Step
-) -> Found:
-    def values(of: Mapping[str, Expr]) -> dict[str, Value]:
-        return {name: _value(model, expr) for name, expr in of.items()}
-
-    return Found(
-        tuple(values(e) for e in events),
-        tuple(values(s) for s in states),
-        tuple(name for name, holds in last.clauses.items() if not _value(model, holds)),
-    )
-
-
-def _value(model: Expr, expr: Expr) -> Value:
-    value = model.eval(expr, model_completion=True)
-    if z3.is_bool(value):
-        return bool(z3.is_true(value))
-    return int(value.as_signed_long() if z3.is_bv_value(value) else value.as_long())

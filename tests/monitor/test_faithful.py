@@ -228,7 +228,7 @@ class TestFaithful:
 
     @pytest.mark.parametrize("mode", Mode)
     def test_product(self, mode: Mode) -> None:
-        """In every state and valuation the compiled observer takes the rule of the specification."""
+        """In every state and valuation the compiled observer takes the rule that is specified."""
         constants = MODES[mode].constants
 
         found = [compared(name, read_by(name, constants)) for name in MODES[mode].names()]

@@ -1,16 +1,17 @@
-"""The two questions about each mode: consistent, and sound."""
+"""The questions about each mode: consistent, sound, carried by the paper, and all of it needed."""
 
 import pytest
 
 from proofs import check as asking
+from proofs.beside import second_process
 from proofs.check import DEPTH, check_mode, exit_code
-from proofs.encode import Bits, Integers
-from proofs.engines.search import find_refutation
+from proofs.encode import Integers
 from proofs.engines.spacer import Invariant, Proof, ProofResult, prove, recheck
 from proofs.model import model_of
 from proofs.pair import swap_lemma
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
+from tests.proofs.pinned import NECESSARY, checked
 
 # The fewest events in which a mode's whole bundle is exercised and satisfied.
 WITNESS = {
@@ -30,66 +31,6 @@ PAPER = {
     Mode.EXPIRING: ({"harm"}, 3),
 }
 
-# Without this obligation a clause fails: the fewest events that show it, or None up to depth 8.
-NECESSARY = {
-    Mode.BEST_EFFORT: {
-        "claim_identity": 2,
-        "materialization_predicate": 2,
-        "claim_materialized_event": 2,
-        "claim_scoped_telemetry": 4,
-    },
-    Mode.SOFT_PRIORITY: {
-        "claim_identity": 2,
-        "priority_influence": 5,
-        "claim_scoped_telemetry": 2,
-    },
-    Mode.HARD_PROTECTED: {
-        "claim_identity": 1,
-        "explicit_acceptance": 1,
-        "materialization_predicate": 3,
-        "footprint_accounting": 4,
-        "victim_exclusion_before_violation": 3,
-        "explicit_conflict_action": 4,
-        "blocking_claim_ids": 2,
-        "claim_harm_attribution": 3,
-        "ordered_lifecycle_events": 3,
-        "claim_materialized_event": 3,
-    },
-    Mode.DEMOTABLE: {
-        "claim_identity": 1,
-        "explicit_acceptance": 1,
-        "claim_demoted_before_loss": 4,
-        "ordered_lifecycle_events": 3,
-        "materialization_predicate": 3,
-        "claim_harm_attribution": 3,
-    },
-    Mode.EXPIRING: {
-        "claim_identity": 1,
-        "explicit_acceptance": 1,
-        "claim_expired_boundary": 3,
-        "ordered_lifecycle_events": 3,
-        "claim_harm_attribution": 3,
-    },
-    Mode.OFFLOADABLE: {
-        "claim_identity": 1,
-        "explicit_acceptance": 1,
-        "materialization_predicate": 3,
-        "offload_restorability": 4,
-        "restoration_failure_outcome": 8,
-        "ordered_lifecycle_events": 3,
-        "claim_harm_attribution": 3,
-    },
-    Mode.ROUTED_REUSE: {
-        "claim_identity": 6,
-        "materialization_predicate": None,
-        "route_cost_attribution": 5,
-        "placement_attribution": 5,
-        "reuse_routing_attribution": 7,
-        "claim_scoped_telemetry": None,
-    },
-}
-_DEPTH = 8
-
 
 class TestContract:
     """The completed bundles."""
@@ -97,7 +38,7 @@ class TestContract:
     @pytest.mark.parametrize("mode", Mode)
     def test_witnessed_and_proved(self, mode: Mode) -> None:
         """Each mode has a shortest witness of a pinned length and is proved without a bound."""
-        check = check_mode(mode)
+        check = checked(mode)
 
         assert "witnessed" == check.consistent.result
         assert WITNESS[mode] == len(check.consistent.story)
@@ -109,48 +50,58 @@ class TestContract:
         )
         assert 0 == exit_code([check])
 
-    @pytest.mark.parametrize("mode", Mode)
-    def test_each_obligation_is_needed(self, mode: Mode) -> None:
-        """Without any one obligation a clause fails in a pinned number of events, but for two."""
-        found = {}
-        for name in MODES[mode].names():
-            model = model_of(mode, Bundle.CONTRACT, Bits(6), without=frozenset({name}))
-            outcome = find_refutation(model, _DEPTH)
-            assert outcome.complete
-            found[name] = outcome.depth if outcome.found else None
-
-        assert NECESSARY[mode] == found
-
-    def test_two_are_redundant(self) -> None:
-        """In routed_reuse the predicate and telemetry can both go, and all clauses are proved."""
-        without = frozenset(n for n, d in NECESSARY[Mode.ROUTED_REUSE].items() if d is None)
-        model = model_of(Mode.ROUTED_REUSE, Bundle.CONTRACT, Integers(), without=without)
-
-        assert 2 == len(without)
-        assert Proof(ProofResult.PROVED, True) == prove(model)
-
 
 class TestPaper:
     """The bundles as the papers print them."""
 
     @pytest.mark.parametrize("mode", Mode)
     def test_gaps(self, mode: Mode) -> None:
-        """Three of the papers' bundles are refuted by three events; the others are proved."""
+        """Each clause is proved by itself, or refuted in a pinned number of events."""
+        paper = checked(mode).paper
+        gaps, length = PAPER.get(mode, (set(), 0))
+
+        found = {n: (c.result, c.length) for n, c in paper.clauses.items()}
+        assert set(checked(mode).sound.clauses) == set(found)
+        for name, result in found.items():
+            assert result == (("refuted", length) if name in gaps else ("proved", None))
+        for name in gaps:
+            assert length == len(paper.clauses[name].story)
+            assert paper.clauses[name].trace
+
+    @pytest.mark.parametrize("mode", PAPER)
+    def test_refuted_bundle(self, mode: Mode) -> None:
+        """Asked about a bundle with gaps, the check is refuted by its shortest run and exits 1."""
+        clauses, length = PAPER[mode]
         check = check_mode(mode, Bundle.PAPER)
 
-        if mode in PAPER:
-            clauses, length = PAPER[mode]
-            assert "refuted" == check.sound.result
-            assert check.sound.failed
-            assert clauses >= set(check.sound.failed)
-            assert length == check.sound.bound == len(check.sound.story)
-            assert 1 == exit_code([check])
-        else:
-            assert ("proved", None) == (check.sound.result, check.sound.bound)
+        assert "refuted" == check.sound.result
+        assert check.sound.failed
+        assert clauses >= set(check.sound.failed)
+        assert length == check.sound.bound == len(check.sound.story)
+        assert 1 == exit_code([check])
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_additions(self, mode: Mode) -> None:
+        """What the contract adds is listed with its reason; where nothing is, one proof serves."""
+        check = checked(mode)
+
+        assert dict(MODES[mode].added) == {added.obligation: added.why for added in check.added}
+        assert check.paper.is_contract == (not check.added)
 
     def test_bundles_differ_where_something_was_added(self) -> None:
         """The papers' bundle is refuted in exactly the modes that the contract adds to."""
         assert set(PAPER) == {mode for mode, spec in MODES.items() if spec.added}
+
+
+class TestSecondProcess:
+    def test_same_answer(self) -> None:
+        """A second process changes the time that a check takes, and nothing that it says."""
+        with second_process() as beside:
+            check = check_mode(Mode.EXPIRING, beside=beside)
+
+        assert checked(Mode.EXPIRING).consistent.story == check.consistent.story
+        assert checked(Mode.EXPIRING).paper.clauses == check.paper.clauses
+        assert NECESSARY[Mode.EXPIRING] == {n: w.length for n, w in check.necessary.items()}
 
 
 class TestTrust:

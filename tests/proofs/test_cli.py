@@ -9,7 +9,9 @@ import pytest
 
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
+from spec.claims import Mode
 from spec.cli import json_page
+from spec.modes import MODES
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -45,6 +47,13 @@ class TestCheck:
             key: only["sound"][key] for key in ("result", "engine", "bound", "rechecked")
         }
         assert 0 < only["sound"]["seconds"]
+        assert ["claim_harm_attribution"] == [added["obligation"] for added in only["added"]]
+        assert {"responsibility": "proved", "harm": "refuted", "promise": "proved"} == {
+            clause: found["result"] for clause, found in only["paper"]["clauses"].items()
+        }
+        assert only["paper"]["clauses"]["harm"]["trace"]
+        assert {"necessary"} == {found["result"] for found in only["necessary"].values()}
+        assert {} == only["guards"]
         msgspec.json.decode(out, type=Checks)
 
     def test_refutation_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,16 +65,52 @@ class TestCheck:
         assert "FAILS harm" in out
         assert "claim_harmed" in out
 
+    def test_redundant_is_said_and_passes(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A redundant obligation is named as such; it fails nothing."""
+        code, out, _ = run(capsys, "check", "routed_reuse")
+
+        rows = [line.split()[:2] for line in out.splitlines()]
+        assert 0 == code
+        assert ["redundant", "materialization_predicate"] in rows
+        assert "Necessary: 4 of 6 obligations" in out
+        assert "Paper: proved, the bundle as printed is the contract." in out
+
+    def test_story(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """--story tells the runs that the paper's bundle and each left-out obligation allow."""
+        code, out, _ = run(capsys, "check", "expiring", "--story")
+        said = " ".join(out.split())
+
+        assert 0 == code
+        assert "A shortest run that keeps the paper's bundle, not harm:" in said
+        assert "Without claim_expired_boundary, 3 events can break responsibility:" in said
+        assert all(len(line) <= 80 for line in out.splitlines())
+
+    def test_guards(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """--guards lists each rule that binds, needed or redundant."""
+        code, out, _ = run(capsys, "check", "best_effort", "--guards")
+
+        rows = [" ".join(line.split()) for line in out.splitlines()]
+        assert 0 == code
+        assert "redundant materialization_predicate.still there" in rows
+        assert "necessary claim_materialized_event.rose 2 events usefulness" in rows
+
     def test_junit(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """JUnit XML has a case for each part, and a failure where a part is refuted."""
+        """JUnit XML has a case for each part, and a failure where the bundle asked about is
+        refuted."""
         file = tmp_path / "proofs.xml"
 
         code, _, _ = run(capsys, "check", "expiring", "--bundle", "paper", "--junit", str(file))
 
         suite = ET.parse(file).getroot()
         assert 1 == code
-        assert ("2", "1", "0") == tuple(suite.get(n) for n in ("tests", "failures", "errors"))
-        assert ["consistent", "sound"] == [case.get("name") for case in suite]
+        assert ("10", "1", "0") == tuple(suite.get(n) for n in ("tests", "failures", "errors"))
+        assert [
+            "consistent",
+            "sound",
+            *(f"paper.{clause}" for clause in ("responsibility", "harm", "promise")),
+            *(f"necessary.{name}" for name in MODES[Mode.EXPIRING].names()),
+        ] == [case.get("name") for case in suite]
+        assert ["sound"] == [case.get("name") for case in suite if case.find("failure") is not None]
 
 
 class TestBadInput:

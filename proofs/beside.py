@@ -1,0 +1,35 @@
+"""A second process, for work that need not wait: Z3 keeps to one core."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+
+__all__ = ["second_process"]
+
+
+@contextmanager
+def second_process() -> Iterator[Executor | None]:
+    """A worker that is already running, or None on a platform without fork.
+
+    Enter it before any thread is started.
+    """
+    if "fork" not in multiprocessing.get_all_start_methods():
+        yield None
+        return
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=context, initializer=_end_quietly) as worker:
+        worker.submit(_end_quietly).result()
+        yield worker
+
+
+def _end_quietly() -> None:
+    """An interrupt ends the worker without a word; the first process speaks for both."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

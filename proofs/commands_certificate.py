@@ -1,0 +1,61 @@
+"""`python -m proofs recheck`: a certificate against this specification."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proofs.recheck import Answer, Recheck, Solver, recheck
+from spec.cli import Code, Format, FormatOption, print_json
+from spec.digest import short_digest
+from spec.suggest import resolve
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("recheck")(_recheck)
+
+
+def _recheck(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What --certificate wrote.")],
+    solver: Annotated[str, typer.Option(help="z3, or cvc5 (an optional extra).")] = Solver.Z3,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Check a certificate again: is it about this specification, and does its invariant
+    carry the theorem?
+
+    Example: python -m proofs recheck build/certificate --solver cvc5
+
+    Exit 0: it holds. 1: it fails. 2: damaged, doctored or foreign. 3: unknown.
+    """
+    chosen = Solver(resolve(solver, list(Solver), what="solver"))
+    text = output is Format.TEXT
+    found = recheck(folder, chosen, progress=_print if text else lambda _: None)
+    if text:
+        typer.echo(_summary(found))
+    else:
+        print_json(found)
+    if found.code is not Code.OK:
+        raise typer.Exit(found.code)
+
+
+def _print(answer: Answer) -> None:
+    seconds = f"{answer.seconds:.3f} s"
+    typer.echo(f"{answer.mode:<15} {answer.question:<12} {answer.answer:<8} {seconds:>9}")
+
+
+def _summary(found: Recheck) -> str:
+    unsat = sum(answer.answer == "unsat" for answer in found.answers)
+    seconds = sum(answer.seconds for answer in found.answers)
+    says = {
+        "holds": "the certificate holds",
+        "fails": "the certificate FAILS: where sat, the invariant does not carry the theorem",
+    }.get(found.result, "UNKNOWN: the work limit was reached")
+    return (
+        f"{unsat} of {len(found.answers)} unsat by {found.solver} {found.version} in "
+        f"{seconds:.1f} s, specification {short_digest()}:\n{says}"
+    )

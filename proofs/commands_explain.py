@@ -1,0 +1,65 @@
+"""The command `explain`: the story of a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monitor.check import EXIT_CODES
+from monitor.errors import InputError
+from proofs.explain import explain
+from proofs.explain_text import as_page
+from spec.cli import Format, FormatOption, console, json_page
+from spec.errors import SpecError
+from spec.files import write_bytes
+from spec.lookup import find_mode
+from spec.modes import MODES, Bundle
+from spec.suggest import resolve
+
+__all__ = ["register"]
+
+_EXAMPLE = "Example: python -m proofs explain trace.jsonl --mode hard_protected"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("explain", epilog=_EXAMPLE)(explain_trace)
+
+
+def explain_trace(
+    trace: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRACE", help="A trace that the monitor reads, or ITF; - is standard input."
+        ),
+    ],
+    mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
+    bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
+    claim: Annotated[
+        str | None, typer.Option(metavar="ID", help="Tell of this claim alone.")
+    ] = None,
+    form: FormatOption = Format.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
+    ] = None,
+) -> None:
+    """Tell what each event of a trace changed and why: exit 0 kept, 1 violated, 2 bad input,
+    3 inconclusive.
+    """
+    judged_by = find_mode(mode).mode
+    of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
+    try:
+        story = explain(trace, judged_by, of_bundle, claim=claim)
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    encoding = "utf-8" if output is not None else console().encoding
+    page = json_page(story)
+    if form is Format.TEXT:
+        page = as_page(story).encode(encoding, "backslashreplace")
+    if output is not None:
+        write_bytes(output, page)
+    else:
+        typer.echo(page, nl=False)  # all at once, so that a closed pipe is noticed here
+    raise typer.Exit(EXIT_CODES[story.verdict])

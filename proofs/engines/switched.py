@@ -1,0 +1,162 @@
+"""Many bounded searches over one unrolling: what is in force is chosen query by query.
+
+The steps are built once, on one incremental solver that keeps what it learnt; each question comes
+as assumptions about switches (`proofs.system.switch`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.encode import Bits, Expr
+from proofs.engines.search import RLIMIT, WIDTH, Outcome
+from proofs.engines.unrolling import Found, Run
+from proofs.minimise import plainest
+from proofs.model import model_of
+from proofs.system import REPLAY, switch
+from spec.machine import Guard
+from spec.modes import Bundle
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from proofs.system import Step
+    from spec.claims import Mode
+    from spec.machine import Observer
+
+__all__ = ["Switched", "guards_of"]
+
+_NONE: frozenset[str] = frozenset()
+
+
+def guards_of(observer: Observer) -> tuple[str, ...]:
+    """The rules of an obligation that bind: those that owe something, or find a violation."""
+    return tuple(
+        f"{observer.name}.{rule.name}"
+        for rule in observer.rules
+        if rule.guard is Guard.OWED or observer.state(rule.to).verdict is Verdict.VIOLATED
+    )
+
+
+class Switched:
+    """Runs of the most general runtime under a mode's contract, or under less of it.
+
+    Witnesses and gaps are the plainest of their length (`proofs.minimise`).
+
+    Args:
+        plain: so are runs without an obligation or rule; that takes longer than finding them.
+    """
+
+    def __init__(self, mode: Mode, *, plain: bool = False, rlimit: int = RLIMIT) -> None:
+        self._plain = plain
+        self.model = model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True, switched=True)
+        self.obligations = tuple(o.name for o in self.model.observers)
+        self.guards = tuple(g for o in self.model.observers for g in guards_of(o))
+        self._run = Run.of(self.model, rlimit)
+        self._literals: dict[tuple[str, int], Expr] = {}
+        for o in self.model.observers:
+            rest = {f"{o.name}.{rule.name}" for rule in o.rules} - set(self.guards)
+            self._run.solver.add(*(switch(name) for name in sorted(rest)))
+
+    def witness(self, depth: int, off: frozenset[str] = _NONE) -> Outcome:
+        """A shortest readable run in which all that is in force is exercised and satisfied."""
+        for length in range(1, depth + 1):
+            step = self._step(length)
+            goal = [step.settled, *step.clauses.values()]
+            goal += [done for name, done in step.exercised.items() if name not in off]
+            assumed = self._assumed(length, f"witness {sorted(off)}", z3.And(goal), off)
+            answer = self._run.solver.check(*assumed)
+            if answer == z3.sat:
+                return Outcome(self._read(length, assumed, plain=True), length, True)
+            if answer == z3.unknown:
+                return Outcome(None, length - 1, False)
+        return Outcome(None, depth, True)
+
+    def breaks(
+        self, length: int, off: frozenset[str], clauses: Iterable[str], *, replay: bool
+    ) -> Found | None:
+        """A run of exactly this length that breaks one of the clauses at its end."""
+        names = sorted(clauses)
+        goal = z3.Or([z3.Not(self._step(length).clauses[name]) for name in names])
+        assumed = self._assumed(length, f"breaks {names}", goal, off, replay=replay)
+        if self._run.solver.check(*assumed) != z3.sat:
+            return None
+        return self._read(length, assumed, plain=True)
+
+    def breaks_without(
+        self, length: int, among: Iterable[str], *, replay: bool
+    ) -> tuple[str, Found] | None:
+        """One of these obligations or rules, and a run of this length that breaks a clause where
+        it alone is not in force."""
+        names = tuple(among)
+        goal = z3.And(
+            z3.Not(self._step(length).sound),
+            z3.PbEq([(z3.Not(switch(name)), 1) for name in names], 1),
+        )
+        assumed = self._assumed(
+            length, f"without {names}", goal, replay=replay, free=frozenset(names)
+        )
+        if self._run.solver.check(*assumed) != z3.sat:
+            return None
+        answer = self._run.solver.model()
+        off = next(name for name in names if not z3.is_true(answer.eval(switch(name), True)))
+        return off, self._read(length, [*assumed, z3.Not(switch(off))], plain=self._plain)
+
+    def _assumed(
+        self,
+        length: int,
+        name: str,
+        goal: Expr,
+        off: frozenset[str] = _NONE,
+        *,
+        replay: bool = True,
+        free: frozenset[str] = _NONE,
+    ) -> list[Expr]:
+        assumed = [self._literal(name, length, goal)]
+        assumed += [self._literal("happens", at, self._happens(at)) for at in range(1, length + 1)]
+        assumed.append(switch(REPLAY) if replay else z3.Not(switch(REPLAY)))
+        for each in (*self.obligations, *self.guards):
+            if each not in free:
+                assumed.append(z3.Not(switch(each)) if each in off else switch(each))
+        return assumed
+
+    def _literal(self, name: str, length: int, means: Expr) -> Expr:
+        """A constant that, assumed, makes a formula hold; without it the formula is idle."""
+        known = self._literals.get((name, length))
+        if known is None:
+            known = self._literals[name, length] = z3.Bool(f"{name}@{length}")
+            self._run.solver.add(z3.Implies(known, means))
+        return known
+
+    def _happens(self, at: int) -> Expr:
+        step = self._step(at)
+        return z3.And(step.possible, step.kept)
+
+    def _step(self, length: int) -> Step:
+        while len(self._run.steps) < length:
+            self._extend()
+        return self._run.steps[length - 1]
+
+    def _extend(self) -> None:
+        run, at = self._run, len(self._run.steps) + 1
+        event, after = self.model.event(f"@{at}"), self.model.state(f"@{at}")
+        step = self.model.step(run.states[-1], event)
+        run.solver.add(*(after[name] == value for name, value in step.following.items()))
+        run.events.append(event)
+        run.states.append(after)
+        run.steps.append(step)
+
+    def _read(self, length: int, assumed: list[Expr], *, plain: bool) -> Found:
+        whole = self._run
+        run = replace(
+            whole,
+            states=whole.states[: length + 1],
+            events=whole.events[:length],
+            steps=whole.steps[:length],
+        )
+        found = run.read(run.solver.model())
+        return (plainest(run, *assumed) or found) if plain else found

@@ -1,0 +1,95 @@
+"""Runs of a system: symbolic ones, event by event on an incremental solver, and found ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.encode import Bits, Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from proofs.model import Model
+    from proofs.system import Step
+
+__all__ = ["Found", "Run", "Value", "read_run", "value_of"]
+
+Value = bool | int
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run: its events, the states before, between and after them, and the clauses that fail."""
+
+    events: tuple[dict[str, Value], ...]
+    states: tuple[dict[str, Value], ...]
+    failed: tuple[str, ...] = ()
+
+
+@dataclass
+class Run:
+    """Every run of `len(steps)` events, as variables of `solver` and what they stand for.
+
+    `rlimit` is the work that one question to the solver may take.
+    """
+
+    system: Model
+    solver: Expr
+    states: list[dict[str, Expr]]
+    events: list[dict[str, Expr]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    rlimit: int = 400_000_000
+
+    @classmethod
+    def of(cls, system: Model, rlimit: int) -> Run:
+        """The run without events."""
+        solver = z3.SolverFor("QF_BV" if isinstance(system.numbers, Bits) else "QF_LIA")
+        solver.set("rlimit", rlimit)
+        state = system.state("@0")
+        solver.add(system.initial(state))
+        return cls(system, solver, [state], rlimit=rlimit)
+
+    def extend(self) -> Step:
+        """One more event, which is possible and keeps every obligation."""
+        number = len(self.events) + 1
+        event, after = self.system.event(f"@{number}"), self.system.state(f"@{number}")
+        step = self.system.step(self.states[-1], event)
+        self.solver.add(step.possible, step.kept)
+        self.solver.add(*(after[name] == value for name, value in step.following.items()))
+        self.events.append(event)
+        self.states.append(after)
+        self.steps.append(step)
+        return step
+
+    def read(self, answer: Expr) -> Found:
+        """The run that an answer of the solver describes."""
+        return read_run(answer, self.events, self.states, self.steps[-1])
+
+
+def read_run(
+    answer: Expr,
+    events: Sequence[Mapping[str, Expr]],
+    states: Sequence[Mapping[str, Expr]],
+    last: Step,
+) -> Found:
+    """The run that a model of a solver describes."""
+
+    def values(of: Mapping[str, Expr]) -> dict[str, Value]:
+        return {name: value_of(answer, expr) for name, expr in of.items()}
+
+    return Found(
+        tuple(values(event) for event in events),
+        tuple(values(state) for state in states),
+        tuple(name for name, holds in last.clauses.items() if not value_of(answer, holds)),
+    )
+
+
+def value_of(answer: Expr, expr: Expr) -> Value:
+    """What `expr` is in a model; what the model leaves open has its plain value there."""
+    value = answer.eval(expr, model_completion=True)
+    if z3.is_bool(value):
+        return bool(z3.is_true(value))
+    return int(value.as_signed_long() if z3.is_bv_value(value) else value.as_long())

@@ -1,0 +1,140 @@
+"""The stories in order, and chains of them: what follows from what."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from proofs.mutation.stories import (
+    Story,
+    accepted,
+    accepted_only_in_words,
+    arrives,
+    block_lost_told,
+    cached,
+    committed,
+    conflict_ended,
+    copy_lost,
+    deferred,
+    demoted,
+    demoted_aloud_only,
+    echoed,
+    elapsed,
+    evicted,
+    expired,
+    failure_answered,
+    failure_smeared,
+    fallback,
+    filled,
+    finishes,
+    fits,
+    harmed,
+    hit_told,
+    load_failed,
+    loaded,
+    looked_up,
+    materialized,
+    misnamed,
+    misstated,
+    offloaded,
+    rebound,
+    recomputed,
+    refused,
+    refused_wrongly,
+    registered,
+    rejected,
+    released_by_a_stranger,
+    required,
+    reset,
+    restored,
+    retired,
+    reused,
+    route_told,
+    route_told_wrongly,
+    routed,
+    served,
+    thinned,
+    turned_away,
+    unmaterialized,
+    wiped,
+)
+from spec.alphabet import CONFLICT_ACTIONS
+
+__all__ = ["ACTIONS", "CHAINS", "STORIES"]
+
+STORIES: Final[tuple[Story, ...]] = (
+    *(
+        registered,
+        accepted,
+        misstated,
+        committed,
+        accepted_only_in_words,
+        rejected,
+        cached,
+        materialized,
+    ),
+    *(
+        filled,
+        thinned,
+        evicted,
+        reset,
+        wiped,
+        unmaterialized,
+        harmed,
+        block_lost_told,
+        demoted,
+        demoted_aloud_only,
+    ),
+    *(released_by_a_stranger, retired, elapsed, expired, arrives, fits, finishes, refused),
+    *(
+        refused_wrongly,
+        deferred,
+        turned_away,
+        conflict_ended,
+        offloaded,
+        required,
+        loaded,
+        restored,
+    ),
+    *(recomputed, reused, load_failed, failure_answered, failure_smeared, fallback, echoed),
+    *(copy_lost, routed, route_told, route_told_wrongly, served, hit_told, misnamed, rebound),
+)
+ACTIONS: Final = tuple(sorted(CONFLICT_ACTIONS))
+
+_held: tuple[Story, ...] = (accepted, filled)
+_away: tuple[Story, ...] = (*_held, offloaded, evicted, required)
+_routed: tuple[Story, ...] = (registered, filled, routed)
+CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
+    *((accepted,), (committed, cached, finishes), (accepted_only_in_words,), (committed, evicted)),
+    *(
+        (committed, offloaded),
+        (accepted, harmed),
+        (misstated,),
+        (rejected,),
+        (registered, materialized),
+    ),
+    *((registered, cached, finishes), (registered, cached, evicted), (registered, filled, harmed)),
+    *((*_held, unmaterialized), (*_held, misnamed), (*_held, rebound), (accepted, cached, reset)),
+    *((*_held, reset, harmed, filled), (*_held, reset, cached), (*_held, evicted, unmaterialized)),
+    *((registered, filled, evicted, unmaterialized, filled), (registered, filled, thinned)),
+    *((*_held, demoted, evicted), (*_held, demoted_aloud_only), (*_held, retired, materialized)),
+    *((*_held, released_by_a_stranger), (*_held, retired, arrives, finishes), (*_held, retired)),
+    *((*_held, expired, evicted), (*_held, elapsed, evicted), (*_held, expired, materialized)),
+    *((*_held, conflict_ended), (*_held, refused, refused_wrongly), (*_held, arrives, finishes)),
+    *((*_held, refused, fits, finishes), (*_held, fits, deferred, finishes)),
+    *((*_held, conflict_ended, deferred, fits, finishes), (*_held, arrives, demoted, finishes)),
+    *(
+        (*_held, arrives, deferred, finishes),
+        (*_held, arrives, looked_up, deferred, demoted, finishes),
+    ),
+    *((*_away, turned_away, finishes), (*_away, demoted, finishes)),
+    *((*_held, arrives, retired, finishes), (*_held, arrives, evicted, finishes)),
+    *((*_away, loaded, restored, reused, finishes), (*_away, loaded, reused, finishes)),
+    *((*_away, reused, finishes), (*_away, finishes), (*_away, recomputed), (*_away, restored)),
+    *((*_held, offloaded, loaded, restored), (*_held, evicted), (*_away, copy_lost, finishes)),
+    *((*_away, load_failed, failure_answered, finishes), (*_away, load_failed, harmed, finishes)),
+    *((*_away, load_failed, failure_smeared, finishes), (*_away, load_failed, fallback, finishes)),
+    *((*_away, load_failed, echoed, finishes), (*_away, fallback), (*_away, load_failed, demoted)),
+    *((*_routed, route_told, served, hit_told, finishes), (*_routed, finishes)),
+    *((*_routed, route_told_wrongly), (*_routed, served, finishes)),
+)
+"""Stories that follow from each other; every stream starts from one of them."""

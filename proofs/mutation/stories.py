@@ -1,0 +1,288 @@
+"""Short stories of what may happen to a claim, as canonical events that are not stamped yet.
+
+Three claims share a pool of 6 usable blocks. Each story is about one of them and one request; told
+one after another, or mixed, they make streams in which something happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from spec.alphabet import Kind
+from spec.events import CapacityProof, Event
+
+CLAIMS: Final = ("claim:a", "claim:b", "claim:c")
+REQUESTS: Final = ("request:1", "request:2")
+USABLE: Final = 6
+PREDICATES: Final = {
+    "claim:a": "leading_prefix_at_least(2)",
+    "claim:b": "leading_prefix_at_least(1)",
+    "claim:c": "contiguous_range(1, 2)",
+}
+FOOTPRINTS: Final = {"claim:a": 3, "claim:b": 1, "claim:c": 3}
+PRIORITIES: Final = {"claim:a": 1, "claim:b": 5, "claim:c": 5}
+
+Story = Callable[[str, str], list[Event]]
+
+
+def blocks(claim: str, *positions: int) -> dict[str, Any]:
+    """The blocks of a claim at these positions; ids tell the claim and the position."""
+    return {
+        "block_ids": tuple(10 * (CLAIMS.index(claim) + 1) + p for p in positions),
+        "positions": positions,
+    }
+
+
+def say(kind: Kind, claim: str, request: str | None = None, **more: Any) -> Event:
+    return Event(kind=kind, claim_id=claim, request_id=request, **more)
+
+
+def at(kind: Kind, request: str, **more: Any) -> Event:
+    return Event(kind=kind, request_id=request, **more)
+
+
+def registered(claim: str, request: str) -> list[Event]:
+    known = say(
+        Kind.CLAIM_REGISTERED,
+        claim,
+        cache_identity="model/16",
+        object_id=f"object of {claim}",
+        predicate=PREDICATES[claim],
+        mode="demotable",
+        owner_scope="owner",
+        priority=PRIORITIES[claim],
+    )
+    return [known]
+
+
+def accepted(claim: str, request: str) -> list[Event]:
+    size = FOOTPRINTS[claim]
+    return [
+        *registered(claim, request),
+        say(Kind.CLAIM_COMMITTED, claim, footprint=size),
+        say(Kind.CLAIM_ACCEPTED, claim, footprint=size),
+    ]
+
+
+def misstated(claim: str, request: str) -> list[Event]:
+    return [*accepted(claim, request)[:2], say(Kind.CLAIM_ACCEPTED, claim, footprint=9)]
+
+
+def committed(claim: str, request: str) -> list[Event]:
+    """The registry takes the claim on and nobody says so."""
+    return accepted(claim, request)[:2]
+
+
+def accepted_only_in_words(claim: str, request: str) -> list[Event]:
+    known, _, said = accepted(claim, request)
+    return [known, said]
+
+
+def rejected(claim: str, request: str) -> list[Event]:
+    return [*registered(claim, request), say(Kind.CLAIM_REJECTED, claim)]
+
+
+def cached(claim: str, request: str) -> list[Event]:
+    return [say(Kind.BLOCK_CACHED, claim, **blocks(claim, 0, 1, 2))]
+
+
+def materialized(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_MATERIALIZED, claim)]
+
+
+def filled(claim: str, request: str) -> list[Event]:
+    return cached(claim, request) + materialized(claim, request)
+
+
+def thinned(claim: str, request: str) -> list[Event]:
+    """The tail is evicted; the predicate of the first two claims does not need it."""
+    gone = blocks(claim, 2)["block_ids"]
+    return [at(Kind.BLOCK_EVICTED, request, block_ids=gone), say(Kind.CLAIM_BLOCK_LOST, claim)]
+
+
+def evicted(claim: str, request: str) -> list[Event]:
+    return [Event(kind=Kind.BLOCK_EVICTED, block_ids=blocks(claim, 0, 1, 2)["block_ids"])]
+
+
+def reset(claim: str, request: str) -> list[Event]:
+    return [Event(kind=Kind.BLOCK_LOST, block_ids=blocks(claim, 0, 1)["block_ids"])]
+
+
+def wiped(claim: str, request: str) -> list[Event]:
+    return [Event(kind=Kind.BLOCK_LOST)]
+
+
+def unmaterialized(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_UNMATERIALIZED, claim)]
+
+
+def harmed(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_HARMED, claim)]
+
+
+def block_lost_told(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_BLOCK_LOST, claim)]
+
+
+def demoted(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_RETIRED, claim), say(Kind.CLAIM_DEMOTED, claim, by="runtime")]
+
+
+def demoted_aloud_only(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_DEMOTED, claim, by="owner")]
+
+
+def released_by_a_stranger(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_RETIRED, claim), say(Kind.CLAIM_RELEASED, claim, by="somebody")]
+
+
+def retired(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_RETIRED, claim)]
+
+
+def elapsed(claim: str, request: str) -> list[Event]:
+    return [say(Kind.DURATION_ELAPSED, claim)]
+
+
+def expired(claim: str, request: str) -> list[Event]:
+    return [*elapsed(claim, request), say(Kind.CLAIM_EXPIRED, claim, by="runtime")]
+
+
+def arrives(claim: str, request: str) -> list[Event]:
+    return [at(Kind.REQUEST_ARRIVED, request, needed=5, usable=USABLE)]
+
+
+def fits(claim: str, request: str) -> list[Event]:
+    return [at(Kind.REQUEST_ARRIVED, request, needed=1, usable=USABLE)]
+
+
+def finishes(claim: str, request: str) -> list[Event]:
+    return [at(Kind.REQUEST_FINISHED, request)]
+
+
+def refused(claim: str, request: str) -> list[Event]:
+    size = FOOTPRINTS[claim]
+    proof = CapacityProof(size, 5, size + 5, USABLE, size - 1)
+    blame: dict[str, Any] = {"blocking_claim_ids": (claim,), "proof": proof}
+    return [*arrives(claim, request), at(Kind.REQUEST_REFUSED, request, **blame)]
+
+
+def refused_wrongly(claim: str, request: str) -> list[Event]:
+    proof = CapacityProof(1, 1, 1, 1, 1)
+    blame: dict[str, Any] = {"blocking_claim_ids": ("claim:stranger",), "proof": proof}
+    return [*arrives(claim, request), at(Kind.REQUEST_REFUSED, request, **blame)]
+
+
+def deferred(claim: str, request: str) -> list[Event]:
+    return [at(Kind.REQUEST_DEFERRED, request)]
+
+
+def looked_up(claim: str, request: str) -> list[Event]:
+    return [say(Kind.PREFIX_LOOKUP, claim, request, held=2)]
+
+
+def turned_away(claim: str, request: str) -> list[Event]:
+    return [at(Kind.REQUEST_REFUSED, request)]
+
+
+def conflict_ended(claim: str, request: str) -> list[Event]:
+    return refused(claim, request) + finishes(claim, request)
+
+
+def offloaded(claim: str, request: str) -> list[Event]:
+    return [say(Kind.STORE_FINISHED, claim), say(Kind.CLAIM_OFFLOADED, claim)]
+
+
+def required(claim: str, request: str) -> list[Event]:
+    return [
+        *fits(claim, request),
+        say(Kind.PREFIX_LOOKUP, claim, request, held=2),
+        say(Kind.CLAIM_RESTORE_REQUIRED, claim, request),
+    ]
+
+
+def loaded(claim: str, request: str) -> list[Event]:
+    return [say(Kind.LOAD_FINISHED, claim, request, **blocks(claim, 0, 1, 2))]
+
+
+def restored(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_RESTORED, claim, request, from_tier=True)]
+
+
+def recomputed(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_RESTORED, claim, request)]
+
+
+def reused(claim: str, request: str) -> list[Event]:
+    return [say(Kind.PREFIX_REUSED, claim, request)]
+
+
+def load_failed(claim: str, request: str) -> list[Event]:
+    return [say(Kind.LOAD_FAILED, claim, request)]
+
+
+def failure_answered(claim: str, request: str) -> list[Event]:
+    outcome: dict[str, Any] = {"outcome": "refusal", "outcome_claim_id": claim}
+    blame: dict[str, Any] = {"restore": True, "blocking_claim_ids": (claim,)}
+    return [
+        say(Kind.CLAIM_RESTORATION_FAILED, claim, request, **outcome),
+        at(Kind.REQUEST_REFUSED, request, **blame),
+    ]
+
+
+def failure_smeared(claim: str, request: str) -> list[Event]:
+    other = CLAIMS[CLAIMS.index(claim) - 1]
+    blame: dict[str, Any] = {"restore": True, "blocking_claim_ids": (claim, other)}
+    return [at(Kind.REQUEST_REFUSED, request, **blame)]
+
+
+def fallback(claim: str, request: str) -> list[Event]:
+    told: dict[str, Any] = {"outcome": "fallback_recompute"}
+    return [say(Kind.CLAIM_RESTORATION_FAILED, claim, request, **told)]
+
+
+def echoed(claim: str, request: str) -> list[Event]:
+    told: dict[str, Any] = {"outcome": "refusal", "outcome_claim_id": claim, "echo": True}
+    return [say(Kind.CLAIM_RESTORATION_FAILED, claim, request, **told)]
+
+
+def copy_lost(claim: str, request: str) -> list[Event]:
+    return [say(Kind.HOST_COPY_LOST, claim)]
+
+
+def routed(claim: str, request: str) -> list[Event]:
+    route: dict[str, Any] = {"cost": 7, "worker": "worker:1"}
+    return [*fits(claim, request), say(Kind.REQUEST_ROUTED, claim, request, **route)]
+
+
+def route_told(claim: str, request: str) -> list[Event]:
+    return [
+        say(Kind.ROUTE_COST_REPORTED, claim, request, cost=7),
+        say(Kind.ROUTE_PLACEMENT_REPORTED, claim, request, worker="worker:1"),
+    ]
+
+
+def route_told_wrongly(claim: str, request: str) -> list[Event]:
+    return [
+        say(Kind.ROUTE_COST_REPORTED, claim, request, cost=8),
+        say(Kind.ROUTE_PLACEMENT_REPORTED, claim, request, worker="worker:2"),
+        say(Kind.ROUTE_REUSE_REPORTED, claim, request, hit=False),
+    ]
+
+
+def served(claim: str, request: str) -> list[Event]:
+    return [say(Kind.REUSE_SERVED, claim, request, hit=True)]
+
+
+def hit_told(claim: str, request: str) -> list[Event]:
+    return [say(Kind.ROUTE_REUSE_REPORTED, claim, request, hit=True)]
+
+
+def misnamed(claim: str, request: str) -> list[Event]:
+    named: dict[str, Any] = {"cache_identity": "model/16", "object_id": f"object of {claim}"}
+    return [say(Kind.CLAIM_MATERIALIZED, "claim:unheard-of", **named)]
+
+
+def rebound(claim: str, request: str) -> list[Event]:
+    return [say(Kind.PREFIX_LOOKUP, claim, object_id="another object")]

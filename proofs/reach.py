@@ -1,0 +1,256 @@
+"""What a bundle can reach: every state of every observer, every rule, and each mode's whole story.
+
+A rule that never fires and a state that is never entered say nothing, however sound the bundle is.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+import z3
+
+from proofs.duty import Duty
+from proofs.encode import Bits, Integers
+from proofs.model import model_of
+from proofs.pair import Pair
+from proofs.system import System
+from spec.claims import Mode
+from spec.machine import Register
+from spec.modes import Bundle
+from spec.terms import Const, Sort
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from proofs.encode import Expr
+    from proofs.model import Model
+    from proofs.system import Step
+    from spec.machine import Observer
+
+__all__ = ["DEAD", "DEPTH", "Reached", "reachable"]
+
+DEPTH = 10
+WIDTH = 6
+RLIMIT = 400_000_000
+_FIRED = "fired"
+
+_NO_TIER = "no load fails where there is no offload tier"
+_UNRANKED = "only where ranks matter is each lost block owed"
+_SAME = "whoever says so also breaks claim_scoped_telemetry.untrue"
+_SORTED = "a run is in order: disorder is what a reader of files notices"
+_TIER_RULES = dict.fromkeys(
+    (
+        "claim_harm_attribution.outcome",
+        "claim_harm_attribution.restore failed",
+        "claim_harm_attribution.unanswered",
+        "claim_harm_attribution.failed elsewhere",
+        "claim_harm_attribution:failed",
+        "claim_harm_attribution:aside",
+    ),
+    _NO_TIER,
+)
+_ORDER_RULES = {"ordered_lifecycle_events.disorder": _SORTED}
+_TELEMETRY_RULES = {
+    "claim_scoped_telemetry.block told": _UNRANKED,
+    "claim_scoped_telemetry.invented": _UNRANKED,
+    "claim_scoped_telemetry.thinned": _UNRANKED,
+    "claim_scoped_telemetry:thinned": _UNRANKED,
+    "materialization_predicate.still there": _SAME,
+}
+
+DEAD: dict[Mode, dict[str, str]] = {
+    Mode.BEST_EFFORT: _TELEMETRY_RULES,
+    Mode.SOFT_PRIORITY: {
+        "claim_scoped_telemetry.observed": "where ranks matter a loss is owed or invented, and "
+        "nothing else is reported",
+    },
+    Mode.HARD_PROTECTED: {
+        **_TIER_RULES,
+        **_ORDER_RULES,
+        "blocking_claim_ids.smeared": _NO_TIER,
+        "explicit_conflict_action.fits": "a request id arrives once",
+    },
+    Mode.DEMOTABLE: {**_TIER_RULES, **_ORDER_RULES},
+    Mode.EXPIRING: {**_TIER_RULES, **_ORDER_RULES},
+    Mode.OFFLOADABLE: {
+        **_ORDER_RULES,
+        "claim_harm_attribution.unanswered": "restoration_failure_outcome.unanswered fires with it",
+        "restoration_failure_outcome.unanswered": "either unanswered or silent of "
+        "claim_harm_attribution fires with it",
+    },
+    Mode.ROUTED_REUSE: _TELEMETRY_RULES,
+}
+"""What no run of a mode's own world reaches while all other obligations are kept, and why."""
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """The fewest events to each state (`obligation:state`) and rule (`obligation.rule`), all other
+    obligations being kept.
+
+    `dead` is proved for runs of every length to be out of reach; `missing` was neither reached by
+    `depth` events nor proved dead. `complete` is false where the work limit was met.
+    """
+
+    mode: str
+    depth: int
+    fewest: dict[str, int]
+    dead: list[str]
+    missing: list[str]
+    complete: bool
+    seconds: float
+
+
+def reachable(mode: Mode, bundle: Bundle = Bundle.CONTRACT, depth: int = DEPTH) -> Reached:
+    """Which states and rules of a bundle are exercised by some run, and which by none."""
+    started = time.perf_counter()
+    dead = _dead(mode, bundle)
+    fewest, missing, complete = _search(_model(mode, bundle), dead, depth)
+    seconds = round(time.perf_counter() - started, 3)
+    return Reached(mode, depth, fewest, sorted(dead), missing, complete, seconds)
+
+
+def _names(observers: tuple[Observer, ...]) -> set[str]:
+    states = {f"{o.name}:{s.name}" for o in observers for s in o.states}
+    return states | {f"{o.name}.{r.name}" for o in observers for r in o.rules}
+
+
+def _marked(observer: Observer) -> Observer:
+    """The same observer with a register for the number of the rule that fired last."""
+    rules = tuple(
+        replace(rule, sets={**rule.sets, _FIRED: Const(number)})
+        for number, rule in enumerate(observer.rules, start=1)
+    )
+    fired = Register(_FIRED, Sort.INT, 0)
+    return replace(observer, rules=rules, registers=(*observer.registers, fired))
+
+
+def _model(mode: Mode, bundle: Bundle) -> Model:
+    model = model_of(mode, bundle, Bits(WIDTH))
+    model.observers = tuple(map(_marked, model.observers))
+    if isinstance(model, Pair):
+        model.one.observers = model.observers
+    return model
+
+
+def _search(model: Model, dead: set[str], depth: int) -> tuple[dict[str, int], list[str], bool]:
+    """Shortest runs to everything at once, on one incremental solver."""
+    solver = z3.SolverFor("QF_BV")
+    solver.set("rlimit", RLIMIT)
+    before, complete = model.state("@0"), True
+    solver.add(model.initial(before))
+    fewest = {f"{o.name}:{o.initial}": 0 for o in model.observers}
+    left = _names(model.observers) - dead - set(fewest)
+    for length in range(1, depth + 1):
+        event, after = model.event(f"@{length}"), model.state(f"@{length}")
+        step = model.step(before, event)
+        solver.add(step.possible)
+        solver.add(*(after[name] == value for name, value in step.following.items()))
+        goals = _goals(model, after, step)
+        while left:
+            some = z3.Bool(f"one of {len(left)}@{length}")
+            solver.add(z3.Implies(some, z3.Or([goals[name] for name in sorted(left)])))
+            answer = solver.check(some)
+            if answer != z3.sat:
+                complete = complete and bool(answer == z3.unsat)
+                break
+            run = solver.model()
+            new = {n for n in left if z3.is_true(run.eval(goals[n], model_completion=True))}
+            fewest |= dict.fromkeys(new, length)
+            left -= new
+        if not left:
+            break
+        solver.add(step.kept)
+        before = after
+    return dict(sorted(fewest.items())), sorted(left), complete
+
+
+def _goals(model: Model, state: dict[str, Expr], step: Step) -> dict[str, Expr]:
+    """For each state and rule: the run has reached it, and every other obligation is kept."""
+    prefix, const = next(iter(model.sides.values())), model.numbers.const
+    found = {}
+    for o in model.observers:
+        others = [kept for name, kept in step.keeps.items() if name != o.name]
+        for index, s in enumerate(o.states):
+            own = [] if s.verdict is Verdict.VIOLATED else [step.keeps[o.name]]
+            here = state[f"{prefix}state.{o.name}"] == const(index)
+            found[f"{o.name}:{s.name}"] = z3.And(here, *others, *own)
+        for index, rule in enumerate(o.rules, start=1):
+            fired = state[f"{prefix}own.{o.name}.{_FIRED}"] == const(index)
+            found[f"{o.name}.{rule.name}"] = z3.And(fired, *others)
+    return found
+
+
+_EVERYWHERE = (
+    "counts count",
+    "states are states",
+    "what arrived was seen",
+    "what was decided was seen",
+    "what a request owes is owed while it is in hand",
+    "an answer owed follows a failure",
+    "a failure is owed an answer twice",
+)
+
+
+def _dead(mode: Mode, bundle: Bundle) -> set[str]:
+    """What is out of reach of runs of every length: no rule that can fire leads there.
+
+    A rule can fire if some state, in which the observer stands where it may stand, and some event
+    that keeps all other obligations make it fire. `_EVERYWHERE` is proved on the way to hold in
+    every state of every such run.
+    """
+    system = System(mode, bundle, Integers())
+    system.observers = tuple(map(_marked, system.observers))
+    state = system.state("")
+    step = system.step(state, system.event(""))
+    after = {name: step.following.get(name, value) for name, value in state.items()}
+    now, then = (Duty(system, s).region for s in (state, after))
+    basis = z3.And([now[name] for name in _EVERYWHERE])
+    solver = z3.Solver()
+    solver.set("rlimit", RLIMIT)
+    if _holds(solver, system.initial(state), z3.Not(basis)):
+        return set()
+    solver.add(basis, step.possible)
+    if _holds(solver, step.kept, z3.Not(z3.And([then[name] for name in _EVERYWHERE]))):
+        return set()
+    alive = set[str]()
+    for o in system.observers:
+        others = [kept for name, kept in step.keeps.items() if name != o.name]
+        alive |= _alive(o, system, state, step, solver, others)
+    return _names(system.observers) - alive
+
+
+def _holds(solver: Expr, *given: Expr) -> bool:
+    """It may hold: the solver did not show that it cannot."""
+    solver.push()
+    solver.add(*given)
+    answer = solver.check()
+    solver.pop()
+    return bool(answer != z3.unsat)
+
+
+def _alive(
+    o: Observer,
+    system: System,
+    state: dict[str, Expr],
+    step: Step,
+    solver: Expr,
+    others: list[Expr],
+) -> set[str]:
+    const = system.numbers.const
+    at, fired = state[f"state.{o.name}"], f"own.{o.name}.{_FIRED}"
+    index = {s.name: i for i, s in enumerate(o.states)}
+    reached, rules, grew = {o.initial}, set[str](), True
+    while grew:
+        grew = False
+        for number, rule in enumerate(o.rules, start=1):
+            sources = [at == const(index[s]) for s in o.sources(rule) if s in reached]
+            if rule.name in rules or not sources:
+                continue
+            fires = [state[fired] == const(0), step.following[fired] == const(number)]
+            if _holds(solver, z3.Or(sources), *fires, *others):
+                rules.add(rule.name)
+                reached.add(rule.to)
+                grew = True
+    return {f"{o.name}:{s}" for s in reached} | {f"{o.name}.{r}" for r in rules}

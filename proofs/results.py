@@ -1,0 +1,152 @@
+"""What `check` answers, as it is published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from proofs.story import Line
+from spec.events import Event
+
+__all__ = [
+    "SCHEMA",
+    "Added",
+    "Check",
+    "Checks",
+    "Consistent",
+    "Lacking",
+    "Paper",
+    "PaperClause",
+    "Sound",
+    "exit_code",
+    "proof_schema",
+]
+
+SCHEMA = "resident-claims/proof/1"
+
+
+class Consistent(msgspec.Struct, frozen=True):
+    """`witnessed` with a shortest run in which every obligation is exercised and satisfied.
+
+    `vacuous`: there is none of up to `depth` events. `unknown`: the work limit was reached.
+    """
+
+    result: str
+    depth: int
+    witness: list[Event]
+    story: list[Line]
+    seconds: float
+
+
+class Sound(msgspec.Struct, frozen=True):
+    """`proved` for every run if `bound` is null, else for runs of up to `bound` events.
+
+    `refuted` comes with the clauses that fail and a shortest run that shows it; where that run
+    could not be written as events, `trace` is empty and `story` still tells it.
+    """
+
+    result: str
+    engine: str
+    bound: int | None
+    rechecked: bool
+    seconds: float
+    clauses: dict[str, str]
+    failed: list[str]
+    trace: list[Event]
+    story: list[Line]
+    reason: str = ""
+
+
+class PaperClause(msgspec.Struct, frozen=True):
+    """One clause by itself: `proved` for every run, or `refuted` by a shortest run to its failure.
+
+    `length` is how many events the fewest are; `trace` is empty where no such run can be written
+    as events.
+    """
+
+    result: str
+    length: int | None = None
+    trace: list[Event] = []
+    story: list[Line] = []
+    reason: str = ""
+
+
+class Paper(msgspec.Struct, frozen=True):
+    """The bundle as the papers print it, clause by clause.
+
+    `is_contract`: nothing had to be added, so the proof of the contract answers for it.
+    """
+
+    is_contract: bool
+    seconds: float
+    clauses: dict[str, PaperClause]
+
+
+class Added(msgspec.Struct, frozen=True):
+    """An obligation that the contract adds to the paper's bundle."""
+
+    obligation: str
+    why: str
+
+
+class Lacking(msgspec.Struct, frozen=True):
+    """The contract without one obligation, or without one rule of one.
+
+    `necessary`: a run breaks a clause (`failed`) and keeps all the rest. `length` is how many
+    events the fewest are; `trace` is a shortest run that can be written as events, and empty where
+    none was found, while `story` tells a run in any case. `redundant`: every clause is proved
+    without it.
+    """
+
+    result: str
+    length: int | None = None
+    failed: list[str] = []
+    trace: list[Event] = []
+    story: list[Line] = []
+    reason: str = ""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One mode, by one bundle; `readings` names the choices under which the result holds.
+
+    `paper`, `added`, `necessary` and `guards` compare the two bundles and take the contract apart,
+    whichever bundle is checked. `guards` is empty unless it was asked for.
+    """
+
+    mode: str
+    bundle: str
+    readings: list[str]
+    obligations: list[str]
+    consistent: Consistent
+    sound: Sound
+    paper: Paper
+    added: list[Added]
+    necessary: dict[str, Lacking]
+    guards: dict[str, Lacking]
+
+
+class Checks(msgspec.Struct, frozen=True):
+    """The published form of a run of `python -m proofs check`."""
+
+    schema: str
+    tool: str
+    spec: str
+    checks: list[Check]
+
+
+def proof_schema() -> dict[str, Any]:
+    """The JSON Schema of `Checks`."""
+    return msgspec.json.schema(Checks)
+
+
+def exit_code(checks: list[Check]) -> int:
+    """0 if each mode is witnessed and proved, 1 if one is refuted, 3 otherwise.
+
+    A redundant obligation is no failure, and neither is a gap in the paper's bundle unless that is
+    the bundle which was asked about.
+    """
+    if any(c.sound.result == "refuted" for c in checks):
+        return 1
+    fine = all(c.sound.result == "proved" and c.consistent.result == "witnessed" for c in checks)
+    return 0 if fine and checks else 3

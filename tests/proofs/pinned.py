@@ -1,0 +1,155 @@
+"""What the checks of the modes found, pinned; each mode is checked once for all tests."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from proofs.check import Check, check_mode
+from spec.claims import Mode
+
+__all__ = ["GUARDS_NOT_NEEDED", "NECESSARY", "UNWRITABLE", "checked"]
+
+# Without this obligation a clause fails: the fewest events that show it, or None: it is redundant.
+NECESSARY = {
+    Mode.BEST_EFFORT: {
+        "claim_identity": 2,
+        "materialization_predicate": 2,
+        "claim_materialized_event": 2,
+        "claim_scoped_telemetry": 4,
+    },
+    Mode.SOFT_PRIORITY: {
+        "claim_identity": 2,
+        "priority_influence": 5,
+        "claim_scoped_telemetry": 2,
+    },
+    Mode.HARD_PROTECTED: {
+        "claim_identity": 1,
+        "explicit_acceptance": 1,
+        "materialization_predicate": 3,
+        "footprint_accounting": 4,
+        "victim_exclusion_before_violation": 3,
+        "explicit_conflict_action": 4,
+        "blocking_claim_ids": 2,
+        "claim_harm_attribution": 3,
+        "ordered_lifecycle_events": 3,
+        "claim_materialized_event": 3,
+    },
+    Mode.DEMOTABLE: {
+        "claim_identity": 1,
+        "explicit_acceptance": 1,
+        "claim_demoted_before_loss": 4,
+        "ordered_lifecycle_events": 3,
+        "materialization_predicate": 3,
+        "claim_harm_attribution": 3,
+    },
+    Mode.EXPIRING: {
+        "claim_identity": 1,
+        "explicit_acceptance": 1,
+        "claim_expired_boundary": 3,
+        "ordered_lifecycle_events": 3,
+        "claim_harm_attribution": 3,
+    },
+    Mode.OFFLOADABLE: {
+        "claim_identity": 1,
+        "explicit_acceptance": 1,
+        "materialization_predicate": 3,
+        "offload_restorability": 4,
+        "restoration_failure_outcome": None,
+        "ordered_lifecycle_events": 3,
+        "claim_harm_attribution": 3,
+    },
+    Mode.ROUTED_REUSE: {
+        "claim_identity": 6,
+        "materialization_predicate": None,
+        "route_cost_attribution": 5,
+        "placement_attribution": 5,
+        "reuse_routing_attribution": 7,
+        "claim_scoped_telemetry": None,
+    },
+}
+
+# Of these no file of events shows that they are needed, within two events of the fewest.
+UNWRITABLE = {(Mode.SOFT_PRIORITY, "claim_identity")}
+
+# Rules without which every clause is still proved (docs/findings.md says what each duplicates).
+GUARDS_NOT_NEEDED = {
+    Mode.BEST_EFFORT: {
+        "materialization_predicate.still there",
+        "claim_materialized_event.silent",
+        "claim_scoped_telemetry.silent",
+        "claim_scoped_telemetry.thinned",
+        "claim_scoped_telemetry.invented",
+    },
+    Mode.SOFT_PRIORITY: {
+        "priority_influence.higher first",
+        "priority_influence.overtaken",
+        "claim_scoped_telemetry.untrue",
+        "claim_scoped_telemetry.fell",
+    },
+    Mode.HARD_PROTECTED: {
+        "explicit_acceptance.post hoc",
+        "footprint_accounting.proof",
+        "explicit_conflict_action.does not fit",
+        "blocking_claim_ids.smeared",
+        "blocking_claim_ids.nobody",
+        "blocking_claim_ids.deferred",
+        "claim_harm_attribution.unanswered",
+        "claim_harm_attribution.restore failed",
+        "ordered_lifecycle_events.disorder",
+        "ordered_lifecycle_events.stranger",
+        "ordered_lifecycle_events.silent end",
+        "claim_materialized_event.silent",
+    },
+    Mode.DEMOTABLE: {
+        "explicit_acceptance.post hoc",
+        "explicit_acceptance.silent",
+        "ordered_lifecycle_events.disorder",
+        "ordered_lifecycle_events.stranger",
+        "ordered_lifecycle_events.silent end",
+        "materialization_predicate.still there",
+        "claim_harm_attribution.unanswered",
+        "claim_harm_attribution.restore failed",
+    },
+    Mode.EXPIRING: {
+        "explicit_acceptance.post hoc",
+        "explicit_acceptance.silent",
+        "claim_expired_boundary.silent",
+        "ordered_lifecycle_events.disorder",
+        "ordered_lifecycle_events.stranger",
+        "ordered_lifecycle_events.silent end",
+        "claim_harm_attribution.unanswered",
+        "claim_harm_attribution.restore failed",
+    },
+    Mode.OFFLOADABLE: {
+        "explicit_acceptance.post hoc",
+        "materialization_predicate.still there",
+        "offload_restorability.out of place",
+        "offload_restorability.left without a copy",
+        "offload_restorability.not in time",
+        "offload_restorability.needed",
+        "restoration_failure_outcome.invented",
+        "restoration_failure_outcome.smeared",
+        "restoration_failure_outcome.unanswered",
+        "restoration_failure_outcome.load failed",
+        "ordered_lifecycle_events.disorder",
+        "ordered_lifecycle_events.stranger",
+        "ordered_lifecycle_events.silent end",
+        "claim_harm_attribution.unanswered",
+        "claim_harm_attribution.restore failed",
+    },
+    Mode.ROUTED_REUSE: {
+        "materialization_predicate.not there",
+        "materialization_predicate.still there",
+        "claim_scoped_telemetry.untrue",
+        "claim_scoped_telemetry.silent",
+        "claim_scoped_telemetry.fell",
+        "claim_scoped_telemetry.thinned",
+        "claim_scoped_telemetry.invented",
+    },
+}
+
+
+@cache
+def checked(mode: Mode) -> Check:
+    """The contract of a mode, checked once for all tests."""
+    return check_mode(mode)
