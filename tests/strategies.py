@@ -7,8 +7,6 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from proofs.mutation.chains import ACTIONS, CHAINS, STORIES
-from proofs.mutation.stories import CLAIMS, REQUESTS
 from spec.alphabet import Kind
 from spec.events import Event
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -27,6 +25,8 @@ from spec.terms import (
     Var,
 )
 from spec.vocabulary import CONSTANTS, EVENT_FIELDS
+from tests.chains import ACTIONS, CHAINS, STORIES
+from tests.stories import CLAIMS, REQUESTS
 
 Stamped = tuple[int, Event]
 

@@ -15,15 +15,15 @@ from monitor.compile import Compiled, _observer, compile_mode
 from monitor.records import At, Record, Stamp
 from monitor.sources import read
 from monitor.stream import Stream
-from proofs.mutation.chains import CHAINS
-from proofs.mutation.stories import CLAIMS, accepted, cached
 from spec.claims import Mode
 from spec.events import Event
 from spec.machine import Observer
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.terms import FALSE
+from tests.chains import CHAINS
 from tests.monitor.reference import Taken, interpret
+from tests.stories import CLAIMS, accepted, cached
 from tests.strategies import Stamped, streams
 
 TRACES = Path(__file__).parents[1] / "obligations" / "traces"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from proofs.mutation.stories import (
+from spec.alphabet import CONFLICT_ACTIONS
+from tests.stories import (
     Story,
     accepted,
     accepted_only_in_words,
@@ -57,7 +58,6 @@ from proofs.mutation.stories import (
     unmaterialized,
     wiped,
 )
-from spec.alphabet import CONFLICT_ACTIONS
 
 __all__ = ["ACTIONS", "CHAINS", "STORIES"]
 
