@@ -111,7 +111,10 @@ def _seen_on_gpu(now: Now) -> _Events:
     lost = (Event(kind=Kind.BLOCK_LOST, **now.binding),) if found < before else ()
     if found in (0, before):
         return lost
-    return (*lost, Event(kind=Kind.BLOCK_CACHED, positions=tuple(range(found)), **now.binding))
+    return (
+        *lost,
+        Event(kind=Kind.BLOCK_CACHED, positions=tuple(range(min(found, 1 << 20))), **now.binding),
+    )
 
 
 def _owed(claim: Claim, request: Request) -> int:
