@@ -67,9 +67,8 @@ class Stream:
             self.lose(at, missing)
         if back:
             for claim in self.claims.values():
-                if claim.state not in TERMINAL:
-                    self._deliver(claim, View(Kind.STREAM_DISORDER, at))
-                    claim.distrust(at, f"the stream is out of order: {back}")
+                self._deliver(claim, View(Kind.STREAM_DISORDER, at))
+                claim.distrust(at, f"the stream is out of order: {back}")
         for claim in self._clock.due(stamp.time_ns):
             if not claim.elapsed:
                 claim.elapsed = True
@@ -175,6 +174,8 @@ class Stream:
                 if gone is not None:
                     gone.extend((position, block) for position in positions)
         if not event.block_ids:  # all of them
+            if event.claim_id is None:
+                self._owners.clear()
             losses = dict.fromkeys(losses or self.claims)
         for claim_id, blocks in losses.items():
             claim = self.claims[claim_id]
