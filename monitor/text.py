@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -28,6 +28,7 @@ MOST_CLAIMS: Final = 20
 """Claims that are shown one by one; the JSON form has all of them."""
 
 _MOST_NAMES: Final = 20
+_LABEL: Final = 12
 _GLUE: Final = "\ue000"  # a space at which no line is broken; no text from a trace holds it
 _ABSENT: Final = ("not accepted", "not registered")
 _ORDER: Final = tuple(reversed(Verdict))
@@ -48,8 +49,7 @@ def as_text(report: Report, out: Console, most: int = MOST_CLAIMS) -> str:
 def _print(report: Report, out: Console, most: int) -> None:
     out.print(Text(headline(report), f"bold {_STYLES[report.verdict]}"))
     out.print()
-    out.print(_account(report))
-    out.print()
+    out.print(_account(report, out.width), soft_wrap=True)
     out.print(_obligations(report))
     out.print()
     idle = [n for n, v in report.obligations.items() if v is Verdict.UNEXERCISED]
@@ -59,7 +59,7 @@ def _print(report: Report, out: Console, most: int) -> None:
     claims = sorted(filter(_is_shown, report.claims), key=_gravity)
     for claim in claims[:most]:
         out.print(Text(f"claim {_plain(claim.claim_id)}: {claim.verdict}", "bold"))
-        out.print(_claim(claim, report.mode))
+        out.print(_claim(claim, report.mode, out.width), soft_wrap=True)
     if len(claims) > most:
         left = f"{_count(len(claims) - most, 'more claim')} with something to show left out"
         out.print(Text(f"{left}; --format json has them all.\n"))
@@ -82,7 +82,7 @@ def headline(report: Report) -> str:
     return f"inconclusive: {_plain(report.why)}"
 
 
-def _account(report: Report) -> Table:
+def _account(report: Report, width: int) -> Text:
     """How the verdict was reached."""
     only = f", claim {_plain(report.claim)} alone" if report.claim is not None else ""
     strict = ", strict" if report.strict else ""
@@ -104,7 +104,7 @@ def _account(report: Report) -> Table:
     declared = Counter(c.declared_mode for c in report.claims if c.declared_mode is not None)
     if set(declared) - {report.mode}:
         rows.append(("declared", f"{_tally(declared)}; judged by {report.mode} all the same"))
-    return _grid(rows)
+    return _grid(rows, width)
 
 
 def _obligations(report: Report) -> Table:
@@ -120,7 +120,7 @@ def _obligations(report: Report) -> Table:
     return table
 
 
-def _claim(claim: ClaimReport, mode: str) -> Padding:
+def _claim(claim: ClaimReport, mode: str, width: int) -> Text:
     """One claim: what was owed or said, where, and what would have been allowed."""
     rows: list[tuple[str | Text, str]] = [
         ("stream", _plain(claim.stream)),
@@ -138,7 +138,7 @@ def _claim(claim: ClaimReport, mode: str) -> Padding:
         rows.append(("because", _plain(found.why)))
         if found.allowed:
             rows.append(("allowed", found.allowed))
-    return Padding(_grid(rows), (0, 0, 1, 0))
+    return _grid(rows, width)
 
 
 def _alike(claim: ClaimReport) -> Iterator[tuple[list[str], ObligationReport]]:
@@ -175,12 +175,22 @@ def _gravity(claim: ClaimReport) -> tuple[bool, int]:
     return claim.verdict is not ModeVerdict.VIOLATED, -broken
 
 
-def _grid(rows: Iterable[tuple[str | Text, str]]) -> Table:
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(width=12, no_wrap=True, style="bright_black")
-    grid.add_column(overflow="fold")
+def _grid(rows: Iterable[tuple[str | Text, str]], width: int) -> Text:
+    """Labels and values side by side; a path stays in one piece, so that it can be copied."""
+    grid = Text()
+    margin = " " * (_LABEL + 2)
     for label, value in rows:
-        grid.add_row(label, Text(value))
+        lines = textwrap.wrap(
+            value,
+            width,
+            initial_indent=margin,
+            subsequent_indent=margin,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        style = label.style if isinstance(label, Text) else "bright_black"
+        grid.append(str(label).ljust(_LABEL), style)
+        grid.append("\n".join(lines)[_LABEL:] + "\n")
     return grid
 
 
