@@ -14,7 +14,7 @@ import z3
 from proofs.region import region
 from spec.alphabet import Kind
 from spec.obligations.ends import STAGES
-from spec.states import TERMINAL, ClaimState
+from spec.states import ClaimState
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -23,22 +23,9 @@ if TYPE_CHECKING:
     from proofs.encode import Expr
     from proofs.system import System
 
-__all__ = ["ENDED", "ROUTES", "TRAPS", "Duty", "Move"]
+__all__ = ["Duty", "Move"]
 
-ENDED = tuple(sorted(TERMINAL - {ClaimState.REFUSED}))
-ROUTES = ("route_cost_attribution", "placement_attribution", "reuse_routing_attribution")
-TRAPS = {
-    "turned away and held": "the claim is rejected, and its acceptance is owed: the registry "
-    "holds what was turned away, and neither obligation minds until acceptance is due",
-    "second life": "the claim is committed again after its end was told; its acceptance is owed "
-    "and the lifecycle has none after the first",
-    "harm after the end": "the end was told while harm was owed, and the lifecycle has no harm "
-    "after it",
-    "another end": "the duration elapsed and the end was told as demotion or release; the boundary "
-    "is still owed, and the lifecycle has no second end",
-    "routed before registration": "a route is owed under the name of a claim that no registry "
-    "holds yet; only its registration lets the router say so",
-}
+_ROUTES = ("route_cost_attribution", "placement_attribution", "reuse_routing_attribution")
 _ACCEPT, _HARM, _RISE = "explicit_acceptance", "claim_harm_attribution", "claim_materialized_event"
 _TELEMETRY, _BOUNDARY = "claim_scoped_telemetry", "claim_expired_boundary"
 _ORDER, _ACTION = "ordered_lifecycle_events", "explicit_conflict_action"
@@ -147,28 +134,9 @@ class Duty:
         return z3.Sum([z3.If(part, z3.IntVal(1), z3.IntVal(0)) for part in parts])
 
     @cached_property
-    def traps(self) -> dict[str, Expr]:
-        """States in which what is owed may not be said (`TRAPS` says why), where a mode has any."""
-        accept = self.at(_ACCEPT, "owed")
-        over = z3.And(self.stage(*ENDED), z3.Not(accept))
-        found = {}
-        if self.staged:
-            first = (ClaimState.SUBMITTED, ClaimState.REFUSED)
-            found["turned away and held"] = z3.And(accept, self.stage(ClaimState.REFUSED))
-            found["second life"] = z3.And(accept, z3.Not(self.stage(*first)))
-        if _BOUNDARY in self.observers:
-            found["harm after the end"] = z3.And(self.at(_HARM, "owed"), over)
-            found["another end"] = z3.And(self.at(_BOUNDARY, "owed"), over)
-        if ROUTES[0] in self.observers:
-            routed = z3.Or([self.at(route, "owed") for route in ROUTES])
-            found["routed before registration"] = z3.And(z3.Not(self["was.registered"]), routed)
-        return found
-
-    @cached_property
     def region(self) -> dict[str, Expr]:
-        """What is true of every unviolated state that is no trap."""
-        outside = {f"not {name}": z3.Not(trap) for name, trap in self.traps.items()}
-        return region(self) | outside
+        """What is true of every unviolated state."""
+        return region(self)
 
     @property
     def quiet(self) -> Expr:
@@ -193,7 +161,7 @@ class Duty:
         at, rise = self.at, self.at(_RISE, "owed")
         restoring = z3.And(rise, self.stage(ClaimState.RESTORING))
         fallen, thinned = at(_TELEMETRY, "fallen"), at(_TELEMETRY, "thinned")
-        cost, worker, hit = (at(route, "owed") for route in ROUTES)
+        cost, worker, hit = (at(route, "owed") for route in _ROUTES)
         failed = z3.Or(at(_FAILURE, "owed"), at(_HARM, "failed"))
         here = z3.Or(self._unmet, at(_FAILURE, "owed"), at(_RESTORE, "owed"))
         at_request = z3.Or(here, self["req_was.failed"])

@@ -4,14 +4,12 @@ The theorem, for runs of every length, for every number of blocks, over every ki
 
 * *environment*: no fact of the environment takes any obligation into its violated state, out of
   any state whatever.
-* *region*: every unviolated run is in the region of `proofs.region` or in a trap, and the
-  environment never leads from the region into a trap: a runtime gets there by its own deed or word.
+* *region*: every unviolated run is in the region of `proofs.region`.
 * *strategy*: from each state of the region in which something is owed or a request is in hand,
   the next move of `proofs.duty` is possible, keeps every obligation, stays in the region, and
   leaves less to do. Only the last move, the end of a request, is a fact.
 * *others*: what a move for one claim or request does to another claim or request keeps its
   obligations too and adds nothing to what it owes.
-* *traps*: a trap is really one: no event that keeps the obligations settles what is owed there.
 
 So whatever the environment does in between, a runtime that follows the strategy violates nothing,
 and has told and done everything once it is left alone for as many moves as there is to do. All of
@@ -33,7 +31,7 @@ from spec.alphabet import KINDS, Kind, Role
 from spec.modes import Bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from proofs.duty import Move
     from proofs.encode import Expr
@@ -45,19 +43,17 @@ __all__ = ["ENVIRONMENT", "Receptive", "receptive"]
 ENVIRONMENT = frozenset(k for k, info in KINDS.items() if info.role is Role.ENVIRONMENT)
 RLIMIT = 50_000_000
 _EVENTS = tuple(sorted(Kind))
-_UNTIL = {"routed before registration": (Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED)}
 
 
 class Receptive(msgspec.Struct, frozen=True):
     """`proved` for every run, or `refuted` or `unknown` with what failed, by part of the theorem.
 
-    `traps` are the states that a runtime can only bring upon itself; `moves` is its strategy.
+    `moves` is the runtime's strategy, in the order in which it is tried.
     """
 
     mode: str
     result: str
     failed: list[str]
-    traps: list[str]
     moves: list[str]
     questions: int
     seconds: float
@@ -106,7 +102,7 @@ def receptive(mode: Mode, environment: frozenset[Kind] = ENVIRONMENT) -> Recepti
     """
     started = time.perf_counter()
     space, questions = _Space(mode, Bundle.CONTRACT, environment), _Questions()
-    for part in (_environment, _region, _strategy, _others, _traps):
+    for part in (_environment, _region, _strategy, _others):
         part(space, questions)
     failed = [*questions.refuted, *questions.unknown]
     result = "refuted" if questions.refuted else ("unknown" if failed else "proved")
@@ -114,7 +110,6 @@ def receptive(mode: Mode, environment: frozenset[Kind] = ENVIRONMENT) -> Recepti
         mode,
         result,
         failed,
-        list(space.now.traps),
         [move.name for move in space.now.moves()],
         questions.asked,
         round(time.perf_counter() - started, 3),
@@ -129,15 +124,12 @@ def _environment(space: _Space, questions: _Questions) -> None:
 
 def _region(space: _Space, questions: _Questions) -> None:
     start = [space.system.initial(space.state)]
-    trapped = z3.Or(list(space.then.traps.values()))
     event = [space.inside, space.step.possible]
     for name, holds in space.now.region.items():
         questions.prove(f"region: {name}, at the start", start, holds)
     for name, holds in space.then.region.items():
-        kept = [*event, space.step.kept, z3.Not(trapped)]
+        kept = [*event, space.step.kept]
         questions.prove(f"region: {name}, after any event", kept, holds)
-        chance = [*event, space.kind(*space.environment)]
-        questions.prove(f"region: {name}, after the environment's", chance, holds)
 
 
 def _strategy(space: _Space, questions: _Questions) -> None:
@@ -179,18 +171,3 @@ def _others(space: _Space, questions: _Questions) -> None:
 
 def _at_request(move: Move) -> bool:
     return bool(z3.is_true(z3.simplify(move.here)))
-
-
-def _traps(space: _Space, questions: _Questions) -> None:
-    later: Mapping[str, Expr] = space.then.traps
-    for name, trap in space.now.traps.items():
-        released = space.kind(*_UNTIL.get(name, ()))
-        given = [trap, *_trapped(space), space.step.possible, space.step.kept, z3.Not(released)]
-        questions.prove(f"traps: {name}, stays", given, later[name])
-        questions.prove(f"traps: {name}, owes", [trap], z3.Not(space.now.settled))
-
-
-def _trapped(space: _Space) -> list[Expr]:
-    """What is true in a trap too."""
-    names = ("counts count", "states are states", "nothing is violated")
-    return [space.now.region[name] for name in names]

@@ -1,4 +1,4 @@
-"""What is true of every state that a runtime under a contract can be in, unless it trapped itself.
+"""What is true of every state that a runtime under a contract can be in.
 
 Written by hand, and never trusted: `proofs.receptive` proves by plain Z3 that it holds at the start
 and after every event. Each part is one invariant with a name.
@@ -27,7 +27,7 @@ _TOLD_ROUTES = ("route_cost_attribution", "placement_attribution")
 
 
 def region(of: Duty) -> dict[str, Expr]:
-    """The invariants of a bundle, but for what keeps a state out of the traps."""
+    """The invariants of a bundle."""
     return _counts(of) | _owed(of) | (_accepted(of) if _accepts(of) else {}) | _staged(of)
 
 
@@ -95,6 +95,9 @@ def _owed(of: Duty) -> dict[str, Expr]:
             ),
         ),
         "a route owed was taken": z3.Implies(z3.Or(routes), of["req_was.routed"]),
+        "a route owed is of a registered claim": z3.Implies(
+            z3.Or(*routes, reuse), of["was.registered"]
+        ),
         "a reuse owed was served": z3.Implies(reuse, of["req_was.served"]),
     }
 
@@ -135,6 +138,12 @@ def _staged(of: Duty) -> dict[str, Expr]:
     return {
         "a stage is a stage": stage(*STAGES),
         "the lifecycle begins with acceptance": before == z3.Not(told),
+        "acceptance is owed before anything is told": z3.Implies(
+            of.at("explicit_acceptance", "owed"), stage(ClaimState.SUBMITTED)
+        ),
+        "harm and a boundary are owed before the end is told": z3.Implies(
+            z3.Or(unsaid), z3.Not(stage(*_ENDED))
+        ),
         "what was ended is not held": z3.Implies(stage(*_ENDED), z3.Not(of["was.responsible"])),
         "an end owed can be told": z3.Implies(of.at("ordered_lifecycle_events", "owed"), ended),
     }

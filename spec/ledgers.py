@@ -101,6 +101,7 @@ rises = conj(
 breaks = usable(was) & ~usable(now)
 loss = breaks & was.responsible
 _failed = e.mine & kind(Kind.LOAD_FAILED) & was.responsible
+_registered = e.mine & was.registered  # a route can be taken only for a claim that is there
 
 _retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
 _placed = kind(Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.LOAD_FINISHED)
@@ -151,10 +152,10 @@ REQUEST_FACTS = Ledger(
         "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED))
         & ~(e.mine & e.here & kind(Kind.LOAD_FAILED)),
         "failed": _since_arrival("failed", _failed),
-        "routed": _since_arrival("routed", e.mine & kind(Kind.REQUEST_ROUTED)),
+        "routed": _since_arrival("routed", _registered & kind(Kind.REQUEST_ROUTED)),
         "cost": _taken("cost", e.mine & kind(Kind.REQUEST_ROUTED), e.cost),
         "worker": _taken("worker", e.mine & kind(Kind.REQUEST_ROUTED), e.worker),
-        "served": _since_arrival("served", e.mine & kind(Kind.REUSE_SERVED)),
+        "served": _since_arrival("served", _registered & kind(Kind.REUSE_SERVED)),
         "hit": _taken("hit", e.mine & kind(Kind.REUSE_SERVED), e.hit),
     },
 )
@@ -184,8 +185,6 @@ chosen = disj(
         Kind.CLAIM_COMMITTED,
         Kind.BLOCK_EVICTED,
         Kind.CLAIM_RETIRED,
-        Kind.STORE_FINISHED,
-        Kind.LOAD_FINISHED,
         Kind.PREFIX_REUSED,
     ),
     kind(Kind.BLOCK_CACHED) & rises,

@@ -55,6 +55,7 @@ from tests.stories import (
     served,
     thinned,
     turned_away,
+    turned_down,
     unmaterialized,
     wiped,
 )
@@ -69,6 +70,7 @@ STORIES: Final[tuple[Story, ...]] = (
         committed,
         accepted_only_in_words,
         rejected,
+        turned_down,
         cached,
         materialized,
     ),
@@ -112,6 +114,7 @@ CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
         (rejected,),
         (registered, materialized),
     ),
+    *((committed, turned_down), (accepted, committed), (*_held, elapsed, demoted)),
     *((registered, cached, finishes), (registered, cached, evicted), (registered, filled, harmed)),
     *((*_held, unmaterialized), (*_held, misnamed), (*_held, rebound), (accepted, cached, reset)),
     *((*_held, reset, harmed, filled), (*_held, reset, cached), (*_held, evicted, unmaterialized)),

@@ -83,6 +83,10 @@ def rejected(claim: str, request: str) -> list[Event]:
     return [*registered(claim, request), say(Kind.CLAIM_REJECTED, claim)]
 
 
+def turned_down(claim: str, request: str) -> list[Event]:
+    return [say(Kind.CLAIM_REJECTED, claim)]
+
+
 def cached(claim: str, request: str) -> list[Event]:
     return [say(Kind.BLOCK_CACHED, claim, **blocks(claim, 0, 1, 2))]
 

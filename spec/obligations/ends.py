@@ -71,6 +71,22 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="events in the order of their sequence numbers and monotonic times",
         ),
         Rule(
+            Guard.BROKE,
+            "second life",
+            e.mine & kind(Kind.CLAIM_COMMITTED) & ~_at(_stage, ClaimState.SUBMITTED),
+            VIOLATED,
+            why="the registry took up a claim whose id was decided on before",
+            allowed="a new id for a new promise",
+        ),
+        Rule(
+            Guard.SAID,
+            "turned away and held",
+            e.mine & kind(Kind.CLAIM_REJECTED) & was.committed,
+            VIOLATED,
+            why="rejection is reported and the registry holds the claim",
+            allowed="claim_accepted, or claim_rejected with no commitment",
+        ),
+        Rule(
             Guard.SAID,
             "stranger",
             e.mine & _ends & ~e.authorised,
@@ -206,11 +222,11 @@ CLAIM_EXPIRED_BOUNDARY = Observer(
         Rule(
             Guard.DUE,
             "silent",
-            CLOSES,
+            CLOSES | (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_RELEASED)),
             VIOLATED,
             source=("owed",),
             why="the duration elapsed and the runtime went on without reporting the boundary",
-            allowed="claim_expired before the next thing done with the claim",
+            allowed="claim_expired before the next thing done with the claim or said of its end",
         ),
         Rule(
             Guard.OWED,

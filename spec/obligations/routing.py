@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.alphabet import Kind
-from spec.ledgers import kind, req_was
+from spec.ledgers import kind, req_was, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.vocabulary import e
@@ -68,10 +68,10 @@ def _attribution(
             Rule(
                 Guard.OWED,
                 "happened",
-                ours & kind(fact),
+                ours & kind(fact) & was.registered,
                 "owed",
                 source=("idle", "told"),
-                why=f"{what} became a fact",
+                why=f"{what} became a fact of a registered claim",
             ),
         ),
     )

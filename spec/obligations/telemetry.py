@@ -99,6 +99,14 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             allowed="a report of the loss that names the claim, before the next thing done with it",
         ),
         Rule(
+            Guard.MOOT,
+            "back again",
+            e.mine & kind(Kind.LOAD_FINISHED) & _holds,
+            "idle",
+            source=("fallen",),
+            why="a load made the predicate true again before the report was due",
+        ),
+        Rule(
             Guard.OWED,
             "fell",
             _fell,
@@ -167,6 +175,8 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
     )
 )
 
+_end_told = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED)
+
 CLAIM_HARM_ATTRIBUTION = Observer(
     name="claim_harm_attribution",
     code="H",
@@ -211,11 +221,12 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.DUE,
             "silent",
-            CLOSES,
+            CLOSES | _end_told,
             VIOLATED,
             source=("owed",),
             why="the claim was lost and the runtime went on without saying so",
-            allowed="claim_harmed, naming the claim, before the next thing done with it",
+            allowed="claim_harmed, naming the claim, before the next thing done with it, and "
+            "before its end is told",
         ),
         Rule(
             Guard.DUE,

@@ -32,13 +32,13 @@ from tests.monitor.reference import Value, evaluate
 # For each mode: pairs of a state and a valuation that were compared, and the transitions (a rule
 # in one of the states in which it may apply) that were taken by both in some of them.
 COMPARED = {
-    Mode.BEST_EFFORT: (19_970, 32),
-    Mode.SOFT_PRIORITY: (7_898, 30),
-    Mode.HARD_PROTECTED: (211_199, 108),
-    Mode.DEMOTABLE: (17_892, 63),
-    Mode.EXPIRING: (18_008, 62),
-    Mode.OFFLOADABLE: (19_924, 95),
-    Mode.ROUTED_REUSE: (8_454, 52),
+    Mode.BEST_EFFORT: (19_458, 33),
+    Mode.SOFT_PRIORITY: (7_898, 31),
+    Mode.HARD_PROTECTED: (210_887, 114),
+    Mode.DEMOTABLE: (17_708, 69),
+    Mode.EXPIRING: (17_824, 68),
+    Mode.OFFLOADABLE: (19_740, 101),
+    Mode.ROUTED_REUSE: (8_502, 53),
 }
 
 Valuation = dict[tuple[Scope, str], Value]
