@@ -39,7 +39,15 @@ def check(
     certificate: Annotated[
         Path | None, typer.Option(help="Write what `recheck` checks again to this folder.")
     ] = None,
-    output: FormatOption = Format.TEXT,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the witness, or what refutes the mode, to FILE.jsonl or FILE.itf.json.",
+        ),
+    ] = None,
+    form: FormatOption = Format.TEXT,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
 ) -> None:
     """Is a mode consistent (some run keeps it and exercises all of it), and is it sound
@@ -54,6 +62,8 @@ def check(
     chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
     if not 1 <= depth <= _DEEPEST:
         raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
+    if trace is not None and len(modes) > 1:
+        raise SpecError("-o writes one run, and --all has many", "name one mode")
     out, checks = console(), list[Check]()
     quiet = Console(stderr=True, quiet=not sys.stderr.isatty())
     with second_process() as beside, quiet.status("") as status:
@@ -68,11 +78,12 @@ def check(
                     plain=story,
                     beside=beside,
                     certificate=certificate,
+                    trace=trace,
                 )
             )
-            if output is Format.TEXT:
+            if form is Format.TEXT:
                 print_check(out, checks[-1], story=story)
-    if output is Format.JSON:
+    if form is Format.JSON:
         print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
     if junit is not None:
         write_bytes(junit, to_junit(checks))

@@ -6,13 +6,29 @@ import multiprocessing
 import signal
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from concurrent.futures import Executor
 
-__all__ = ["second_process"]
+__all__ = ["Task", "second_process"]
+
+T = TypeVar("T")
+
+
+class Task(Generic[T]):
+    """Work that a second process may take up, and the first does itself if that has not begun."""
+
+    def __init__(self, beside: Executor | None, work: Callable[[], T]) -> None:
+        self._work = work
+        self._future = beside.submit(work) if beside is not None else None
+
+    def result(self) -> T:
+        """What the work gives; ask last for what was handed over first."""
+        if self._future is None or self._future.cancel():
+            return self._work()
+        return self._future.result()
 
 
 @contextmanager

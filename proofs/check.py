@@ -4,18 +4,23 @@ answer."""
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from proofs.beside import Task
 from proofs.certificate import write_certificate
 from proofs.encode import Bits, Integers
 from proofs.engines.search import WIDTH, Found, find_refutation
 from proofs.engines.spacer import ProofResult, prove
-from proofs.engines.switched import Switched
+from proofs.engines.switched import Switched, readable_contract
+from proofs.itf import write_trace
+from proofs.lemmas import lemmas_of
 from proofs.model import model_of
 from proofs.necessity import lacking
 from proofs.pair import swap_lemma
 from proofs.paper import paper_as_contract, paper_by_clause
+from proofs.reach import reachable
+from proofs.receptive import receptive
 from proofs.replay import to_events
 from proofs.results import (
     SCHEMA,
@@ -24,13 +29,16 @@ from proofs.results import (
     Checks,
     Consistent,
     Lacking,
+    Leaned,
     Paper,
     Sound,
     exit_code,
     proof_schema,
 )
 from proofs.story import Line, tell
+from proofs.tale import tales
 from spec.claims import Mode
+from spec.errors import SpecError
 from spec.events import Event
 from spec.modes import MODES, Bundle
 
@@ -39,7 +47,11 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from pathlib import Path
 
+    from proofs.engines.search import Outcome
     from proofs.model import Model
+    from proofs.reach import Reached
+    from proofs.receptive import Receptive
+    from proofs.tale import Tale
 
 __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]
 
@@ -49,10 +61,18 @@ DEPTH = 16
 class _Searched(NamedTuple):
     """What one unrolling of a mode answers; no paper where the proof of the contract is its own."""
 
-    consistent: Consistent
+    witness: Outcome
+    seconds: float
     paper: Paper | None
     necessary: dict[str, Lacking]
     guards: dict[str, Lacking]
+
+
+class _Proved(NamedTuple):
+    """The answer about the theorem, with the run that refutes it."""
+
+    sound: Sound
+    shown: tuple[Model, Found] | None = None
 
 
 def check_mode(
@@ -65,6 +85,7 @@ def check_mode(
     plain: bool = False,
     beside: Executor | None = None,
     certificate: Path | None = None,
+    trace: Path | None = None,
 ) -> Check:
     """Every question about one mode.
 
@@ -73,29 +94,41 @@ def check_mode(
         progress: told what is being worked on.
         guards: take out each rule by itself, too.
         plain: of the runs that an obligation or rule prevents, find the plainest.
-        beside: works on the searches while the theorem is being proved.
+        beside: works on other questions while the theorem is being proved.
         certificate: a folder in which to write what `recheck` checks again.
+        trace: a file for the run that refutes the theorem, or else for the witness.
+
+    Raises:
+        SpecError: `certificate` or `trace` cannot be written.
     """
-    ask = (mode, bundle, depth, guards, plain)
-    searching = beside.submit(_search, *ask) if beside is not None else None
-    if searching is None:
-        progress(f"{mode}: searching runs that exercise everything, or break a clause")
-        searching = Future()
-        searching.set_result(_search(*ask))
+    search = Task(beside, partial(_search, mode, bundle, depth, guards, plain))
+    reach = Task(beside, partial(reachable, mode))
+    others = Task(beside, partial(_others, mode))
     progress(f"{mode}: proving the auditor's theorem")
-    sound = _sound(mode, bundle, depth, certificate)
+    sound, refutation = _sound(mode, bundle, depth, certificate)
+    progress(f"{mode}: telling its story, and whether anybody can be forced")
+    told, receptiveness, lemmas = others.result()
+    progress(f"{mode}: looking for states and rules out of reach")
+    reached = reach.result()
     progress(f"{mode}: taking the contract apart")
-    found, spec = searching.result(), MODES[mode]
+    found, spec = search.result(), MODES[mode]
     paper = found.paper
     if paper is None and sound.result == "proved" and sound.bound is None:
         paper = paper_as_contract(sound)
+    readable = readable_contract(mode)
+    witnessed = found.witness.found
+    shown = refutation or (None if witnessed is None else (readable, witnessed))
+    if trace is not None:
+        _write(trace, bundle, sound, shown)
     return Check(
         mode=mode,
         bundle=bundle,
         readings=list(spec.readings),
         obligations=list(spec.names(bundle)),
-        consistent=found.consistent,
+        consistent=_consistent(readable, found, told, reached),
         sound=sound,
+        receptive=receptiveness,
+        lemmas=lemmas,
         paper=paper or paper_by_clause(Switched(mode), depth),
         added=[Added(name, why) for name, why in spec.added.items()],
         necessary=found.necessary,
@@ -104,51 +137,84 @@ def check_mode(
 
 
 def _search(mode: Mode, bundle: Bundle, depth: int, guards: bool, plain: bool) -> _Searched:
+    started = time.perf_counter()
     runs = Switched(mode, plain=plain)
-    consistent = _consistent(runs, bundle, depth)
+    added = frozenset(MODES[mode].added)
+    witness = runs.witness(depth, added if bundle is Bundle.PAPER else frozenset())
+    seconds = _since(started)
     necessary = lacking(runs, runs.obligations)
     paper = paper_by_clause(runs, depth) if MODES[mode].added else None
-    return _Searched(consistent, paper, necessary, lacking(runs, runs.guards) if guards else {})
+    taken = lacking(runs, runs.guards) if guards else {}
+    return _Searched(witness, seconds, paper, necessary, taken)
 
 
-def _consistent(runs: Switched, bundle: Bundle, depth: int) -> Consistent:
-    started = time.perf_counter()
-    added = frozenset(MODES[runs.model.mode].added)
-    outcome = runs.witness(depth, added if bundle is Bundle.PAPER else frozenset())
-    if outcome.found is None:
-        result, witness, story = "vacuous" if outcome.complete else "unknown", [], []
-    else:
-        result = "witnessed"
-        witness, story = to_events(runs.model, outcome.found), tell(runs.model, outcome.found)
-    return Consistent(result, outcome.depth, witness, story, _since(started))
+def _others(mode: Mode) -> tuple[list[Tale], Receptive, list[Leaned]]:
+    lemmas = [
+        Leaned(lemma.name, lemma.says, "proved" if lemma.holds() else "failed")
+        for lemma in lemmas_of(mode)
+    ]
+    return tales(mode), receptive(mode), lemmas
 
 
-def _sound(mode: Mode, bundle: Bundle, depth: int, certificate: Path | None = None) -> Sound:
+def _consistent(
+    readable: Model, searched: _Searched, told: list[Tale], reached: Reached
+) -> Consistent:
+    outcome, found = searched.witness, searched.witness.found
+    missing = "vacuous" if outcome.complete else "unknown"
+    return Consistent(
+        result="witnessed" if found else missing,
+        depth=outcome.depth,
+        witness=to_events(readable, found) if found else [],
+        story=tell(readable, found) if found else [],
+        seconds=searched.seconds,
+        tales=told,
+        reached=reached,
+    )
+
+
+def _write(path: Path, bundle: Bundle, sound: Sound, shown: tuple[Model, Found] | None) -> None:
+    if shown is None:
+        raise SpecError("there is no run to write", "neither a witness nor a refutation was found")
+    model, found = shown
+    breaks = ", ".join(sound.failed)
+    meta = {"property": f"breaks {breaks}" if breaks else "witness", "bundle": str(bundle)}
+    write_trace(path, model, found, meta, events=sound.trace if breaks else None)
+
+
+def _sound(mode: Mode, bundle: Bundle, depth: int, certificate: Path | None = None) -> _Proved:
     started = time.perf_counter()
     model = model_of(mode, bundle, Integers())
     clauses = {clause.name: clause.says for clause in model.clauses}
     proof = prove(model)
     if proof.result is ProofResult.PROVED and mode is Mode.SOFT_PRIORITY and not swap_lemma():
-        return _answer("unknown", "spacer", None, started, clauses, reason="the swap lemma fails")
+        return _Proved(
+            _answer("unknown", "spacer", None, started, clauses, reason="the swap lemma fails")
+        )
     if proof.result is ProofResult.PROVED:
         if certificate is not None:
             write_certificate(certificate, mode, bundle, proof)
-        return _answer("proved", "spacer", None, started, clauses, rechecked=proof.rechecked)
+        return _Proved(
+            _answer("proved", "spacer", None, started, clauses, rechecked=proof.rechecked)
+        )
     readable = model_of(mode, bundle, Bits(WIDTH), replay=True)
     outcome = find_refutation(readable, depth, plain=True)
     if outcome.found is not None:
         events = to_events(readable, outcome.found)
-        return _refuted(readable, outcome.found, events, started, clauses)
+        sound = _refuted(readable, outcome.found, events, started, clauses)
+        return _Proved(sound, (readable, outcome.found))
     anything = model_of(mode, bundle, Bits(WIDTH))
     outcome = find_refutation(anything, depth, plain=True)
     if outcome.found is not None:
-        return _refuted(anything, outcome.found, [], started, clauses)
+        sound = _refuted(anything, outcome.found, [], started, clauses)
+        return _Proved(sound, (anything, outcome.found))
     if proof.result is ProofResult.REFUTED:
         reason = f"refuted by Spacer; no run of up to {outcome.depth} events shows it"
-        return _answer("refuted", "spacer", None, started, clauses, reason=reason)
+        return _Proved(_answer("refuted", "spacer", None, started, clauses, reason=reason))
     if outcome.complete:
-        return _answer("proved", "search", depth, started, clauses, reason=proof.reason)
-    return _answer("unknown", "search", outcome.depth, started, clauses, reason=proof.reason)
+        return _Proved(_answer("proved", "search", depth, started, clauses, reason=proof.reason))
+    return _Proved(
+        _answer("unknown", "search", outcome.depth, started, clauses, reason=proof.reason)
+    )
 
 
 def _refuted(

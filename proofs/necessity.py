@@ -88,16 +88,23 @@ def _prove_without(runs: Switched, names: tuple[str, ...]) -> dict[str, tuple[Pr
     """What Spacer says of the contract without each.
 
     Fewer obligations allow more runs, and so do fewer rules that find a violation: what is proved
-    without several of these is proved without each. A rule that owes is taken out by itself.
+    without several of these is proved without each, so they are taken out together, and by halves
+    where that is too many. A rule that owes is taken out by itself.
     """
-    together = frozenset(name for name in names if not _owes(name))
-    answers = {}
-    if len(together) > 1:
-        answers = dict.fromkeys(together, _without(runs, together))
-    for name in names:
-        if name not in answers or answers[name][0] is not ProofResult.PROVED:
-            answers[name] = _without(runs, frozenset({name}))
-    return answers
+    together = tuple(name for name in names if not _owes(name))
+    alone = tuple(name for name in names if _owes(name))
+    answers = _by_halves(runs, together)
+    return answers | {name: _without(runs, frozenset({name})) for name in alone}
+
+
+def _by_halves(runs: Switched, names: tuple[str, ...]) -> dict[str, tuple[ProofResult, str]]:
+    if not names:
+        return {}
+    answer = _without(runs, frozenset(names))
+    if answer[0] is ProofResult.PROVED or len(names) == 1:
+        return dict.fromkeys(names, answer)
+    half = len(names) // 2
+    return _by_halves(runs, names[:half]) | _by_halves(runs, names[half:])
 
 
 def _without(runs: Switched, names: frozenset[str]) -> tuple[ProofResult, str]:

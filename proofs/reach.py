@@ -89,17 +89,22 @@ class Reached(msgspec.Struct, frozen=True):
     """The fewest events to each state (`obligation:state`) and rule (`obligation.rule`), all other
     obligations being kept.
 
-    `dead` is proved for runs of every length to be out of reach; `missing` was neither reached by
-    `depth` events nor proved dead. `complete` is false where the work limit was met.
+    `dead` is proved for runs of every length to be out of reach, and says why, or nothing where no
+    reason is known; `missing` was neither reached by `depth` events nor proved dead. `complete` is
+    false where the work limit was met.
     """
 
-    mode: str
     depth: int
     fewest: dict[str, int]
-    dead: list[str]
+    dead: dict[str, str]
     missing: list[str]
     complete: bool
     seconds: float
+
+    @property
+    def explained(self) -> bool:
+        """Everything is reached, or out of reach for a reason."""
+        return self.complete and not self.missing and all(self.dead.values())
 
 
 def reachable(mode: Mode, bundle: Bundle = Bundle.CONTRACT, depth: int = DEPTH) -> Reached:
@@ -108,7 +113,8 @@ def reachable(mode: Mode, bundle: Bundle = Bundle.CONTRACT, depth: int = DEPTH) 
     dead = _dead(mode, bundle)
     fewest, missing, complete = _search(_model(mode, bundle), dead, depth)
     seconds = round(time.perf_counter() - started, 3)
-    return Reached(mode, depth, fewest, sorted(dead), missing, complete, seconds)
+    why = {name: DEAD[mode].get(name, "") for name in sorted(dead)}
+    return Reached(depth, fewest, why, missing, complete, seconds)
 
 
 def _names(observers: tuple[Observer, ...]) -> set[str]:

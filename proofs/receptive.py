@@ -51,7 +51,6 @@ class Receptive(msgspec.Struct, frozen=True):
     `moves` is the runtime's strategy, in the order in which it is tried.
     """
 
-    mode: str
     result: str
     failed: list[str]
     moves: list[str]
@@ -107,7 +106,6 @@ def receptive(mode: Mode, environment: frozenset[Kind] = ENVIRONMENT) -> Recepti
     failed = [*questions.refuted, *questions.unknown]
     result = "refuted" if questions.refuted else ("unknown" if failed else "proved")
     return Receptive(
-        mode,
         result,
         failed,
         [move.name for move in space.now.moves()],

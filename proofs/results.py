@@ -6,7 +6,10 @@ from typing import Any
 
 import msgspec
 
+from proofs.reach import Reached
+from proofs.receptive import Receptive
 from proofs.story import Line
+from proofs.tale import Tale
 from spec.events import Event
 
 __all__ = [
@@ -16,6 +19,7 @@ __all__ = [
     "Checks",
     "Consistent",
     "Lacking",
+    "Leaned",
     "Paper",
     "PaperClause",
     "Sound",
@@ -30,6 +34,8 @@ class Consistent(msgspec.Struct, frozen=True):
     """`witnessed` with a shortest run in which every obligation is exercised and satisfied.
 
     `vacuous`: there is none of up to `depth` events. `unknown`: the work limit was reached.
+    `tales` are the runs that tell the mode's whole story, `reached` says which states and rules
+    some run of the contract exercises; both are about the contract, whichever bundle is checked.
     """
 
     result: str
@@ -37,6 +43,16 @@ class Consistent(msgspec.Struct, frozen=True):
     witness: list[Event]
     story: list[Line]
     seconds: float
+    tales: list[Tale]
+    reached: Reached
+
+
+class Leaned(msgspec.Struct, frozen=True):
+    """A lemma that a mode's theorem leans on: `proved` by Z3, or `failed`."""
+
+    name: str
+    says: str
+    result: str
 
 
 class Sound(msgspec.Struct, frozen=True):
@@ -120,6 +136,8 @@ class Check(msgspec.Struct, frozen=True):
     obligations: list[str]
     consistent: Consistent
     sound: Sound
+    receptive: Receptive
+    lemmas: list[Leaned]
     paper: Paper
     added: list[Added]
     necessary: dict[str, Lacking]
@@ -141,12 +159,22 @@ def proof_schema() -> dict[str, Any]:
 
 
 def exit_code(checks: list[Check]) -> int:
-    """0 if each mode is witnessed and proved, 1 if one is refuted, 3 otherwise.
+    """0 if each mode is witnessed, told, proved and receptive, 1 if one is refuted, 3 otherwise.
 
     A redundant obligation is no failure, and neither is a gap in the paper's bundle unless that is
     the bundle which was asked about.
     """
-    if any(c.sound.result == "refuted" for c in checks):
+    if any("refuted" in (c.sound.result, c.receptive.result) for c in checks):
         return 1
-    fine = all(c.sound.result == "proved" and c.consistent.result == "witnessed" for c in checks)
-    return 0 if fine and checks else 3
+    return 0 if checks and all(map(_holds, checks)) else 3
+
+
+def _holds(check: Check) -> bool:
+    found = check.consistent
+    return (
+        check.sound.result == check.receptive.result == "proved"
+        and all(lemma.result == "proved" for lemma in check.lemmas)
+        and found.result == "witnessed"
+        and all(tale.result == "told" for tale in found.tales)
+        and found.reached.explained
+    )

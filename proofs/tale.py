@@ -41,7 +41,6 @@ class Tale(msgspec.Struct, frozen=True):
     (if `whole`) exercises each. `untold`: there is none of up to `depth` events; or `unknown`.
     """
 
-    mode: str
     story: str
     whole: bool
     episodes: dict[str, str]
@@ -65,7 +64,6 @@ def _tale(mode: Mode, story: Story, depth: int) -> Tale:
     missing = "untold" if outcome.complete else "unknown"
     said = {e.name: e.says for e in story.episodes} or {story.name: "both claims lose blocks"}
     return Tale(
-        mode=mode,
         story=story.name,
         whole=story.whole,
         episodes=said,

@@ -9,21 +9,27 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
-    from proofs.results import Check, Consistent, Lacking, PaperClause, Sound
+    from proofs.reach import Reached
+    from proofs.receptive import Receptive
+    from proofs.results import Check, Consistent, Lacking, Leaned, PaperClause, Sound
     from proofs.story import Line
+    from proofs.tale import Tale
 
 __all__ = ["print_check"]
 
 _STYLE = {
     "proved": "green",
     "witnessed": "green",
+    "told": "green",
     "necessary": "green",
     "refuted": "red",
     "vacuous": "red",
+    "untold": "red",
+    "failed": "red",
 }
 
 
@@ -35,8 +41,10 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
             prevents.
     """
     console.print(Text(f"{check.mode}, {check.bundle} bundle", style="bold"))
-    _print_consistent(console, check.consistent, len(check.obligations))
+    _print_consistent(console, check.consistent, len(check.obligations), story=story)
     _print_sound(console, check.sound)
+    _print_lemmas(console, check.lemmas)
+    _print_receptive(console, check.receptive)
     _print_paper(console, check, story=story)
     _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
     if check.guards:
@@ -45,7 +53,9 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
     console.print()
 
 
-def _print_consistent(console: Console, found: Consistent, obligations: int) -> None:
+def _print_consistent(
+    console: Console, found: Consistent, obligations: int, *, story: bool
+) -> None:
     if found.result == "witnessed":
         said = (
             f"{len(found.story)} events are the fewest in which all {obligations} obligations "
@@ -57,6 +67,55 @@ def _print_consistent(console: Console, found: Consistent, obligations: int) -> 
         said = f"the work limit was reached after {found.depth} events."
     _headline(console, "Consistent", found.result, said)
     _print_story(console, found.story)
+    for tale in found.tales:
+        _print_tale(console, tale, story=story)
+    _print_reached(console, found.reached)
+
+
+def _print_tale(console: Console, tale: Tale, *, story: bool) -> None:
+    said = "; ".join(tale.episodes.values())
+    if tale.result == "told":
+        _headline(console, "Story", "told", f"{tale.depth} events are the fewest: {said}.")
+    else:
+        _headline(console, "Story", tale.result, f"in up to {tale.depth} events: {said}.")
+    if story:
+        _print_story(console, tale.lines)
+
+
+def _print_reached(console: Console, found: Reached) -> None:
+    """How many states and rules some run exercises, and why the others are out of reach."""
+    every = len(found.fewest) + len(found.dead) + len(found.missing)
+    said = f"each in at most {max(found.fewest.values(), default=0)} events"
+    if found.dead:
+        said += f"; {len(found.dead)} are out of reach of runs of every length:"
+    result = f"{len(found.fewest)} of {every} states and rules"
+    _headline(console, "Reached", result, said if found.dead else f"{said}.")
+    reasons = dict.fromkeys(found.dead.values())
+    for why in reasons:
+        names = ", ".join(name for name, reason in found.dead.items() if reason == why)
+        _indented(console, Text(f"{why or 'UNEXPLAINED'}: {names}"), 4)
+    if found.missing:
+        _indented(console, Text(f"neither reached nor out of reach: {', '.join(found.missing)}"), 4)
+
+
+def _print_lemmas(console: Console, lemmas: Sequence[Leaned]) -> None:
+    if not lemmas:
+        return
+    failed = [lemma.name for lemma in lemmas if lemma.result != "proved"]
+    result = "failed" if failed else "proved"
+    names = ", ".join(failed or [lemma.name for lemma in lemmas])
+    _headline(console, "Lemmas", result, f"on which that leans (docs/theorem.md): {names}.")
+
+
+def _print_receptive(console: Console, found: Receptive) -> None:
+    if found.result == "proved":
+        said = (
+            "for runs of every length: no event that the runtime does not choose breaks an "
+            "obligation, and whatever is owed can be told."
+        )
+    else:
+        said = ", ".join(found.failed)
+    _headline(console, "Receptive", found.result, said)
 
 
 def _print_sound(console: Console, sound: Sound) -> None:
@@ -150,16 +209,24 @@ def _how(sound: Sound) -> str:
 
 
 def _print_story(console: Console, story: list[Line]) -> None:
+    """Each event, where it leaves the claim if that is news, what it changed; and what fails."""
     rows = Table.grid(padding=(0, 1))
     rows.add_column(justify="right")
     for _ in range(3):
         rows.add_column(overflow="fold")
+    stood = list[str]()
     for line in story:
-        what = Text(line.about)
+        what, stands = Text(line.about), [str(claim) for claim in line.claims]
+        for claim in stands:
+            if claim not in stood:
+                what.append(f"\n= {claim}", style="dim")
         for change in line.changes:
             what.append(f"\n-> {change}", style="dim")
+        for ending in line.fails:
+            what.append(f"\nbreaks {ending.clause}: {ending.why}", style="red")
         deed = Text("fact" if line.fact else "report", style="dim")
         rows.add_row(str(line.number), deed, Text(line.kind, style="bold"), what)
+        stood = stands
     if story:
         console.print(Padding(rows, (0, 0, 0, 4), expand=False))
 
@@ -171,5 +238,5 @@ def _headline(console: Console, title: str, result: str, said: str) -> None:
     _indented(console, row)
 
 
-def _indented(console: Console, text: Text) -> None:
-    console.print(Padding(text, (0, 0, 0, 2), expand=False))
+def _indented(console: Console, text: Text, by: int = 2) -> None:
+    console.print(Padding(text, (0, 0, 0, by), expand=False))

@@ -24,11 +24,12 @@ from spec.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from proofs.model import Model
     from proofs.system import Step
     from spec.claims import Mode
     from spec.machine import Observer
 
-__all__ = ["Switched", "guards_of"]
+__all__ = ["Switched", "guards_of", "readable_contract"]
 
 _NONE: frozenset[str] = frozenset()
 
@@ -42,6 +43,11 @@ def guards_of(observer: Observer) -> tuple[str, ...]:
     )
 
 
+def readable_contract(mode: Mode) -> Model:
+    """The contract of a mode, each part of it switched, with runs that can be told as events."""
+    return model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True, switched=True)
+
+
 class Switched:
     """Runs of the most general runtime under a mode's contract, or under less of it.
 
@@ -53,7 +59,7 @@ class Switched:
 
     def __init__(self, mode: Mode, *, plain: bool = False, rlimit: int = RLIMIT) -> None:
         self._plain = plain
-        self.model = model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True, switched=True)
+        self.model = readable_contract(mode)
         self.obligations = tuple(o.name for o in self.model.observers)
         self.guards = tuple(g for o in self.model.observers for g in guards_of(o))
         self._run = Run.of(self.model, rlimit)
