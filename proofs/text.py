@@ -8,6 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from spec.modes import Bundle
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from proofs.receptive import Receptive
     from proofs.results import Check, Consistent, Lacking, Leaned, PaperClause, Sound
     from proofs.story import Line
-    from proofs.tale import Tale
 
 __all__ = ["print_check"]
 
@@ -41,10 +42,13 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
             prevents.
     """
     console.print(Text(f"{check.mode}, {check.bundle} bundle", style="bold"))
-    _print_consistent(console, check.consistent, len(check.obligations), story=story)
+    _print_consistent(console, check.consistent, len(check.obligations))
+    if check.bundle == Bundle.CONTRACT:
+        _print_tales(console, check.consistent, story=story)
     _print_sound(console, check.sound)
     _print_lemmas(console, check.lemmas)
-    _print_receptive(console, check.receptive)
+    if check.bundle == Bundle.CONTRACT:
+        _print_receptive(console, check.receptive)
     _print_paper(console, check, story=story)
     _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
     if check.guards:
@@ -53,9 +57,7 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
     console.print()
 
 
-def _print_consistent(
-    console: Console, found: Consistent, obligations: int, *, story: bool
-) -> None:
+def _print_consistent(console: Console, found: Consistent, obligations: int) -> None:
     if found.result == "witnessed":
         said = (
             f"{len(found.story)} events are the fewest in which all {obligations} obligations "
@@ -67,19 +69,18 @@ def _print_consistent(
         said = f"the work limit was reached after {found.depth} events."
     _headline(console, "Consistent", found.result, said)
     _print_story(console, found.story)
+
+
+def _print_tales(console: Console, found: Consistent, *, story: bool) -> None:
     for tale in found.tales:
-        _print_tale(console, tale, story=story)
+        said = "; ".join(tale.episodes.values())
+        far = f"in up to {tale.depth} events"
+        if tale.result == "told":
+            far = f"{tale.depth} events are the fewest"
+        _headline(console, "Story", tale.result, f"{far}: {said}.")
+        if story:
+            _print_story(console, tale.lines)
     _print_reached(console, found.reached)
-
-
-def _print_tale(console: Console, tale: Tale, *, story: bool) -> None:
-    said = "; ".join(tale.episodes.values())
-    if tale.result == "told":
-        _headline(console, "Story", "told", f"{tale.depth} events are the fewest: {said}.")
-    else:
-        _headline(console, "Story", tale.result, f"in up to {tale.depth} events: {said}.")
-    if story:
-        _print_story(console, tale.lines)
 
 
 def _print_reached(console: Console, found: Reached) -> None:
