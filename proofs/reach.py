@@ -36,7 +36,7 @@ WIDTH = 6
 RLIMIT = 400_000_000
 _FIRED = "fired"
 
-_NO_TIER = "no load fails where there is no offload tier"
+_NO_TIER = "no load fails in the world of the mode"
 _UNRANKED = "only where ranks matter is each lost block owed"
 _SAME = "whoever says so also breaks claim_scoped_telemetry.untrue"
 _SORTED = "a run is in order: disorder is what a reader of files notices"
@@ -57,12 +57,14 @@ _TELEMETRY_RULES = {
     "claim_scoped_telemetry.invented": _UNRANKED,
     "claim_scoped_telemetry.thinned": _UNRANKED,
     "claim_scoped_telemetry:thinned": _UNRANKED,
+    "claim_scoped_telemetry.back again, but lost": _UNRANKED,
     "materialization_predicate.still there": _SAME,
 }
 
 DEAD: dict[Mode, dict[str, str]] = {
     Mode.BEST_EFFORT: _TELEMETRY_RULES,
     Mode.SOFT_PRIORITY: {
+        "claim_scoped_telemetry.back again": "where ranks matter a lost block is owed even so",
         "claim_scoped_telemetry.observed": "where ranks matter a loss is owed or invented, and "
         "nothing else is reported",
     },

@@ -157,11 +157,9 @@ _BLOCKS = frozenset(
         Kind.CLAIM_HARMED,
     }
 )
-_TIER = frozenset(
+_COPIES = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_LOST, Kind.LOAD_FINISHED})
+_TIER = _COPIES | frozenset(
     {
-        Kind.STORE_FINISHED,
-        Kind.HOST_COPY_LOST,
-        Kind.LOAD_FINISHED,
         Kind.LOAD_FAILED,
         Kind.PREFIX_LOOKUP,
         Kind.PREFIX_REUSED,
@@ -185,8 +183,9 @@ _WATCHED = _BLOCKS - {Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED} | {Kind.CLAIM_RE
 
 # Which events a mode's theorem speaks of; every check prints it, and docs/theorem.md states it.
 WORLDS: dict[Mode, frozenset[Kind]] = {
-    Mode.BEST_EFFORT: _WATCHED,
-    Mode.SOFT_PRIORITY: frozenset(
+    Mode.BEST_EFFORT: _WATCHED | _COPIES,
+    Mode.SOFT_PRIORITY: _COPIES
+    | frozenset(
         {
             Kind.CLAIM_REGISTERED,
             Kind.BLOCK_CACHED,
@@ -197,8 +196,8 @@ WORLDS: dict[Mode, frozenset[Kind]] = {
         }
     ),
     Mode.HARD_PROTECTED: _BLOCKS | CONFLICT_ACTIONS,
-    Mode.DEMOTABLE: _BLOCKS,
-    Mode.EXPIRING: _BLOCKS | {Kind.DURATION_ELAPSED},
+    Mode.DEMOTABLE: _BLOCKS | _COPIES,
+    Mode.EXPIRING: _BLOCKS | _COPIES | {Kind.DURATION_ELAPSED},
     Mode.OFFLOADABLE: _BLOCKS | _TIER,
-    Mode.ROUTED_REUSE: _WATCHED | _ROUTES,
+    Mode.ROUTED_REUSE: _WATCHED | _COPIES | _ROUTES,
 }

@@ -101,10 +101,18 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         Rule(
             Guard.MOOT,
             "back again",
-            e.mine & kind(Kind.LOAD_FINISHED) & _holds,
+            e.mine & kind(Kind.LOAD_FINISHED) & _holds & ~c.ranked,
             "idle",
             source=("fallen",),
             why="a load made the predicate true again before the report was due",
+        ),
+        Rule(
+            Guard.OWED,
+            "back again, but lost",
+            e.mine & kind(Kind.LOAD_FINISHED) & _holds & c.ranked,
+            "thinned",
+            source=("fallen",),
+            why="a load made the predicate true again, and that a block was lost still matters",
         ),
         Rule(
             Guard.OWED,

@@ -31,7 +31,15 @@ UNRANKED = "the mode ranks no claims, so a loss that leaves the predicate whole 
 OUT_OF_REACH = {
     (mode, "claim_scoped_telemetry", name): UNRANKED
     for mode in (Mode.BEST_EFFORT, Mode.ROUTED_REUSE)
-    for name in ("rule thinned", "state thinned", "rule invented", "rule block told")
+    for name in (
+        "rule thinned",
+        "state thinned",
+        "rule invented",
+        "rule block told",
+        "rule back again, but lost",
+    )
+} | {
+    (Mode.SOFT_PRIORITY, "claim_scoped_telemetry", "rule back again"): "the mode ranks claims"
 }
 """Rules and states that a mode's constants rule out, each with the reason."""
 

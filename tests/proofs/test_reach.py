@@ -15,13 +15,13 @@ from spec.modes import MODES
 
 # States and rules reached, and the fewest events after which the last of them was.
 REACHED = {
-    Mode.BEST_EFFORT: (28, 4),
-    Mode.SOFT_PRIORITY: (31, 5),
-    Mode.HARD_PROTECTED: (82, 7),
-    Mode.DEMOTABLE: (46, 5),
-    Mode.EXPIRING: (43, 5),
-    Mode.OFFLOADABLE: (70, 9),
-    Mode.ROUTED_REUSE: (44, 7),
+    Mode.BEST_EFFORT: (29, 5),
+    Mode.SOFT_PRIORITY: (32, 6),
+    Mode.HARD_PROTECTED: (84, 7),
+    Mode.DEMOTABLE: (48, 5),
+    Mode.EXPIRING: (45, 5),
+    Mode.OFFLOADABLE: (72, 9),
+    Mode.ROUTED_REUSE: (45, 7),
 }
 
 # The fewest events in which each story is told.
