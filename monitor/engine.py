@@ -84,6 +84,8 @@ class Monitor:
         stream.stamp(record.stamp, record.at)
         for event, at in record.events:
             stream.take(event, at)
+        for doubt in record.doubts:
+            stream.doubt(doubt, record.at)
 
     def reject(self, at: At) -> None:
         """A line could not be read: what it said is missing from every stream of its file."""
