@@ -255,7 +255,7 @@ class TestProof:
         )
 
     def test_pool_of_another_line(self) -> None:
-        """A conflict that does not repeat the size of the pool is judged by what the run has said."""
+        """A conflict that does not repeat the size of the pool is judged by that of the run."""
         line = allocator_conflict(
             usable_blocks=None, **dict.fromkeys(["capacity_shortfall_blocks"])
         )
