@@ -244,7 +244,7 @@ class ClaimRun:
         if not only:
             self.taint = self.taint or (at, why)
             return
-        for name, found in [*self.findings()]:
+        for name, found in list(self.findings()):
             if name in only and name not in self._doubted:
                 stays = found.verdict is Verdict.VIOLATED
                 self._doubted[name] = found if stays else Finding(Verdict.INCONCLUSIVE, at, why)

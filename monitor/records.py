@@ -32,7 +32,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What a line leaves unsaid, so that from its events on nothing new is concluded from it.
+    """Why nothing new is concluded from the events of a line on: what the line leaves unsaid.
 
     It concerns `claim_id`, or every claim alive in the stream; and the obligations in `only`, or
     all of them.

@@ -69,21 +69,18 @@ class ConnectorDialect:
 
 _Events = tuple[Event, ...]
 _STORE, _LOAD = ("GPU", "CPU"), ("CPU", "GPU")
-
-
 _UNTOLD = frozenset({"claim_materialized_event", "claim_scoped_telemetry"})
 _ON_CONFLICT = frozenset({"blocking_claim_ids", "explicit_conflict_action"})
 
 
 def _join(now: Now) -> None:
-    """A line about a request of a claim that does not name the claim leaves the claim in doubt."""
-    if now.line.request_id is None:
-        return
-    if now.line.claim_id is not None:
-        now.request.claims.add(now.line.claim_id)
-        return
-    for claim in sorted(now.request.claims):
-        now.doubts.append(Doubt(f"{now.event} of its request does not name it", claim))
+    """A line that names no claim leaves in doubt those that other lines of its request named."""
+    line = now.line
+    if line.claim_id is not None and line.request_id is not None:
+        now.request.claims.add(line.claim_id)
+    elif line.claim_id is None and line.request_id in now.run.requests:
+        why = f"{now.event} of its request does not name it"
+        now.doubts.extend(Doubt(why, claim) for claim in sorted(now.request.claims))
 
 
 def _acceptance(now: Now, **stated: Any) -> _Events:
