@@ -147,6 +147,12 @@ class TestAllocatorMapping:
             assert (None, {"footprint_accounting"}) == (doubt.claim_id, doubt.only)
             assert f"the capacity proof does not give {', '.join(without)}" == doubt.why
 
+    def test_a_sum_below_its_part(self) -> None:
+        """A sum that is less than what the request needs leaves no resident blocks, not fewer."""
+        without = {"protected_resident_blocks": None, "capacity_shortfall_blocks": None}
+        refused = events({**REFUSED, **without, "resident_plus_active_blocks": 69})[1][0]
+        assert CapacityProof(0, 70, 69, 80, 0) == refused.proof
+
     def test_deferral(self) -> None:
         """A deferred request stays; refused later it does not arrive again, unless it changed."""
         assert ["request_arrived", "request_deferred"] == kinds(DEFERRED)

@@ -19,7 +19,7 @@ from spec import __version__
 from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.modes import MODES, Bundle
-from tests.monitor.traces import CLAIM, RUN, Trace, at, judge, text, write
+from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, at, judge, text, write
 from tests.monitor.traces_allocator import (
     allocator_conflict,
     allocator_end,
@@ -29,7 +29,13 @@ from tests.monitor.traces_allocator import (
     allocator_victim,
 )
 from tests.monitor.traces_canonical import canonical, canonical_claim, canonical_refusal
-from tests.monitor.traces_connector import connector_failure, connector_success
+from tests.monitor.traces_connector import (
+    connector_end,
+    connector_failure,
+    connector_lookup,
+    connector_store,
+    connector_success,
+)
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT.parent / "shared" / "traces"
@@ -211,6 +217,17 @@ class TestTornRuns:
         report = check(files, mode, Bundle.CONTRACT)
         assert "inconclusive" == report.verdict
         assert report.why.startswith(f"run {RUN} goes on in a file in which its claims are not")
+
+
+def test_torn_between_two_claims(tmp_path: Path) -> None:
+    """A second part that accepts one claim of the run does not speak for another."""
+    other = [{**line, "claim_id": OTHER, "request_id": "r9"} for line in connector_store()]
+    rest = [*other, *connector_lookup("r2"), *connector_end("r2")]
+    files = [write(tmp_path / "a.jsonl", connector_success())]
+    assert "kept" == judge(rest, Mode.OFFLOADABLE).verdict
+    report = check([*files, write(tmp_path / "b.jsonl", rest)], Mode.OFFLOADABLE, Bundle.CONTRACT)
+    assert f"run {RUN} goes on in a file in which its claims are not accepted" == report.why
+    assert "inconclusive" == report.verdict
 
 
 class TestLenient:

@@ -245,6 +245,9 @@ class TestLookups:
         assert ["prefix_lookup"] == kinds(RESIDENT, STORED, short, found)[6:]
         lost = {**FOUND, "num_hit_tokens": 32}
         assert "host_copy_lost" in kinds(RESIDENT, STORED, short, lost)
+        ranged: Line = {"materialization_predicate": "contiguous_range(3, 4)"}
+        lines = [{**line, **ranged} for line in (RESIDENT, STORED, short, lost)]
+        assert "host_copy_lost" not in kinds(*lines)
 
     def test_a_range_is_counted_from_its_start(self) -> None:
         """Blocks before a range are none of its blocks."""

@@ -199,6 +199,7 @@ class TestProof:
                 {"protected_resident_blocks": 59},
             ),
             (["usable_blocks"], {"capacity_shortfall_blocks": 49}),
+            (["capacity_shortfall_blocks"], {"usable_blocks": 75}),
         ],
     )
     def test_partial(self, without: list[str], wrong: dict[str, int]) -> None:
@@ -232,6 +233,7 @@ class TestProof:
         trace = [*allocator_resident(), allocator_conflict(60, 20, 75)]
         report = judge(trace, Mode.HARD_PROTECTED)
         assert {"footprint_accounting", "blocking_claim_ids"} == having(report, "violated")
+        assert set() == having(report, "inconclusive")
         bare = dict.fromkeys(
             (
                 "protected_resident_blocks",
@@ -253,6 +255,12 @@ class TestProof:
             "usable_blocks is 79 here and was 80 before"
             == report.claims[0].obligations["blocking_claim_ids"].why
         )
+
+    def test_two_sizes_after_the_end(self) -> None:
+        """What is doubtful then touches no claim whose responsibility is over."""
+        trace = [*allocator_resident(CLAIM, 3, 2), allocator_end("resident_claim_demoted")]
+        trace += [*allocator_losses([2, 1, 0]), allocator_victim(9, usable_blocks=79)]
+        assert "inconclusive" not in protect(trace).values()
 
     def test_pool_of_another_line(self) -> None:
         """A conflict that does not repeat the size of the pool is judged by that of the run."""

@@ -164,6 +164,13 @@ class TestTokens:
         assert {"the look-up does not say how many tokens it found"} == whys(trace)
         assert OFFLOADABLE == having(judge(trace, Mode.OFFLOADABLE), "inconclusive")
 
+    def test_not_counted_after_the_end(self) -> None:
+        """Nor of a claim that was demoted before."""
+        demoted = connector("resident_claim_demoted", "r0", "resident")
+        lookup = connector_lookup(num_hit_tokens=None)
+        found = verdicts(judge([*connector_store(), demoted, *lookup], Mode.OFFLOADABLE))
+        assert "inconclusive" == found["materialization_predicate"]
+
     def test_not_loaded(self) -> None:
         """A load that does not say how many blocks came back restores nothing."""
         trace = bare(connector_success(), "dst_block_count", "num_external_tokens")
@@ -248,9 +255,13 @@ class TestUnnamed:
             judge(changed(trace, event, nth, **{field: None}), Mode.OFFLOADABLE)
         assert (field, at(trace, event, nth) + 1) == (caught.value.field, caught.value.line)
 
-    def test_restored_for_nobody(self) -> None:
-        """The same of a restore."""
-        trace = changed(connector_success(), "resident_claim_restored", request_id=None)
+    @pytest.mark.parametrize(
+        ("event", "nth"),
+        [("resident_claim_restored", 0), ("offload_worker_transfer_finished", 1)],
+    )
+    def test_restored_for_nobody(self, event: str, nth: int) -> None:
+        """The same of a restore, and of the load before it."""
+        trace = changed(connector_success(), event, nth, request_id=None)
         with pytest.raises(InputError, match="request_id"):
             judge(trace, Mode.OFFLOADABLE)
 
