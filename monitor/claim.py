@@ -93,6 +93,7 @@ class ClaimRun:
     requests: dict[str, _Request] = field(default_factory=dict)
     _ended: deque[str] = field(default_factory=deque)
     _kept: dict[int, Finding] = field(default_factory=dict)
+    _doubted: dict[str, Finding] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.facts = self.compiled.claim_initial
@@ -238,10 +239,15 @@ class ClaimRun:
             if following is not None:
                 self.state = following
 
-    def distrust(self, at: At | None, why: str) -> None:
-        """From here on nothing new is concluded about this claim."""
-        if self.taint is None:
-            self.taint = (at, why)
+    def distrust(self, at: At | None, why: str, only: frozenset[str] = frozenset()) -> None:
+        """From here on nothing new is concluded about this claim, or of the obligations `only`."""
+        if not only:
+            self.taint = self.taint or (at, why)
+            return
+        for name, found in list(self.findings()):
+            if name in only and name not in self._doubted:
+                stays = found.verdict is Verdict.VIOLATED
+                self._doubted[name] = found if stays else Finding(Verdict.INCONCLUSIVE, at, why)
 
     # Conclusions.
 
@@ -255,6 +261,8 @@ class ClaimRun:
             verdict = pool(f.verdict for f in candidates)
             equals = [f for f in candidates if f.verdict is verdict]
             finding = next((f for f in equals if f.why != observer.states[0].says), equals[0])
+            finding = self._doubted.get(observer.name, finding)
+            verdict = finding.verdict
             if self.taint is not None and verdict is not Verdict.VIOLATED:
                 at, why = self.taint
                 finding = Finding(Verdict.INCONCLUSIVE, at, why)

@@ -84,6 +84,8 @@ class Monitor:
         stream.stamp(record.stamp, record.at)
         for event, at in record.events:
             stream.take(event, at)
+        for doubt in record.doubts:
+            stream.doubt(doubt, record.at)
 
     def reject(self, at: At) -> None:
         """A line could not be read: what it said is missing from every stream of its file."""
@@ -135,6 +137,19 @@ class Monitor:
             return f"claim {self.only} does not occur"
         if not any(self._entered(c.claim) for c in claims):
             return f"no {self._entry} claim"
+        return self._torn()
+
+    def _torn(self) -> str:
+        """A run of which one file accepts the claims and another does not, if there is one."""
+        runs: dict[str, list[Stream]] = {}
+        for (_, name), stream in self._streams.items():
+            runs.setdefault(name, []).append(stream)
+        for name, parts in runs.items():
+            entered = [{i for i, c in part.claims.items() if self._entered(c)} for part in parts]
+            known = set().union(*entered)
+            for part, ids in zip(parts, entered, strict=True):
+                if known and (not ids or known & part.claims.keys() - ids):
+                    return f"run {name} goes on in a file in which its claims are not {self._entry}"
         return ""
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from spec.events import Event
 
-__all__ = ["At", "Record", "Stamp"]
+__all__ = ["At", "Doubt", "Record", "Stamp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,19 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why nothing new is concluded from the events of a line on: what the line leaves unsaid.
+
+    It concerns `claim_id`, or every claim alive in the stream; and the obligations in `only`, or
+    all of them.
+    """
+
+    why: str
+    claim_id: str | None = None
+    only: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One line: its place, its order, and the canonical events it stands for, each with its place.
 
@@ -41,3 +54,4 @@ class Record:
     stamp: Stamp
     events: tuple[tuple[Event, At], ...] = ()
     unknown: str | None = None
+    doubts: tuple[Doubt, ...] = ()

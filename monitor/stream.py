@@ -17,7 +17,7 @@ from spec.states import TERMINAL
 
 if TYPE_CHECKING:
     from monitor.compile import Compiled
-    from monitor.records import At, Stamp
+    from monitor.records import At, Doubt, Stamp
     from spec.events import Event
 
 __all__ = ["OUTCOMES", "Stream"]
@@ -80,6 +80,13 @@ class Stream:
         for claim in self.claims.values():
             if claim.state not in TERMINAL:
                 claim.distrust(at, why)
+
+    def doubt(self, doubt: Doubt, at: At) -> None:
+        """A line says too little: of the claims that it concerns less can be concluded."""
+        for claim_id in self.claims if doubt.claim_id is None else (doubt.claim_id,):
+            claim = self.claims.get(claim_id)
+            if claim is not None and (doubt.claim_id or claim.state not in TERMINAL):
+                claim.distrust(at, doubt.why, doubt.only)
 
     # Events.
 

@@ -38,8 +38,8 @@ class Dialect(Protocol):
             InputError: the object is not of this dialect's form; nothing else has changed.
         """
 
-    def flush(self) -> Sequence[Record]:
-        """The records that were held back, at the end of the file or of a run of one dialect."""
+    def flush(self, stream: str | None = None) -> Sequence[Record]:
+        """The records that were held back, of one stream or, at the end of the file, of all."""
 
 
 class Reader:
@@ -48,7 +48,6 @@ class Reader:
     def __init__(self, file: str) -> None:
         self._file = file
         self._adapters: dict[str, Dialect] = {}
-        self._last: Dialect | None = None
 
     def feed(self, text: bytes, line: int) -> Sequence[Record]:
         """The records that are complete with this line.
@@ -58,17 +57,17 @@ class Reader:
         """
         obj = parse(text, self._file, line)
         adapter = self._adapter(obj, line)
-        if adapter is self._last or self._last is None:
-            self._last = adapter
-            return adapter.feed(obj, line)
         records = adapter.feed(obj, line)
-        records = (*self._last.flush(), *records)
-        self._last = adapter
-        return records
+        if len(self._adapters) == 1:
+            return records
+        streams = {record.stamp.stream for record in records}
+        others = [other for other in self._adapters.values() if other is not adapter]
+        held = [r for other in others for stream in streams for r in other.flush(stream)]
+        return (*held, *records)
 
     def flush(self) -> Sequence[Record]:
         """The records that were held back until the file ended."""
-        return self._last.flush() if self._last else ()
+        return [record for adapter in self._adapters.values() for record in adapter.flush()]
 
     def _adapter(self, obj: dict[str, object], line: int) -> Dialect:
         if "kind" in obj:

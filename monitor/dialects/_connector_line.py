@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from monitor.dialects._connector_state import Claim, Request, Restore, Run
 from monitor.dialects._recorded import Count, Order, Recorded
+from monitor.records import Doubt
 from spec.alphabet import Kind
 from spec.events import Event, Name
 from spec.predicates import MaterializationPredicate
@@ -15,6 +16,7 @@ __all__ = ["Line", "Now"]
 
 
 class Line(Recorded, frozen=True):
+    resident_claim: object = None
     resident_claim_role: str | None = None
     cache_identity: Name | None = None
     reusable_object_id: Name | None = None
@@ -43,8 +45,6 @@ class Line(Recorded, frozen=True):
     claim_scoped_outcome_type: Name | None = None
     outcome_type: Name | None = None
     outcome_claim_id: Name | None = None
-    feasibility: str | None = None
-    failure_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ class Now:
     predicate: MaterializationPredicate | None
     file: str
     number: int
+    doubts: list[Doubt] = field(default_factory=list)
 
     @property
     def binding(self) -> dict[str, Any]:
@@ -90,12 +91,24 @@ class Now:
         return self.run.request(self.line.request_id or "")
 
     @property
+    def role(self) -> str | None:
+        """The part that the claim has in the request; a claimed line that says none is in doubt."""
+        role = self.line.resident_claim_role or self.request.role
+        if self.line.claim_id is not None and role not in ("resident", "reuse"):
+            self.doubt("the request does not say whether it is the claim's resident or a reuse")
+        return role
+
+    @property
     def restore(self) -> Restore:
         return self.request.restore(self.line.claim_id or self.line.outcome_claim_id or "")
 
-    def need(self, field: str) -> Any:
-        """The value of `field`; raises InputError where there is none."""
-        return self.line.need(field, self.event, self.file, self.number)
+    def need(self, *fields: str) -> Any:
+        """The value of the last of `fields`; raises InputError where one of them has none."""
+        return [self.line.need(name, self.event, self.file, self.number) for name in fields][-1]
+
+    def doubt(self, why: str) -> None:
+        """From this line on nothing new is concluded about the claim that it names."""
+        self.doubts.append(Doubt(why, self.line.claim_id))
 
     def say(self, kind: Kind, **more: Any) -> Event:
         """An event about the claim and the request of this line."""

@@ -47,6 +47,11 @@ class Claim:
         """The first block that the predicate asks for."""
         return self.predicate.start if self.predicate else 0
 
+    @property
+    def end(self) -> int:
+        """The block behind the last one that the predicate asks for."""
+        return self.start + self.threshold
+
 
 @dataclass(slots=True)
 class Restore:
@@ -88,9 +93,10 @@ class Restore:
 
 @dataclass(slots=True)
 class Request:
-    """One request: what its prompt and its look-up showed."""
+    """One request: the claims that its lines named, what its prompt and its look-up showed."""
 
     role: str | None = None
+    claims: set[str] = field(default_factory=set)
     block_size: int | None = None
     visible: int | None = None
     found: int = 0
@@ -100,6 +106,11 @@ class Request:
 
     def restore(self, claim: str) -> Restore:
         return self.restores.setdefault(claim, Restore())
+
+    @property
+    def failed(self) -> bool:
+        """A load of some claim has failed for it."""
+        return any(restore.failures for restore in self.restores.values())
 
 
 @dataclass(slots=True)

@@ -8,11 +8,22 @@ import msgspec
 from msgspec import Meta
 
 from monitor.errors import InputError
+from monitor.records import Doubt
 from spec.alphabet import Kind
 from spec.events import CapacityProof, Event, Name
 from spec.predicates import MAX_BLOCKS
 
-__all__ = ["ENDS", "Count", "Head", "Order", "Recorded", "acceptance", "ends", "materialized"]
+__all__ = [
+    "ENDS",
+    "Count",
+    "Head",
+    "Order",
+    "Recorded",
+    "acceptance",
+    "ends",
+    "materialized",
+    "unstated",
+]
 
 Count = Annotated[int, Meta(ge=0, le=MAX_BLOCKS)]
 Order = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -87,17 +98,41 @@ class Recorded(Head, frozen=True):
             raise InputError(file, reason, line=line, field="predicted_value", hint=hint)
         return round(value * _SCALE)
 
-    def proof(self) -> CapacityProof | None:
-        """The capacity proof, where all five numbers of it are there."""
-        numbers = (
-            self.protected_resident_blocks,
-            self.active_live_blocks_required,
-            self.resident_plus_active_blocks,
-            self.usable_blocks,
-            self.capacity_shortfall_blocks,
-        )
-        known = [number for number in numbers if number is not None]
-        return CapacityProof(*known) if len(known) == len(numbers) else None
+    def proof(self, needed: int, usable: int) -> tuple[CapacityProof | None, tuple[str, ...]]:
+        """The capacity proof, and the names of the numbers that it leaves out.
+
+        A number that is left out is put in as it follows from the others, so that those can be
+        checked. There is no proof where none is given, or nothing follows from those that are.
+
+        Args:
+            needed: blocks that the request needs.
+            usable: blocks of the pool, for a line that does not say.
+        """
+        said = {name: getattr(self, name) for name in _PROOF}
+        resident, total, shortfall, capacity = said.values()
+        if resident is total is shortfall is None:
+            return None, ()
+        left_out = tuple(name for name, number in said.items() if number is None)
+        capacity = usable if capacity is None else capacity
+        if total is None and resident is not None:
+            total = resident + needed
+        elif total is None and shortfall:
+            total = capacity + shortfall
+        if total is None:
+            return None, left_out
+        if resident is None:
+            resident = max(0, total - needed)
+        if shortfall is None:
+            shortfall = max(0, total - capacity)
+        return CapacityProof(resident, needed, total, capacity, shortfall), left_out
+
+
+_PROOF: Final = (
+    "protected_resident_blocks",
+    "resident_plus_active_blocks",
+    "capacity_shortfall_blocks",
+    "usable_blocks",
+)
 
 
 def acceptance(
@@ -114,6 +149,15 @@ def acceptance(
         Event(kind=Kind.CLAIM_COMMITTED, **binding, footprint=footprint),
         Event(kind=Kind.CLAIM_ACCEPTED, **binding, **stated),
     )
+
+
+def unstated(claim: str, **stated: object) -> tuple[Doubt, ...]:
+    """A doubt about a claim that was accepted without one of these.
+
+    Source: Resident KV Claims, table 2 (what every claim has).
+    """
+    missing = ", ".join(name for name, value in stated.items() if value is None)
+    return (Doubt(f"it was accepted without {missing}", claim),) if missing else ()
 
 
 def materialized(line: Recorded, binding: dict[str, Any]) -> Event:

@@ -1,9 +1,9 @@
 """The allocator dialect: block and claim events of a patched block pool, ordered by their lines.
 
 Two habits of these recordings are undone here. The report that a claim materialized may stand just
-before the last block of it: the two events change places. The loss of a block after release stands
-before the choice of that block as a victim: the loss stands for both, and the victim that follows
-is a block that nobody owns.
+before the last block of it, in its run: the two events change places. The loss of a block after
+release stands before the choice of that block as a victim: the loss stands for both, and the victim
+that follows is a block that nobody owns.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from monitor.dialects._recorded import (
     acceptance,
     ends,
     materialized,
+    unstated,
 )
 from monitor.errors import InputError
-from monitor.records import At, Record, Stamp
+from monitor.records import At, Doubt, Record, Stamp
 from spec.alphabet import Kind
 from spec.events import Event
 from spec.predicates import LeadingPrefixAtLeast
@@ -42,29 +43,34 @@ class _Line(Recorded, frozen=True):
 
 @dataclass(slots=True)
 class _Run:
-    """What one run has shown: claims whose registry entry ended, requests that wait."""
+    """What one run has shown: claims whose entry ended, requests that wait, the size of its pool.
+
+    `held` is a report that may change places with the next line.
+    """
 
     retired: set[str] = field(default_factory=set)
-    deferred: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    deferred: dict[str, int] = field(default_factory=dict)
+    usable: int | None = None
+    held: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A line: its event's name, where it stands, and the stream it belongs to."""
+    """A line: its event's name, where it stands, the stream it belongs to, what it leaves open."""
 
     event: str
     file: str
     line: int
     stream: str
+    doubts: list[Doubt] = field(default_factory=list)
 
 
 class AllocatorDialect:
-    """Reads the allocator events of one file; holds back at most one record."""
+    """Reads the allocator events of one file; holds back at most one record of each run."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._runs: dict[str, _Run] = {}
-        self._held: Record | None = None
 
     def feed(self, obj: dict[str, object], line: int) -> tuple[Record, ...]:
         """The records that are complete with this line: none, one or two.
@@ -79,31 +85,38 @@ class AllocatorDialect:
         at = At(self._file, line)
         stamp = Stamp(stream, None, data.timestamp_ns, skips=True)
         if not isinstance(data, _Line):
-            return (*self.flush(), Record(at, stamp, unknown=name))
+            return (*self.flush(stream), Record(at, stamp, unknown=name))
         run = self._runs.setdefault(stream, _Run())
-        events = _EVENTS[name](data, run, _Place(name, self._file, line, stream))
-        record = Record(at, stamp, tuple((event, at) for event in events))
-        held, self._held = self._held, None
+        place = _Place(name, self._file, line, stream)
+        run.usable = data.usable_blocks if run.usable is None else run.usable
+        events = _EVENTS[name](data, run, place)
+        if data.usable_blocks not in (None, run.usable) and not any(e.proof for e in events):
+            why = f"usable_blocks is {data.usable_blocks} here and was {run.usable} before"
+            place.doubts.append(Doubt(why))
+        record = Record(at, stamp, tuple((e, at) for e in events), doubts=tuple(place.doubts))
+        held, run.held = run.held, None
         if held is not None and name == "resident_block_materialized" and _same(held, record):
             return replace(held, events=()), replace(record, events=record.events + held.events)
         before = () if held is None else (held,)
         if name == "resident_claim_materialized":
-            self._held = record
+            run.held = record
             return before
         return (*before, record)
 
-    def flush(self) -> tuple[Record, ...]:
-        """The report that was held back."""
-        held, self._held = self._held, None
-        return () if held is None else (held,)
+    def flush(self, stream: str | None = None) -> tuple[Record, ...]:
+        """The reports that were held back, of one stream or of all."""
+        runs = self._runs if stream is None else (stream,)
+        held = []
+        for run in filter(None, map(self._runs.get, runs)):
+            if run.held is not None:
+                held.append(run.held)
+                run.held = None
+        return tuple(held)
 
 
 def _same(one: Record, other: Record) -> bool:
-    """Both are about the same claim of the same run."""
-    return (
-        one.stamp.stream == other.stamp.stream
-        and one.events[0][0].claim_id == other.events[0][0].claim_id
-    )
+    """Both are about the same claim."""
+    return one.events[0][0].claim_id == other.events[0][0].claim_id
 
 
 def _binding(line: _Line, place: _Place) -> dict[str, Any]:
@@ -129,6 +142,13 @@ def _accepted(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
         hint = "give at least 1 block, and a threshold within them"
         raise InputError(place.file, reason, line=place.line, field=name, hint=hint)
     binding = {**_binding(line, place), "predicate": str(LeadingPrefixAtLeast(threshold))}
+    doubts = unstated(
+        binding["claim_id"],
+        run_id=line.run_id or line.hook_scope,
+        prefix_id=line.prefix_id,
+        useful_threshold_blocks=line.useful_threshold_blocks or None,
+    )
+    place.doubts.extend(doubts)
     return acceptance(
         binding,
         footprint=footprint,
@@ -178,26 +198,35 @@ def _harmed(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
 
 
 def _conflict(line: _Line, run: _Run, place: _Place) -> tuple[Event, ...]:
-    """A refusal or a deferral; the same need that was deferred before does not arrive again."""
+    """A refusal or a deferral; the same need that was deferred before does not arrive again.
+
+    The request meets the pool that the run began with, whatever size its own proof gives it.
+    """
     request = line.need("request_id", place.event, place.file, place.line)
+    needed = line.need("active_live_blocks_required", place.event, place.file, place.line)
+    if (usable := run.usable) is None:
+        usable = line.need("usable_blocks", place.event, place.file, place.line)
+    proof, left_out = line.proof(needed, usable)
+    if left_out:
+        why = f"the capacity proof does not give {', '.join(left_out)}"
+        place.doubts.append(Doubt(why, only=frozenset({"footprint_accounting"})))
     refused = place.event == "active_request_refused"
-    need = (line.active_live_blocks_required, line.usable_blocks)
-    arrives = run.deferred.pop(request, None) != need
+    arrives = run.deferred.pop(request, None) != needed
     events = [
         Event(
             kind=Kind.REQUEST_REFUSED if refused else Kind.REQUEST_DEFERRED,
             request_id=request,
             blocking_claim_ids=line.blocking_claim_ids,
-            proof=line.proof(),
+            proof=proof,
         )
     ]
     if arrives:
         arrived = Kind.REQUEST_ARRIVED
-        events.insert(0, Event(kind=arrived, request_id=request, needed=need[0], usable=need[1]))
+        events.insert(0, Event(kind=arrived, request_id=request, needed=needed, usable=usable))
     if refused:
         events.append(Event(kind=Kind.REQUEST_FINISHED, request_id=request))
     else:
-        run.deferred[request] = need
+        run.deferred[request] = needed
     return tuple(events)
 
 

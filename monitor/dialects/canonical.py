@@ -65,7 +65,7 @@ class CanonicalDialect:
         self._check(event, line)
         return (Record(at, stamp, ((event, at),)),)
 
-    def flush(self) -> tuple[Record, ...]:
+    def flush(self, stream: str | None = None) -> tuple[Record, ...]:
         """Nothing: no event is held back."""
         return ()
 

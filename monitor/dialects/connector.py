@@ -2,18 +2,19 @@
 
 Nothing here is called accepted, materialized or reused: a claim is accepted by the metadata of the
 first request that is resident under it, and reused at the end of a request whose look-up found it.
+What the dialect leaves out, always or on a line, is in doubt (docs/decisions/0004).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from monitor.dialects._connector_line import Line, Now
-from monitor.dialects._connector_state import Claim, Request, Run, block_size_of
+from monitor.dialects._connector_state import Run, block_size_of
 from monitor.dialects._json import kind_in, predicate_in, struct
-from monitor.dialects._recorded import ENDS, Head, acceptance, ends, materialized
-from monitor.records import At, Record, Stamp
+from monitor.dialects._recorded import ENDS, Head, acceptance, ends, materialized, unstated
+from monitor.records import At, Doubt, Record, Stamp
 from spec.alphabet import Kind
 from spec.events import Event
 
@@ -51,20 +52,49 @@ class ConnectorDialect:
             predicate = predicate_in(text, "materialization_predicate", self._file, line)
         run = self._runs.setdefault(stream, Run())
         now = Now(name, data, run, predicate, self._file, line)
+        if data.resident_claim is True:
+            now.need("claim_id")
         events = meaning(now)
         if data.claim_id is not None:
             told = any(event.claim_id is not None for event in events)
             if now.claim.rebinds(now.identity) and not told:
                 events = (*events, Event(kind=Kind.PREFIX_LOOKUP, **now.binding))
-        return (Record(at, stamp, tuple((event, at) for event in events)),)
+        _join(now)
+        return (Record(at, stamp, tuple((e, at) for e in events), doubts=tuple(now.doubts)),)
 
-    def flush(self) -> tuple[Record, ...]:
+    def flush(self, stream: str | None = None) -> tuple[Record, ...]:
         """Nothing: no event is held back."""
         return ()
 
 
 _Events = tuple[Event, ...]
 _STORE, _LOAD = ("GPU", "CPU"), ("CPU", "GPU")
+_UNTOLD = frozenset({"claim_materialized_event", "claim_scoped_telemetry"})
+_ON_CONFLICT = frozenset({"blocking_claim_ids", "explicit_conflict_action"})
+
+
+def _join(now: Now) -> None:
+    """A line that names no claim leaves in doubt those that other lines of its request named."""
+    line = now.line
+    if line.claim_id is not None and line.request_id is not None:
+        now.request.claims.add(line.claim_id)
+    elif line.claim_id is None and line.request_id in now.run.requests:
+        why = f"{now.event} of its request does not name it"
+        now.doubts.extend(Doubt(why, claim) for claim in sorted(now.request.claims))
+
+
+def _acceptance(now: Now, **stated: Any) -> _Events:
+    line, claim = now.line, now.need("claim_id")
+    now.claim.accepted = True
+    doubts = unstated(
+        claim,
+        cache_identity=line.cache_identity,
+        reusable_object_id=line.reusable_object_id,
+        materialization_predicate=line.materialization_predicate,
+    )
+    why = "the connector dialect does not report when a claim materializes or loses blocks"
+    now.doubts.extend((*doubts, Doubt(why, claim, _UNTOLD)))
+    return acceptance(now.binding, **stated)
 
 
 def _initialized(now: Now) -> _Events:
@@ -76,52 +106,61 @@ def _initialized(now: Now) -> _Events:
     if request.block_size and line.num_prompt_tokens:
         request.visible = (line.num_prompt_tokens - 1) // request.block_size
     arrived = now.say(Kind.REQUEST_ARRIVED)
-    if line.claim_id is None or line.resident_claim_role != "resident" or now.claim.accepted:
+    if now.role != "resident" or line.claim_id is None or now.claim.accepted:
         return (arrived,)
-    now.claim.accepted = True
-    return (*acceptance(now.binding), arrived)
+    return (*_acceptance(now), arrived)
 
 
 def _looked_up(now: Now) -> _Events:
     now.need("request_id")
     line, request = now.line, now.request
-    if line.claim_id is None or (line.resident_claim_role or request.role) == "resident":
+    if now.role == "resident" or line.claim_id is None:
         return ()
-    claim, size = now.claim, now.run.block_size(request)
-    hits, held = line.num_hit_tokens, None
-    request.useful = bool(hits or line.num_computed_tokens)
-    request.found = 0
-    if size is not None and hits is not None:
-        request.found = (line.num_computed_tokens or 0) // size
-        held = max(0, ((line.num_computed_tokens or 0) + hits) // size - claim.start)
-        request.useful = held >= claim.threshold
+    hits, on_gpu, size = line.num_hit_tokens, line.num_computed_tokens, now.run.block_size(request)
+    request.useful, request.found = bool(hits or on_gpu), 0
+    if hits is None or on_gpu is None:
+        now.doubt("the look-up does not say how many tokens it found")
+        return (now.say(Kind.PREFIX_LOOKUP),)
+    if size is None and request.useful:
+        now.doubt("no block size is shown, so the tokens found cannot be counted in blocks")
+        return (now.say(Kind.PREFIX_LOOKUP),)
+    size, claim = size or 1, now.claim
+    request.found, leading = on_gpu // size, (on_gpu + hits) // size
+    request.useful = leading >= claim.end
     seen: list[Event] = []
-    if claim.stored and held is not None and held < _owed(claim, request):
+    if claim.stored and _gone(now, leading, claim.end):
         claim.stored = False
         seen.append(Event(kind=Kind.HOST_COPY_LOST, **now.binding))
-    if held is not None:
-        seen += _seen_on_gpu(now)
-    return (*seen, now.say(Kind.PREFIX_LOOKUP, held=held))
+    seen += _seen_on_gpu(now)
+    return (*seen, now.say(Kind.PREFIX_LOOKUP, held=max(0, leading - claim.start)))
 
 
 def _seen_on_gpu(now: Now) -> _Events:
-    """What a look-up finds on the GPU is what is there, whatever was seen before."""
-    found, before = now.request.found, now.claim.on_gpu
-    now.claim.on_gpu = found
-    lost = (Event(kind=Kind.BLOCK_LOST, **now.binding),) if found < before else ()
-    if found in (0, before):
+    """What a look-up finds on the GPU is there; what it could have found there and did not, is not.
+
+    Blocks behind those that the predicate asks for are no loss of the claim's.
+    """
+    claim, found, before = now.claim, now.request.found, now.claim.on_gpu
+    gone = _gone(now, found, min(before, claim.end))
+    if not gone and found <= before:
+        return ()
+    claim.on_gpu = found
+    lost = (Event(kind=Kind.BLOCK_LOST, **now.binding),) if gone else ()
+    if not found:
         return lost
-    return (
-        *lost,
-        Event(kind=Kind.BLOCK_CACHED, positions=tuple(range(min(found, 1 << 20))), **now.binding),
-    )
+    positions = tuple(range(min(found, 1 << 20)))
+    return (*lost, Event(kind=Kind.BLOCK_CACHED, positions=positions, **now.binding))
 
 
-def _owed(claim: Claim, request: Request) -> int:
-    """Blocks that a look-up finds of a claim that is there: no more than the prompt can ask for."""
-    if request.visible is None:
-        return claim.threshold
-    return min(claim.threshold, max(0, request.visible - claim.start))
+def _gone(now: Now, found: int, there: int) -> bool:
+    """Whether fewer leading blocks are found than were there and the prompt could ask for."""
+    visible = now.request.visible
+    if found >= there:
+        return False
+    if visible is None:
+        now.doubt("the prompt does not show how many blocks its look-up could find")
+        return False
+    return found < min(there, visible) and now.claim.start < min(there, visible)
 
 
 def _transferred(now: Now) -> _Events:
@@ -129,10 +168,11 @@ def _transferred(now: Now) -> _Events:
     blocks, tokens = line.dst_block_count, line.num_external_tokens
     if blocks and tokens and tokens % blocks == 0:
         run.load_block = tokens // blocks
-    if line.claim_id is None or line.transfer_type not in (_STORE, _LOAD):
+    if line.claim_id is None or now.need("transfer_type") not in (_STORE, _LOAD):
         return ()
     success = now.need("success")
     if line.transfer_type == _LOAD:
+        now.need("request_id")
         return _loaded(now) if success else _load_failed(now)
     if not success:
         return ()
@@ -145,6 +185,8 @@ def _loaded(now: Now) -> _Events:
     blocks, size = now.line.dst_block_count, now.run.block_size(now.request)
     if blocks is None and size and now.line.num_external_tokens is not None:
         blocks = now.line.num_external_tokens // size
+    if blocks is None:
+        now.doubt("the load does not say how many blocks it brought back")
     now.restore.failed = False
     held = None if blocks is None else max(0, now.request.found + blocks - now.claim.start)
     now.claim.on_gpu = now.claim.start + (now.claim.threshold if held is None else held)
@@ -154,6 +196,7 @@ def _loaded(now: Now) -> _Events:
 def _load_failed(now: Now) -> _Events:
     if now.line.claim_id is None:
         return ()
+    now.need("request_id")
     restore = now.restore
     if not restore.fail(now.line.job_id, now.line.restoration_generation):
         return ()
@@ -162,13 +205,13 @@ def _load_failed(now: Now) -> _Events:
 
 
 def _required(now: Now) -> _Events:
-    now.need("claim_id")
+    now.need("claim_id", "request_id")
     now.restore.begin(now.line.restoration_generation)
     return (now.say(Kind.CLAIM_RESTORE_REQUIRED),)
 
 
 def _restored(now: Now) -> _Events:
-    now.need("claim_id")
+    now.need("claim_id", "request_id")
     tier = now.line.restored_from_offload_tier is True
     tier = tier and now.line.restoration_source in (None, "offload_tier")
     return (now.say(Kind.CLAIM_RESTORED, from_tier=tier),)
@@ -184,7 +227,7 @@ def _echoes(now: Now) -> bool:
 
 
 def _restoration_failed(now: Now) -> _Events:
-    now.need("claim_id")
+    now.need("claim_id", "request_id")
     line = now.line
     failed = now.say(
         Kind.CLAIM_RESTORATION_FAILED,
@@ -197,22 +240,22 @@ def _restoration_failed(now: Now) -> _Events:
 
 
 def _refused(now: Now) -> _Events:
+    """A refusal: after a failed restore it answers for that, else it is for want of room.
+
+    Whom one for want of room names cannot be judged, so it names nobody.
+    """
     line, request = now.line, now.need("request_id")
-    restore = (
-        line.feasibility == "infeasible_restore_claimed_kv"
-        or now.event.startswith("scheduler_")
-        or line.restoration_generation is not None
-        or line.job_id is not None
-        or bool(line.failure_reason)
-    )
-    echo = _echoes(now)
+    failed, echo = now.request.failed, _echoes(now)
     now.restore.refused = now.restore.refused or not echo
+    if not failed:
+        why = "a request was refused without a failed restore, and what it needs is not said"
+        now.doubts.append(Doubt(why, only=_ON_CONFLICT))
     refused = Event(
         kind=Kind.REQUEST_REFUSED,
         request_id=request,
-        blocking_claim_ids=line.blocking_claim_ids,
+        blocking_claim_ids=line.blocking_claim_ids if failed else None,
         outcome_claim_id=line.outcome_claim_id,
-        restore=restore,
+        restore=failed,
         echo=echo,
     )
     return (refused,)
@@ -225,8 +268,7 @@ def _finished(now: Now) -> _Events:
         return ()
     request.finished = True
     finished = now.say(Kind.REQUEST_FINISHED)
-    role = line.resident_claim_role or request.role
-    if line.claim_id is None or role != "reuse" or not request.useful:
+    if now.role != "reuse" or line.claim_id is None or not request.useful:
         return (finished,)
     if now.restore.failed or now.restore.refused:
         return (finished,)
@@ -245,9 +287,9 @@ def _accepted(now: Now) -> _Events:
     if claim.accepted and not claim.restated and not claim.retired:
         claim.restated = True
         return ()
-    claim.accepted = claim.restated = True
-    return acceptance(
-        now.binding,
+    claim.restated = True
+    return _acceptance(
+        now,
         footprint=line.resident_blocks_required,
         mode=line.protection_mode,
         priority=line.rank(now.file, now.number),

@@ -52,11 +52,22 @@ class TestAllocatorMapping:
         """The rank is the priority, else the predicted value in thousandths."""
         assert priority == events(alloc("resident_claim_accepted", **NEED, **more))[-1][0].priority
 
-    @pytest.mark.parametrize("threshold", [None, 0])
-    def test_without_a_threshold_all_blocks_count(self, threshold: int | None) -> None:
-        """A claim without a useful threshold is useful as a whole."""
-        line = alloc("resident_claim_accepted", useful_threshold_blocks=threshold, **NEED)
-        assert "leading_prefix_at_least(60)" == events(line)[-1][0].predicate
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("run_id", None),
+            ("prefix_id", None),
+            ("useful_threshold_blocks", None),
+            ("useful_threshold_blocks", 0),
+        ],
+    )
+    def test_accepted_without(self, field: str, value: object) -> None:
+        """A claim that is accepted without its identity or its predicate is in doubt."""
+        whole = alloc("resident_claim_accepted", useful_threshold_blocks=40, **NEED)
+        assert () == feed(whole)[0].doubts
+        [doubt] = feed({**whole, field: value})[0].doubts
+        assert ("c", frozenset()) == (doubt.claim_id, doubt.only)
+        assert f"it was accepted without {field}" == doubt.why
 
     def test_blocks(self) -> None:
         """A block is cached at its logical position, and evicted whatever the reason is called."""
@@ -103,10 +114,44 @@ class TestAllocatorMapping:
         assert (("c",), None) == (refused.blocking_claim_ids, refused.claim_id)
         assert "request_finished" == finished.kind.value
 
-    def test_a_proof_is_whole_or_none(self) -> None:
-        """Four numbers of five are no capacity proof."""
-        [_, (refused, _), _] = events({**REFUSED, "capacity_shortfall_blocks": None})
-        assert refused.proof is None
+    @pytest.mark.parametrize(
+        ("without", "proof"),
+        [
+            (["capacity_shortfall_blocks"], CapacityProof(60, 70, 130, 80, 50)),
+            (["resident_plus_active_blocks"], CapacityProof(60, 70, 130, 80, 50)),
+            (["protected_resident_blocks"], CapacityProof(60, 70, 130, 80, 50)),
+            (
+                ["protected_resident_blocks", "resident_plus_active_blocks"],
+                CapacityProof(60, 70, 130, 80, 50),
+            ),
+            (
+                [
+                    "protected_resident_blocks",
+                    "resident_plus_active_blocks",
+                    "capacity_shortfall_blocks",
+                ],
+                None,
+            ),
+        ],
+    )
+    def test_a_proof_that_leaves_something_out(
+        self, without: list[str], proof: CapacityProof | None
+    ) -> None:
+        """What follows from the rest is put in, and what was left out is in doubt."""
+        [record] = feed({**REFUSED, **dict.fromkeys(without)})
+        assert proof == record.events[1][0].proof
+        if proof is None:
+            assert () == record.doubts
+        else:
+            [doubt] = record.doubts
+            assert (None, {"footprint_accounting"}) == (doubt.claim_id, doubt.only)
+            assert f"the capacity proof does not give {', '.join(without)}" == doubt.why
+
+    def test_a_sum_below_its_part(self) -> None:
+        """A sum that is less than what the request needs leaves no resident blocks, not fewer."""
+        without = {"protected_resident_blocks": None, "capacity_shortfall_blocks": None}
+        refused = events({**REFUSED, **without, "resident_plus_active_blocks": 69})[1][0]
+        assert CapacityProof(0, 70, 69, 80, 0) == refused.proof
 
     def test_deferral(self) -> None:
         """A deferred request stays; refused later it does not arrive again, unless it changed."""
@@ -136,6 +181,8 @@ class TestAllocatorMapping:
             (alloc("resident_claim_harmed", claim_id=None), "claim_id"),
             (alloc("allocation_victim_selected"), "physical_block_id"),
             ({**REFUSED, "request_id": None}, "request_id"),
+            ({**REFUSED, "active_live_blocks_required": None}, "active_live_blocks_required"),
+            ({**REFUSED, "usable_blocks": None}, "usable_blocks"),
             ({**REFUSED, "usable_blocks": -80}, "usable_blocks"),
             ({**REFUSED, "active_live_blocks_required": 10**12}, "active_live_blocks_required"),
             ({**REFUSED, "blocking_claim_ids": "c"}, "blocking_claim_ids"),
@@ -162,20 +209,36 @@ class TestHeldReport:
         "following",
         [
             cached(2, claim_id="d"),
-            cached(2, run_id="r2"),
             cached(2, claim_id=None),
             VICTIM,
             HOLDS,
-            {"event": "unheard_of"},
-            {"kind": "request_finished", "request_id": "a"},
-            {"event": "offload_job_completed", "event_sequence": 0},
+            {"event": "unheard_of", "run_id": "r1"},
+            {"kind": "request_finished", "request_id": "a", "stream": "r1"},
+            {"event": "offload_job_completed", "event_sequence": 0, "run_id": "r1"},
         ],
     )
     def test_otherwise_stays_where_it_is(self, following: Line) -> None:
-        """Before anything else the report keeps its place."""
+        """Before anything else of its run the report keeps its place."""
         got = feed(HOLDS, following)
         assert [1, 2] == [record.at.line for record in got]
         assert (Kind.CLAIM_MATERIALIZED, 1) == (got[0].events[0][0].kind, got[0].events[0][1].line)
+
+    @pytest.mark.parametrize(
+        "between",
+        [
+            cached(2, run_id="r2"),
+            {**HOLDS, "run_id": "r2"},
+            {"event": "unheard_of", "run_id": "r2"},
+            {"kind": "request_finished", "request_id": "a", "stream": "r2"},
+            {"event": "offload_job_completed", "event_sequence": 0, "run_id": "r2"},
+        ],
+    )
+    def test_lines_of_another_run(self, between: Line) -> None:
+        """A line of another run between the report and the last block does not part them."""
+        got = [record for record in feed(HOLDS, between, cached(2)) if record.stamp.stream == "r1"]
+        assert [(Kind.BLOCK_CACHED, 3), (Kind.CLAIM_MATERIALIZED, 1)] == [
+            (event.kind, at.line) for record in got for event, at in record.events
+        ]
 
     def test_the_end_of_the_file_lets_it_go(self) -> None:
         """A report on the last line is not lost."""

@@ -19,10 +19,23 @@ from spec import __version__
 from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.modes import MODES, Bundle
-from tests.monitor.traces import RUN, at, judge, text, write
-from tests.monitor.traces_allocator import allocator_refusal, allocator_victim
+from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, at, judge, text, write
+from tests.monitor.traces_allocator import (
+    allocator_conflict,
+    allocator_end,
+    allocator_losses,
+    allocator_refusal,
+    allocator_resident,
+    allocator_victim,
+)
 from tests.monitor.traces_canonical import canonical, canonical_claim, canonical_refusal
-from tests.monitor.traces_connector import connector_failure, connector_success
+from tests.monitor.traces_connector import (
+    connector_end,
+    connector_failure,
+    connector_lookup,
+    connector_store,
+    connector_success,
+)
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT.parent / "shared" / "traces"
@@ -151,6 +164,70 @@ class TestReport:
         assert verdict_schema() == published, hint
         report = judge(connector_failure(), Mode.OFFLOADABLE)
         assert report == msgspec.json.decode(msgspec.json.encode(report), type=Report)
+
+
+WHOLE = [
+    (connector_success(), Mode.OFFLOADABLE),
+    (connector_failure(), Mode.OFFLOADABLE),
+    (
+        [
+            *allocator_resident(CLAIM, 3, 2),
+            allocator_conflict(3, 78),
+            allocator_end("resident_claim_demoted"),
+            *allocator_losses([2, 1, 0]),
+        ],
+        Mode.HARD_PROTECTED,
+    ),
+]
+
+
+@pytest.mark.parametrize(("trace", "mode"), WHOLE)
+class TestTornRuns:
+    """A stream is a run in one file: a run that is torn in two is no evidence for a pass."""
+
+    def parts(self, trace: Trace, folder: Path) -> list[tuple[str, str]]:
+        """The trace torn at each line."""
+        lines = text(trace).splitlines(keepends=True)
+        torn = []
+        for index in range(1, len(lines)):
+            paths = folder / f"{index}.a.jsonl", folder / f"{index}.b.jsonl"
+            for path, part in zip(paths, (lines[:index], lines[index:]), strict=True):
+                path.write_bytes(b"".join(part))
+            torn.append((str(paths[0]), str(paths[1])))
+        return torn
+
+    def test_second_part(self, trace: Trace, mode: Mode, tmp_path: Path) -> None:
+        """What is left of a run from any line on does not pass by itself."""
+        for _, second in self.parts(trace, tmp_path):
+            report = check([second], mode, Bundle.CONTRACT)
+            assert report.verdict in {"inconclusive", "violated"}, second
+
+    def test_both_parts(self, trace: Trace, mode: Mode, tmp_path: Path) -> None:
+        """Nor does it beside the part before it, while the run in one file does."""
+        assert "kept" == judge(trace, mode).verdict
+        for parts in self.parts(trace, tmp_path):
+            for files in (parts, parts[::-1]):
+                report = check(files, mode, Bundle.CONTRACT)
+                assert report.verdict in {"inconclusive", "violated"}, files
+
+    def test_no_claim(self, trace: Trace, mode: Mode, tmp_path: Path) -> None:
+        """A second part that names no claim at all may hide what became of those of the first."""
+        rest = [{"event": "future", "run_id": RUN}]
+        files = [write(tmp_path / "a.jsonl", trace), write(tmp_path / "b.jsonl", rest)]
+        report = check(files, mode, Bundle.CONTRACT)
+        assert "inconclusive" == report.verdict
+        assert report.why.startswith(f"run {RUN} goes on in a file in which its claims are not")
+
+
+def test_torn_between_two_claims(tmp_path: Path) -> None:
+    """A second part that accepts one claim of the run does not speak for another."""
+    other = [{**line, "claim_id": OTHER, "request_id": "r9"} for line in connector_store()]
+    rest = [*other, *connector_lookup("r2"), *connector_end("r2")]
+    files = [write(tmp_path / "a.jsonl", connector_success())]
+    assert "kept" == judge(rest, Mode.OFFLOADABLE).verdict
+    report = check([*files, write(tmp_path / "b.jsonl", rest)], Mode.OFFLOADABLE, Bundle.CONTRACT)
+    assert f"run {RUN} goes on in a file in which its claims are not accepted" == report.why
+    assert "inconclusive" == report.verdict
 
 
 class TestLenient:

@@ -245,6 +245,9 @@ class TestLookups:
         assert ["prefix_lookup"] == kinds(RESIDENT, STORED, short, found)[6:]
         lost = {**FOUND, "num_hit_tokens": 32}
         assert "host_copy_lost" in kinds(RESIDENT, STORED, short, lost)
+        ranged: Line = {"materialization_predicate": "contiguous_range(3, 4)"}
+        lines = [{**line, **ranged} for line in (RESIDENT, STORED, short, lost)]
+        assert "host_copy_lost" not in kinds(*lines)
 
     def test_a_range_is_counted_from_its_start(self) -> None:
         """Blocks before a range are none of its blocks."""
@@ -348,26 +351,33 @@ class TestFailedRestores:
         assert [False] * 3 == [event.echo for event in got[1:]]
 
     @pytest.mark.parametrize(
-        ("event", "more", "restore"),
-        [
-            ("active_request_refused", {}, False),
-            ("active_request_refused", {"feasibility": "infeasible_restore_claimed_kv"}, True),
-            ("active_request_refused", {"restoration_generation": 1}, True),
-            ("active_request_refused", {"job_id": 1}, True),
-            ("active_request_refused", {"failure_reason": "x"}, True),
-            ("scheduler_active_request_refused", {}, True),
-        ],
+        "event", ["active_request_refused", "scheduler_active_request_refused"]
     )
-    def test_refusals_say_what_for(self, event: str, more: Line, restore: bool) -> None:
-        """A refusal for a failed restore is told from one for want of room."""
+    def test_refusals_say_what_for(self, event: str) -> None:
+        """A refusal answers a restore that failed for the same request, and no other."""
         named: Line = {"blocking_claim_ids": ["c", "d"], "outcome_claim_id": "c"}
-        [(refused, _)] = events(conn(event, **named, **more))
-        assert (restore, ("c", "d"), "c", None) == (
-            refused.restore,
-            refused.blocking_claim_ids,
-            refused.outcome_claim_id,
-            refused.claim_id,
+        failed, other = feed(FAILED, conn(event, **named), conn(event, "r", **named))[1:]
+        assert [(True, ("c", "d")), (False, None)] == [
+            (record.events[0][0].restore, record.events[0][0].blocking_claim_ids)
+            for record in (failed, other)
+        ]
+        assert {("c", None)} == {
+            (record.events[0][0].outcome_claim_id, record.events[0][0].claim_id)
+            for record in (failed, other)
+        }
+
+    @pytest.mark.parametrize(
+        "event", ["active_request_refused", "scheduler_active_request_refused"]
+    )
+    def test_a_refusal_for_want_of_room(self, event: str) -> None:
+        """Where nothing says what a request needs, whom its refusal names is in doubt."""
+        line = conn(event, blocking_claim_ids=["c"])
+        [doubt] = feed(line)[0].doubts
+        assert (None, {"blocking_claim_ids", "explicit_conflict_action"}) == (
+            doubt.claim_id,
+            doubt.only,
         )
+        assert () == feed(FAILED, line)[1].doubts
 
     def test_recompute_then_a_second_restore(self) -> None:
         """After a fallback the second attempt counts, and the first one's late report echoes."""

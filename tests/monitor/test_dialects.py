@@ -165,9 +165,9 @@ class TestAnything:
         )
     )
     def test_no_object_breaks_the_reader(self, lines: list[Line]) -> None:
-        """Any JSON object is read or refused with its place; records keep the order of lines."""
+        """Any JSON object is read or refused with its place; a stream keeps the order of lines."""
         reader = Reader("f")
-        seen: list[int] = []
+        seen: list[tuple[str, int]] = []
         refused: list[tuple[int, InputError]] = []
         for number, line in enumerate(lines, 1):
             try:
@@ -175,13 +175,15 @@ class TestAnything:
             except InputError as error:
                 refused.append((number, error))
                 continue
-            seen += [record.at.line for record in records]
+            seen += [(record.stamp.stream, record.at.line) for record in records]
             for record in records:
                 for event, _ in record.events:
                     EVENT_ENCODER.encode(event)
-        seen += [record.at.line for record in reader.flush()]
-        assert sorted(seen) == seen
-        assert len(set(seen)) == len(seen)
+        seen += [(record.stamp.stream, record.at.line) for record in reader.flush()]
+        for stream in {stream for stream, _ in seen}:
+            own = [number for name, number in seen if name == stream]
+            assert sorted(own) == own
+        assert len({number for _, number in seen}) == len(seen)
         assert all(("f", number) == (error.file, error.line) for number, error in refused)
         assert all(str(error).isprintable() for _, error in refused)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from monitor.errors import InputError
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from tests.monitor.traces import (
@@ -150,11 +151,11 @@ class TestProof:
 
     def test_null_block(self) -> None:
         """The published proof of 40 and 46 in 68 with 19 missing does not add up."""
+        resident = [{**line, "usable_blocks": 68} for line in allocator_resident(CLAIM, 40, 40)]
         proof = allocator_conflict(40, 46, 68, capacity_shortfall_blocks=19)
-        trace = [*allocator_resident(CLAIM, 40, 40), proof]
-        report = judge(trace, Mode.HARD_PROTECTED)
+        report = judge([*resident, proof], Mode.HARD_PROTECTED)
         assert {"footprint_accounting"} == having(report, "violated")
-        right = [*allocator_resident(CLAIM, 40, 40), allocator_conflict(40, 46, 68)]
+        right = [*resident, allocator_conflict(40, 46, 68)]
         assert "satisfied" == protect(right)["footprint_accounting"]
 
     @pytest.mark.parametrize(
@@ -175,6 +176,111 @@ class TestProof:
         """Sums that are right of a footprint that nobody declared are wrong all the same."""
         trace = [*allocator_resident(), allocator_conflict(61)]
         assert "violated" == protect(trace)["footprint_accounting"]
+
+    @pytest.mark.parametrize(
+        ("without", "wrong"),
+        [
+            (["capacity_shortfall_blocks"], {"protected_resident_blocks": 10}),
+            (["capacity_shortfall_blocks"], {"resident_plus_active_blocks": 131}),
+            (["resident_plus_active_blocks"], {"capacity_shortfall_blocks": 49}),
+            (["protected_resident_blocks"], {"resident_plus_active_blocks": 131}),
+            (["protected_resident_blocks"], {"resident_plus_active_blocks": 69}),
+            (["protected_resident_blocks"], {"capacity_shortfall_blocks": 0}),
+            (
+                ["protected_resident_blocks", "resident_plus_active_blocks"],
+                {"capacity_shortfall_blocks": 51},
+            ),
+            (
+                ["protected_resident_blocks", "capacity_shortfall_blocks"],
+                {"resident_plus_active_blocks": 140},
+            ),
+            (
+                ["resident_plus_active_blocks", "capacity_shortfall_blocks"],
+                {"protected_resident_blocks": 59},
+            ),
+            (["usable_blocks"], {"capacity_shortfall_blocks": 49}),
+            (["capacity_shortfall_blocks"], {"usable_blocks": 75}),
+        ],
+    )
+    def test_partial(self, without: list[str], wrong: dict[str, int]) -> None:
+        """What a proof leaves out is not told; what it does give is checked all the same."""
+        line = allocator_conflict(**dict.fromkeys(without))
+        report = judge([*allocator_resident(), line], Mode.HARD_PROTECTED)
+        assert {"footprint_accounting"} == having(report, "inconclusive")
+        assert set() == having(report, "violated")
+        why = report.claims[0].obligations["footprint_accounting"].why
+        assert all(name in why for name in without)
+        report = judge([*allocator_resident(), {**line, **wrong}], Mode.HARD_PROTECTED)
+        assert {"footprint_accounting"} == having(report, "violated")
+
+    def test_nothing_follows(self) -> None:
+        """A shortfall of none at all says nothing of the rest, and is no satisfied proof."""
+        gone = ["protected_resident_blocks", "resident_plus_active_blocks"]
+        line = allocator_conflict(**dict.fromkeys(gone), capacity_shortfall_blocks=0)
+        trace = [*allocator_resident(), line]
+        assert "inconclusive" == protect(trace)["footprint_accounting"]
+
+    def test_broken_before(self) -> None:
+        """A wrong proof stays wrong when a later one leaves something out."""
+        wrong = allocator_conflict(capacity_shortfall_blocks=49)
+        partial = allocator_conflict(capacity_shortfall_blocks=None)
+        trace = [*allocator_resident(), wrong, partial]
+        assert "violated" == protect(trace)["footprint_accounting"]
+        assert "inconclusive" == protect([trace[0], partial, wrong])["footprint_accounting"]
+
+    def test_other_pool(self) -> None:
+        """A proof counts on the pool that the run has, and nobody is to blame where all fits it."""
+        trace = [*allocator_resident(), allocator_conflict(60, 20, 75)]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert {"footprint_accounting", "blocking_claim_ids"} == having(report, "violated")
+        assert set() == having(report, "inconclusive")
+        bare = dict.fromkeys(
+            (
+                "protected_resident_blocks",
+                "resident_plus_active_blocks",
+                "capacity_shortfall_blocks",
+            )
+        )
+        report = judge(
+            [*allocator_resident(), allocator_conflict(60, 70, 75, **bare)], Mode.HARD_PROTECTED
+        )
+        assert PROTECTED == having(report, "inconclusive")
+
+    def test_two_sizes(self) -> None:
+        """A run whose lines give its pool two sizes is not judged further."""
+        trace = changed(allocator_refusal(), "resident_claim_materialized", usable_blocks=79)
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert PROTECTED == having(report, "inconclusive")
+        assert (
+            "usable_blocks is 79 here and was 80 before"
+            == report.claims[0].obligations["blocking_claim_ids"].why
+        )
+
+    def test_two_sizes_after_the_end(self) -> None:
+        """What is doubtful then touches no claim whose responsibility is over."""
+        trace = [*allocator_resident(CLAIM, 3, 2), allocator_end("resident_claim_demoted")]
+        trace += [*allocator_losses([2, 1, 0]), allocator_victim(9, usable_blocks=79)]
+        assert "inconclusive" not in protect(trace).values()
+
+    def test_pool_of_another_line(self) -> None:
+        """A conflict that does not repeat the size of the pool is judged by that of the run."""
+        line = allocator_conflict(
+            usable_blocks=None, **dict.fromkeys(["capacity_shortfall_blocks"])
+        )
+        found = protect([*allocator_resident(), line])
+        assert "satisfied" == found["blocking_claim_ids"]
+        assert "inconclusive" == found["footprint_accounting"]
+
+    @pytest.mark.parametrize("field", ["active_live_blocks_required", "usable_blocks"])
+    def test_need_unknown(self, field: str) -> None:
+        """A refusal of nobody knows how much is bad input, and no breach."""
+        trace = [{**line, "usable_blocks": None} for line in allocator_resident()]
+        trace.append(allocator_conflict(**{field: None}))
+        with pytest.raises(InputError) as caught:
+            judge(trace, Mode.HARD_PROTECTED)
+        assert field == caught.value.field
+        report = judge(trace, Mode.HARD_PROTECTED, lenient=True)
+        assert "inconclusive" == report.verdict
 
 
 class TestVictims:

@@ -52,16 +52,10 @@ def connector_store(**fields: Any) -> Trace:
 
 def connector_lookup(request: str = "r1", **fields: Any) -> Trace:
     """A request finds 28 blocks of the claim in the tier."""
+    prompt = {"num_prompt_tokens": 481, "num_block_hashes": 30}
     found = {"num_computed_tokens": 0, "num_hit_tokens": 448, "will_load_async": True}
     return [
-        connector(
-            "request_initialized",
-            request,
-            "reuse",
-            num_prompt_tokens=481,
-            num_block_hashes=30,
-            **fields,
-        ),
+        connector("request_initialized", request, "reuse", **{**prompt, **fields}),
         connector("offload_lookup_result", request, "reuse", **{**found, **fields}),
     ]
 

@@ -144,6 +144,34 @@ class TestEdges:
         conclusion = judged(self.path(name), Mode.HARD_PROTECTED)
         assert verdict == conclusion.obligations[obligation]
 
+    @pytest.mark.parametrize(
+        ("name", "line"),
+        [
+            ("proof_misstates_the_residents", 5),
+            ("proof_misstates_the_request", 5),
+            ("proof_misstates_the_pool", 5),
+            ("proof_adds_wrongly", 5),
+            ("proof_misstates_the_shortfall", 5),
+            ("proof_of_a_shortfall_where_all_fits", 5),
+            ("proof_forgets_a_claim", 8),
+        ],
+    )
+    def test_proof(self, name: str, line: int) -> None:
+        """A capacity proof with one thing wrong breaks footprint_accounting, and nothing else."""
+        conclusion = judged(self.path(name), Mode.HARD_PROTECTED)
+        broken = {n for n, v in conclusion.obligations.items() if v is Verdict.VIOLATED}
+        assert {"footprint_accounting"} == broken
+        for claim in conclusion.claims:
+            finding = claim.findings["footprint_accounting"]
+            assert finding.at is not None
+            assert (line, True) == (finding.at.line, "capacity proof" in finding.why)
+
+    def test_proof_after_a_release(self) -> None:
+        """A claim that was released while the request waited is no part of its proof."""
+        conclusion = judged(self.path("proof_after_a_release"), Mode.HARD_PROTECTED)
+        assert ModeVerdict.KEPT is conclusion.verdict
+        assert Verdict.SATISFIED is conclusion.obligations["footprint_accounting"]
+
     def test_silent_clock(self) -> None:
         """A duration in seconds is over when the stream's time says so, told or not."""
         conclusion = judged(self.path("silent_clock"), Mode.EXPIRING)
