@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
 from monitor.check import EXIT_CODES, check
 from monitor.errors import InputError
 from monitor.text import as_text
 from monitor.verdict import verdict_schema
-from spec.cli import Format, FormatOption, console, json_page, new_app, print_json, run
+from spec.cli import Format, FormatOption, console, json_page, new_app, print_json, print_text, run
 from spec.errors import SpecError
 from spec.files import write_bytes
 from spec.lookup import find_mode
@@ -73,9 +72,7 @@ def check_traces(
     if form is Format.JSON:
         print_json(report)
     else:
-        out = console()
-        page = as_text(report, out).encode(out.encoding, "backslashreplace")
-        typer.echo(page, nl=False)  # all at once, so that a closed pipe is noticed here
+        print_text(as_text(report, console()))
     raise typer.Exit(EXIT_CODES[report.verdict])
 
 
@@ -101,7 +98,7 @@ def _progress(paths: list[str], asked: bool | None) -> Iterator[Callable[[int], 
         yield None
         return
     columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total or None)
         yield lambda read: bar.update(task, completed=read)
 

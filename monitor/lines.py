@@ -81,6 +81,8 @@ class Lines:
     @contextmanager
     def _opened(self) -> Iterator[_Readable]:
         if self.file == STDIN:
+            if self._stdin is None and sys.stdin is None:
+                raise InputError(self.file, "standard input is closed", hint="name a file")
             yield self._stdin or sys.stdin.buffer
             return
         try:

@@ -40,10 +40,7 @@ def as_text(report: Report, out: Console, most: int = MOST_CLAIMS) -> str:
     """The report as `out` would show it, with at most `most` claims one by one, the worst first."""
     with out.capture() as captured:
         _print(report, out, most)
-    text = captured.get().replace(_GLUE, " ")
-    if out.is_terminal:
-        return text
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    return captured.get().replace(_GLUE, " ")
 
 
 def _print(report: Report, out: Console, most: int) -> None:

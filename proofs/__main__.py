@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from proofs import commands_certificate, commands_explain
 from proofs.beside import second_process
@@ -16,7 +15,7 @@ from proofs.junit import to_junit
 from proofs.text import print_check
 from spec import __version__
 from spec.claims import Mode
-from spec.cli import Format, FormatOption, console, json_page, new_app, print_json, run
+from spec.cli import Format, FormatOption, console, json_page, new_app, page, print_json, run
 from spec.digest import spec_digest
 from spec.errors import SpecError
 from spec.files import write_bytes
@@ -64,9 +63,9 @@ def check(
         raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
     if trace is not None and len(modes) > 1:
         raise SpecError("-o writes one run, and --all has many", "name one mode")
-    out, checks = console(), list[Check]()
-    quiet = Console(stderr=True, quiet=not sys.stderr.isatty())
-    with second_process() as beside, quiet.status("") as status:
+    checks, spinner = list[Check](), console(stderr=True)
+    spinner.quiet = not spinner.is_terminal
+    with second_process() as beside, spinner.status("") as status:
         for each in modes:
             checks.append(
                 check_mode(
@@ -82,7 +81,8 @@ def check(
                 )
             )
             if form is Format.TEXT:
-                print_check(out, checks[-1], story=story)
+                with page() as out:
+                    print_check(out, checks[-1], story=story)
     if form is Format.JSON:
         print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
     if junit is not None:

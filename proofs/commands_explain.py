@@ -11,7 +11,7 @@ from monitor.check import EXIT_CODES
 from monitor.errors import InputError
 from proofs.explain import explain
 from proofs.explain_text import as_page
-from spec.cli import Format, FormatOption, console, json_page
+from spec.cli import Format, FormatOption, json_page, print_text
 from spec.errors import SpecError
 from spec.files import write_bytes
 from spec.lookup import find_mode
@@ -54,12 +54,9 @@ def explain_trace(
         story = explain(trace, judged_by, of_bundle, claim=claim)
     except InputError as error:
         raise SpecError(str(error)) from error
-    encoding = "utf-8" if output is not None else console().encoding
-    page = json_page(story)
-    if form is Format.TEXT:
-        page = as_page(story).encode(encoding, "backslashreplace")
+    text = as_page(story) if form is Format.TEXT else json_page(story).decode()
     if output is not None:
-        write_bytes(output, page)
+        write_bytes(output, text.encode("utf-8", "backslashreplace"))
     else:
-        typer.echo(page, nl=False)  # all at once, so that a closed pipe is noticed here
+        print_text(text)
     raise typer.Exit(EXIT_CODES[story.verdict])

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from spec.cli import Code, Format, FormatOption, console, new_app, print_json, run
+from spec.cli import Code, Format, FormatOption, new_app, page, print_json, run
 from spec.drawing import Picture, diagram_named, in_form, picture_for
 from spec.files import write_bytes
 from spec.lookup import find
 from spec.modes import ModeSpec
 from spec.pages import event_schema, stale, write_pages
 from spec.screens import list_tables, mode_text, obligation_text
-from spec.views import list_view, mode_view, obligation_view
+from spec.views import ModeView, list_view, mode_view, obligation_view
 
 __all__ = ["app", "main"]
 
@@ -31,9 +31,8 @@ def list_all(form: FormatOption = Format.TEXT) -> None:
     if form is Format.JSON:
         print_json(listing)
         return
-    out = console()
-    for table in list_tables(listing):
-        out.print(table)
+    with page() as out:
+        out.print(*list_tables(listing), sep="")
 
 
 @app.command(epilog=f"{_EXAMPLE}show hard_protected")
@@ -43,12 +42,12 @@ def show(
 ) -> None:
     """Show one mode or one obligation."""
     found = find(name)
-    if isinstance(found, ModeSpec):
-        mode = mode_view(found)
-        print_json(mode) if form is Format.JSON else console().print(mode_text(mode), end="")
-    else:
-        duty = obligation_view(found)
-        print_json(duty) if form is Format.JSON else console().print(obligation_text(duty), end="")
+    view = mode_view(found) if isinstance(found, ModeSpec) else obligation_view(found)
+    if form is Format.JSON:
+        print_json(view)
+        return
+    with page() as out:
+        out.print(mode_text(view) if isinstance(view, ModeView) else obligation_text(view), end="")
 
 
 @app.command(epilog=f"{_EXAMPLE}diagram lifecycle -o build/lifecycle.svg")
@@ -69,13 +68,8 @@ def diagram(
     if output is not None:
         write_bytes(output, content)
         typer.echo(f"written: {output}")
-        return
-    sys.stdout.flush()
-    stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:
-        sys.stdout.write(content.decode("utf-8", "replace"))
     else:
-        stream.write(content)
+        typer.echo(content, nl=False)
 
 
 @app.command(epilog=f"{_EXAMPLE}docs --check")

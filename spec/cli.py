@@ -1,4 +1,4 @@
-"""What the three command lines have in common: exit codes, options, errors, broken pipes.
+"""What the three command lines have in common: exit codes, options, errors, output.
 
 A command raises SpecError for what a person can put right, `typer.Exit(code)` for a verdict, and
 returns otherwise. `run` turns each into an exit code and never shows a traceback unless asked.
@@ -10,9 +10,9 @@ import errno
 import os
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from enum import IntEnum, StrEnum
-from typing import Annotated, Any, Final, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeGuard
 
 import msgspec
 import typer
@@ -21,6 +21,9 @@ from rich.console import Console
 from spec import __version__
 from spec.digest import short_digest
 from spec.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "DEBUG",
@@ -31,7 +34,9 @@ __all__ = [
     "console",
     "json_page",
     "new_app",
+    "page",
     "print_json",
+    "print_text",
     "run",
     "version_text",
 ]
@@ -98,9 +103,32 @@ def new_app(name: str, says: str) -> typer.Typer:
     return app
 
 
-def console() -> Console:
-    """Standard output: plain and 80 columns wide where it is not a terminal."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+_COLUMNS: Final = 80
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Standard output or error: 80 columns, more on a wide terminal; plain where it is none."""
+    out = Console(highlight=False, markup=False, emoji=False, soft_wrap=False, stderr=stderr)
+    out.width = max(_COLUMNS, out.width) if out.file.isatty() else _COLUMNS
+    return out
+
+
+@contextmanager
+def page() -> Iterator[Console]:
+    """A console; what was printed on it goes to standard output when the block ends."""
+    out = console()
+    with out.capture() as captured:
+        yield out
+    print_text(captured.get())
+
+
+def print_text(text: str) -> None:
+    """`text` on standard output, all at once, so that a closed pipe is noticed here.
+
+    Blanks that end a line are left out; characters that the encoding lacks are escaped.
+    """
+    lines = "\n".join(line.rstrip(" ") for line in text.split("\n"))
+    typer.echo(lines.encode(sys.stdout.encoding or "utf-8", "backslashreplace"), nl=False)
 
 
 def json_page(value: Any) -> bytes:
@@ -109,7 +137,7 @@ def json_page(value: Any) -> bytes:
 
 
 def print_json(value: Any) -> None:
-    """`json_page(value)` on standard output, all at once, so that a closed pipe is noticed here."""
+    """`json_page(value)` on standard output, all at once."""
     typer.echo(json_page(value), nl=False)
 
 
@@ -136,6 +164,10 @@ def run(
     command = typer.main.get_command(app)
     arguments = sys.argv[1:] if argv is None else list(argv)
     stdout = sys.stdout
+    if sys.stderr is None:  # it was closed; a file opened later must not take its place
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if stdout is None:
+        return _complain("standard output is closed; send it somewhere", Code.BAD_INPUT)
     theirs: tuple[type[Exception], ...] = (SpecError, *bad_input)
     try:
         code = command.main(arguments, prog_name=f"python -m {name}", standalone_mode=False)
@@ -147,11 +179,11 @@ def run(
     except _USAGE as problem:
         return _usage(problem, name)
     except SystemExit as leaving:
-        if _no_reader(leaving.__context__):
-            return _hang_up(stdout)
+        if _is_unwritable(leaving.__context__):
+            return _hang_up(stdout, leaving.__context__)
         return leaving.code if isinstance(leaving.code, int) else Code.OK
     except Exception as problem:
-        return _hang_up(stdout) if _no_reader(problem) else _internal(problem)
+        return _hang_up(stdout, problem) if _is_unwritable(problem) else _internal(problem)
     return code if isinstance(code, int) else Code.OK
 
 
@@ -168,23 +200,29 @@ def _usage(problem: Exception, name: str) -> int:
 
 
 def _complain(text: str, code: Code) -> int:
-    try:
-        print(f"error: {text}", file=sys.stderr)
-    except OSError:
-        return Code.BROKEN_PIPE
+    with suppress(OSError):  # nobody reads it; the code still tells
+        print(f"error: {text}", file=sys.stderr, flush=True)
     return code
 
 
-def _no_reader(problem: BaseException | None) -> bool:
-    return isinstance(problem, OSError) and problem.errno == errno.EPIPE
+_UNWRITABLE: Final = frozenset(
+    {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+)
 
 
-def _hang_up(stdout: TextIO) -> int:
-    """The reader of our output has gone: say nothing, and keep the interpreter from saying it."""
+def _is_unwritable(problem: BaseException | None) -> TypeGuard[OSError]:
+    """Whether standard output takes no more; files are written by `spec.files`, which says so."""
+    return isinstance(problem, OSError) and problem.errno in _UNWRITABLE
+
+
+def _hang_up(stdout: TextIO, problem: OSError) -> int:
+    """Give up on standard output, so that the interpreter does not try again when it ends."""
     sys.stdout = stdout  # typer wraps it
     with suppress(OSError, ValueError):  # it may be no file, and then nothing is left in it
         os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
-    return Code.BROKEN_PIPE
+    if problem.errno == errno.EPIPE:
+        return Code.BROKEN_PIPE
+    return _complain(f"cannot write standard output: {problem.strerror}", Code.BAD_INPUT)
 
 
 def _internal(problem: Exception) -> int:
