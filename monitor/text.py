@@ -12,7 +12,7 @@ from rich.text import Text
 from monitor.engine import ModeVerdict
 from spec.digest import SHORT
 from spec.obligations import OBLIGATIONS
-from spec.screens import STYLES
+from spec.screens import STYLES, printable
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _print(report: Report, out: Console, most: int) -> None:
         out.print()
     claims = sorted(filter(_is_shown, report.claims), key=_gravity)
     for claim in claims[:most]:
-        out.print(Text(f"claim {_plain(claim.claim_id)}: {claim.verdict}", "bold"))
+        out.print(Text(f"claim {printable(claim.claim_id)}: {claim.verdict}", "bold"))
         out.print(_claim(claim, report.mode, out.width), soft_wrap=True)
     if len(claims) > most:
         left = f"{_count(len(claims) - most, 'more claim')} with something to show left out"
@@ -76,12 +76,12 @@ def headline(report: Report) -> str:
         left = len(claims) - alike
         rest = f"; {left} cannot be judged" if left else ""
         return f"kept: {report.mode} was kept in {part}{rest}"
-    return f"inconclusive: {_plain(report.why)}"
+    return f"inconclusive: {printable(report.why)}"
 
 
 def _account(report: Report, width: int) -> Text:
     """How the verdict was reached."""
-    only = f", claim {_plain(report.claim)} alone" if report.claim is not None else ""
+    only = f", claim {printable(report.claim)} alone" if report.claim is not None else ""
     strict = ", strict" if report.strict else ""
     rows = [
         ("judged by", f"mode {report.mode}, {report.bundle} bundle{strict}{only}"),
@@ -95,7 +95,7 @@ def _account(report: Report, width: int) -> Text:
     if report.events.rejected:
         first = next((i.rejection for i in report.inputs if i.rejection), "")
         lines = _count(report.events.rejected, "line")
-        rows.append(("rejected", f"{lines}, the first {_plain(first)}"))
+        rows.append(("rejected", f"{lines}, the first {printable(first)}"))
     if report.claims:
         rows.append(("claims", _tally(Counter(c.verdict for c in report.claims))))
     declared = Counter(c.declared_mode for c in report.claims if c.declared_mode is not None)
@@ -120,11 +120,11 @@ def _obligations(report: Report) -> Table:
 def _claim(claim: ClaimReport, mode: str, width: int) -> Text:
     """One claim: what was owed or said, where, and what would have been allowed."""
     rows: list[tuple[str | Text, str]] = [
-        ("stream", _plain(claim.stream)),
+        ("stream", printable(claim.stream)),
         ("state", f"{claim.state}, as reported"),
     ]
     if claim.declared_mode not in (None, mode):
-        rows.append(("declared", f"{_plain(claim.declared_mode or '')}, judged by {mode}"))
+        rows.append(("declared", f"{printable(claim.declared_mode or '')}, judged by {mode}"))
     if claim.why in _ABSENT:
         rows.append(("because", claim.why))
     for names, found in _alike(claim):
@@ -132,7 +132,7 @@ def _claim(claim: ClaimReport, mode: str, width: int) -> Text:
         rows.append((Text(found.verdict, _STYLES[found.verdict]), ", ".join(names)))
         if found.at is not None:
             rows.append(("at", _place(found.at)))
-        rows.append(("because", _plain(found.why)))
+        rows.append(("because", printable(found.why)))
         if found.allowed:
             rows.append(("allowed", found.allowed))
     return _grid(rows, width)
@@ -197,7 +197,7 @@ def _place(at: Place) -> str:
 
 
 def _file(name: str) -> str:
-    return "standard input" if name == "-" else _plain(name)
+    return "standard input" if name == "-" else printable(name)
 
 
 def _count(number: int, what: str) -> str:
@@ -206,15 +206,10 @@ def _count(number: int, what: str) -> str:
 
 def _tally(counts: Mapping[str, int]) -> str:
     """Names with their numbers, a long list cut short."""
-    return ", ".join(_some([f"{number}{_GLUE}{_plain(name)}" for name, number in counts.items()]))
+    return ", ".join(_some([f"{number}{_GLUE}{printable(name)}" for name, number in counts.items()]))
 
 
 def _some(items: Sequence[str]) -> list[str]:
     if len(items) <= _MOST_NAMES:
         return list(items)
     return [*items[:_MOST_NAMES], f"and {len(items) - _MOST_NAMES} more"]
-
-
-def _plain(text: str) -> str:
-    """Text from a trace, with nothing in it that a terminal would obey."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from monitor.engine import ModeVerdict
 from spec.digest import SHORT
 from spec.modes import MODES
+from spec.screens import printable
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ def as_page(story: Explanation, most: int = MOST) -> str:
 
 
 def _head(story: Explanation) -> Iterator[str]:
-    name = "standard input" if story.trace == "-" else _plain(story.trace)
+    name = "standard input" if story.trace == "-" else printable(story.trace)
     yield from _wrap(f"{name}: {_count(story.read, 'line')} with events", 0, 2)
-    only = f", claim {_plain(story.claim)} alone" if story.claim is not None else ""
+    only = f", claim {printable(story.claim)} alone" if story.claim is not None else ""
     by = f"judged by mode {story.mode}, {story.bundle} bundle{only}"
     yield from _wrap(f"{by} (resident-claims {story.tool}, spec {story.spec[:SHORT]})", 0, 2)
 
@@ -90,7 +91,7 @@ def _step(step: Step, alone: bool) -> Iterator[str]:
 
 def _event(event: Happened) -> str:
     role = "fact  " if event.fact else "report"
-    return f"{role} {event.kind} {_plain(event.about)}"
+    return f"{role} {event.kind} {printable(event.about)}"
 
 
 def _listed(changes: Iterable[Change], indent: int, alone: bool = False) -> Iterator[str]:
@@ -105,15 +106,15 @@ def _listed(changes: Iterable[Change], indent: int, alone: bool = False) -> Iter
     for (claim, before, after, why, allowed), names in alike.items():
         what = ", ".join(names)
         turned = f"{what} {after}" if before in _SILENT else f"{what} {before} -> {after}"
-        because = f", because {_plain(why)}" if why else ""
-        who = "" if alone else f"{_plain(claim)}: "
+        because = f", because {printable(why)}" if why else ""
+        who = "" if alone else f"{printable(claim)}: "
         yield from _wrap(f"{who}{turned}{because}", indent, indent + 2)
         if allowed:
-            yield from _wrap(f"allowed instead: {_plain(allowed)}", indent + 2, indent + 4)
+            yield from _wrap(f"allowed instead: {printable(allowed)}", indent + 2, indent + 4)
 
 
 def _end(story: Explanation) -> Iterator[str]:
-    why = "" if story.verdict is ModeVerdict.KEPT else f": {_plain(story.why)}"
+    why = "" if story.verdict is ModeVerdict.KEPT else f": {printable(story.why)}"
     yield from _wrap(f"{story.verdict}{why}", 0, 2)
     if story.stop is None:
         yield "No line broke a promise."
@@ -155,8 +156,3 @@ def _wrap(text: str, indent: int, later: int) -> list[str]:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _plain(text: str) -> str:
-    """Text from a trace, with nothing in it that a terminal would obey."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -14,7 +14,7 @@ from spec.files import write_bytes
 from spec.lookup import find
 from spec.modes import ModeSpec
 from spec.pages import event_schema, stale, write_pages
-from spec.screens import list_tables, mode_text, obligation_text
+from spec.screens import list_tables, mode_text, obligation_text, printable
 from spec.views import ModeView, list_view, mode_view, obligation_view
 
 __all__ = ["app", "main"]
@@ -67,7 +67,7 @@ def diagram(
     content = in_form(diagram_named(name), picture)
     if output is not None:
         write_bytes(output, content)
-        typer.echo(f"written: {output}")
+        typer.echo(printable(f"written: {output}"))
     else:
         typer.echo(content, nl=False)
 
@@ -84,10 +84,11 @@ def docs(
     changed = stale(folder) if check else write_pages(folder)
     if form is Format.JSON:
         print_json({"checked": check, "stale" if check else "written": changed})
-    elif check:
-        typer.echo("\n".join(f"stale: {path}" for path in changed) or "every page is up to date")
     else:
-        typer.echo("\n".join(f"written: {path}" for path in changed) or "nothing changed")
+        for path in changed:
+            typer.echo(printable(f"{'stale' if check else 'written'}: {path}"))
+        if not changed:
+            typer.echo("every page is up to date")
     if check and changed:
         typer.echo("run python -m spec docs to write them again", err=True)
         raise typer.Exit(Code.VIOLATED)

@@ -21,6 +21,7 @@ from rich.console import Console
 from spec import __version__
 from spec.digest import short_digest
 from spec.errors import SpecError
+from spec.screens import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,7 +202,7 @@ def _usage(problem: Exception, name: str) -> int:
 
 def _complain(text: str, code: Code) -> int:
     with suppress(OSError):  # nobody reads it; the code still tells
-        print(f"error: {text}", file=sys.stderr, flush=True)
+        print(f"error: {printable(text)}", file=sys.stderr, flush=True)
     return code
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from spec.views import ListView, ModeView, ObligationView, RuleView
 
-__all__ = ["STYLES", "list_tables", "mode_text", "obligation_text"]
+__all__ = ["STYLES", "list_tables", "mode_text", "obligation_text", "printable"]
 
 _WIDTH: Final = 80
 STYLES: Final = {
@@ -25,6 +25,11 @@ STYLES: Final = {
     "inconclusive": "magenta",
 }
 """The colour of each verdict on a terminal."""
+
+
+def printable(text: str) -> str:
+    """`text` on one line, with nothing in it that a terminal would obey."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def list_tables(listing: ListView) -> tuple[Table, Table]:

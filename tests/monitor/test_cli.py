@@ -161,6 +161,13 @@ class TestBadInput:
         assert "" == shown.out
         assert f"error: {missing}: no such file; did you mean good.jsonl?\n" == shown.err
 
+    def test_escapes(self, tmp_path: Path, capsys: Capture) -> None:
+        """The name of a file, and of the one that was perhaps meant, is nothing to obey."""
+        write(tmp_path / "\x1b[31mgood", canonical_refusal())
+        assert 2 == main(["check", str(tmp_path / "\x1b[31mgod"), "--mode", "hard_protected"])
+        said = f"{tmp_path}/\\x1b[31mgod: no such file; did you mean \\x1b[31mgood?"
+        assert f"error: {said}\n" == capsys.readouterr().err
+
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [

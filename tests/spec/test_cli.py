@@ -135,6 +135,9 @@ class TestBadInput:
             (["diagram", "lifecycle", "-o", "/dev/null/a/b.svg"], "cannot write"),
             (["diagram", "lifecycle", "--format", "gif"], "svg"),
             (["docs", "--dir", "/dev/null/a"], "/dev/null/a"),
+            (["docs", "--dir", "/dev/null/\x1b[31m\n"], "/dev/null/\\x1b[31m\\n"),
+            (["diagram", "lifecycle", "-o", "/dev/null/\x1b/a.svg"], "/dev/null/\\x1b/a.svg"),
+            (["\x1b[31m"], "\\x1b[31m"),
         ],
     )
     def test_one_line(self, argv: list[str], hint: str, capsys: Capture) -> None:
