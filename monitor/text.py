@@ -206,7 +206,8 @@ def _count(number: int, what: str) -> str:
 
 def _tally(counts: Mapping[str, int]) -> str:
     """Names with their numbers, a long list cut short."""
-    return ", ".join(_some([f"{number}{_GLUE}{printable(name)}" for name, number in counts.items()]))
+    each = [f"{number}{_GLUE}{printable(name)}" for name, number in counts.items()]
+    return ", ".join(_some(each))
 
 
 def _some(items: Sequence[str]) -> list[str]:

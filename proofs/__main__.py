@@ -18,7 +18,7 @@ from spec.claims import Mode
 from spec.cli import Format, FormatOption, console, json_page, new_app, page, print_json, run
 from spec.digest import spec_digest
 from spec.errors import SpecError
-from spec.files import write_bytes
+from spec.files import check_target, write_bytes
 from spec.modes import Bundle
 from spec.suggest import resolve
 
@@ -63,6 +63,9 @@ def check(
         raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
     if trace is not None and len(modes) > 1:
         raise SpecError("-o writes one run, and --all has many", "name one mode")
+    check_target(trace)
+    check_target(junit)
+    check_target(certificate, folder=True)
     checks, spinner = list[Check](), console(stderr=True)
     spinner.quiet = not spinner.is_terminal
     with second_process() as beside, spinner.status("") as status:
@@ -83,10 +86,10 @@ def check(
             if form is Format.TEXT:
                 with page() as out:
                     print_check(out, checks[-1], story=story)
-    if form is Format.JSON:
-        print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
     if junit is not None:
         write_bytes(junit, to_junit(checks))
+    if form is Format.JSON:
+        print_json(Checks(SCHEMA, __version__, spec_digest(), checks))
     raise typer.Exit(exit_code(checks))
 
 

@@ -13,7 +13,7 @@ from proofs.explain import explain
 from proofs.explain_text import as_page
 from spec.cli import Format, FormatOption, json_page, print_text
 from spec.errors import SpecError
-from spec.files import write_bytes
+from spec.files import check_target, write_bytes
 from spec.lookup import find_mode
 from spec.modes import MODES, Bundle
 from spec.suggest import resolve
@@ -50,6 +50,7 @@ def explain_trace(
     """
     judged_by = find_mode(mode).mode
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
+    check_target(output)
     try:
         story = explain(trace, judged_by, of_bundle, claim=claim)
     except InputError as error:

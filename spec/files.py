@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from spec.errors import OutputError
@@ -9,7 +10,7 @@ from spec.errors import OutputError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_text", "write_bytes"]
+__all__ = ["check_target", "read_text", "write_bytes"]
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -18,7 +19,37 @@ def write_bytes(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     except (OSError, ValueError) as problem:
-        raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another file") from None
+        raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another") from None
+
+
+def check_target(path: Path | None, *, folder: bool = False) -> None:
+    """Raise OutputError now for what could not be written later; changes nothing. None is fine.
+
+    Args:
+        folder: `path` is a folder in which files will be written.
+    """
+    if path is None:
+        return
+    try:
+        there = next(filter(_exists, (path, *path.parents)), path)
+        is_folder = there.is_dir()
+        if is_folder is (there == path and not folder):
+            what = "a folder" if is_folder else "not a folder"
+            raise OutputError(f"cannot write {path}: {there} is {what}", "name another")
+        if is_folder:
+            TemporaryFile(dir=there).close()
+        elif there.is_file():  # a device or a pipe may mind being opened twice
+            there.open("ab").close()
+    except OSError as problem:
+        raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another") from None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def read_text(path: Path) -> str | None:
@@ -34,4 +65,6 @@ def read_text(path: Path) -> str | None:
 
 
 def _reason(problem: Exception) -> str:
+    if isinstance(problem, FileExistsError):
+        return "what should be a folder is a file"
     return (problem.strerror or str(problem)) if isinstance(problem, OSError) else str(problem)
