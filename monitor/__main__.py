@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,9 +14,17 @@ from monitor.check import EXIT_CODES, check
 from monitor.errors import InputError
 from monitor.text import as_text
 from monitor.verdict import verdict_schema
-from spec.cli import Format, FormatOption, console, json_page, new_app, print_json, print_text, run
+from spec.cli import (
+    Format,
+    FormatOption,
+    add_schema,
+    console,
+    new_app,
+    print_json,
+    print_text,
+    run,
+)
 from spec.errors import SpecError
-from spec.files import write_bytes
 from spec.lookup import find_mode
 from spec.modes import MODES, Bundle
 from spec.suggest import resolve
@@ -53,7 +60,10 @@ def check_traces(
         typer.Option(help="Show how far the reading is; by default for long files on a terminal."),
     ] = None,
 ) -> None:
-    """Judge traces by a mode: exit 0 kept, 1 violated, 2 bad input, 3 inconclusive."""
+    """Judge traces by a mode.
+
+    Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
+    """
     judged_by = find_mode(mode).mode
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
     try:
@@ -76,17 +86,7 @@ def check_traces(
     raise typer.Exit(EXIT_CODES[report.verdict])
 
 
-@app.command(epilog="Example: python -m monitor schema -o docs/schema/verdict.json")
-def schema(
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
-    ] = None,
-) -> None:
-    """Print the JSON Schema of a verdict."""
-    if output is None:
-        print_json(verdict_schema())
-    else:
-        write_bytes(output, json_page(verdict_schema()))
+add_schema(app, verdict_schema, of="a verdict", example="-o docs/schema/verdict.json")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from proofs.junit import to_junit
 from proofs.text import print_check
 from spec import __version__
 from spec.claims import Mode
-from spec.cli import Format, FormatOption, console, json_page, new_app, page, print_json, run
+from spec.cli import Format, FormatOption, add_schema, console, new_app, page, print_json, run
 from spec.digest import spec_digest
 from spec.errors import SpecError
 from spec.files import check_target, write_bytes
@@ -23,13 +23,13 @@ from spec.modes import Bundle
 from spec.suggest import resolve
 
 app = new_app("proofs", "Prove what a mode's obligations are worth, for every run.")
-commands_certificate.register(app)
-commands_explain.register(app)
 
 
-@app.command()
+@app.command(epilog="Example: python -m proofs check hard_protected")
 def check(
-    mode: Annotated[str | None, typer.Argument(help="A mode, such as hard_protected.")] = None,
+    mode: Annotated[
+        str | None, typer.Argument(metavar="MODE", help=f"One of {', '.join(Mode)}.")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
     bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
     depth: Annotated[int, typer.Option(help="Events that bounded searches go to.")] = DEPTH,
@@ -49,11 +49,11 @@ def check(
     form: FormatOption = Format.TEXT,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
 ) -> None:
-    """Is a mode consistent (some run keeps it and exercises all of it), and is it sound
-    (an auditor who reads only reports concludes what is true)? What does the paper's bundle lack,
-    and which obligations are needed?
+    """Prove what the obligations of a mode are worth.
 
-    Example: python -m proofs check hard_protected
+    Is it consistent (some run keeps it and exercises all of it), and is it sound (an auditor who
+    reads only reports concludes what is true)? What does the paper's bundle lack, and which
+    obligations are needed?
 
     Exit 0: witnessed and proved. 1: refuted. 2: bad input. 3: unknown or vacuous.
     """
@@ -84,8 +84,10 @@ def check(
                 )
             )
             if form is Format.TEXT:
+                status.stop()
                 with page() as out:
                     print_check(out, checks[-1], story=story)
+                status.start()
     if junit is not None:
         write_bytes(junit, to_junit(checks))
     if form is Format.JSON:
@@ -93,18 +95,11 @@ def check(
     raise typer.Exit(exit_code(checks))
 
 
-@app.command(epilog="Example: python -m proofs schema -o docs/schema/proof.json")
-def schema(
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
-    ] = None,
-) -> None:
-    """Print the JSON Schema of what `check --format json` prints."""
-    if output is None:
-        print_json(proof_schema())
-    else:
-        write_bytes(output, json_page(proof_schema()))
-
+commands_explain.register(app)
+commands_certificate.register(app)
+add_schema(
+    app, proof_schema, of="what `check --format json` prints", example="-o docs/schema/proof.json"
+)
 
 _DEEPEST = 60
 

@@ -15,9 +15,12 @@ from spec.suggest import resolve
 __all__ = ["register"]
 
 
+_EXAMPLE = "Example: python -m proofs recheck build/certificate --solver cvc5"
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to an application."""
-    app.command("recheck")(_recheck)
+    app.command("recheck", epilog=_EXAMPLE)(_recheck)
 
 
 def _recheck(
@@ -25,10 +28,9 @@ def _recheck(
     solver: Annotated[str, typer.Option(help="z3, or cvc5 (an optional extra).")] = Solver.Z3,
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Check a certificate again: is it about this specification, and does its invariant
-    carry the theorem?
+    """Check a certificate again, by a solver of your choice.
 
-    Example: python -m proofs recheck build/certificate --solver cvc5
+    Is it about this specification, and does its invariant carry the theorem?
 
     Exit 0: it holds. 1: it fails. 2: damaged, doctored or foreign. 3: unknown.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ from monitor.check import EXIT_CODES
 from monitor.errors import InputError
 from proofs.explain import explain
 from proofs.explain_text import as_page
-from spec.cli import Format, FormatOption, json_page, print_text
+from spec.cli import Format, FormatOption, OutputOption, json_page, print_text
 from spec.errors import SpecError
 from spec.files import check_target, write_bytes
 from spec.lookup import find_mode
@@ -41,12 +40,11 @@ def explain_trace(
         str | None, typer.Option(metavar="ID", help="Tell of this claim alone.")
     ] = None,
     form: FormatOption = Format.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
-    ] = None,
+    output: OutputOption = None,
 ) -> None:
-    """Tell what each event of a trace changed and why: exit 0 kept, 1 violated, 2 bad input,
-    3 inconclusive.
+    """Tell what each event of a trace changed, and why.
+
+    Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """
     judged_by = find_mode(mode).mode
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from spec.cli import Code, Format, FormatOption, new_app, page, print_json, run
+from spec.cli import Code, Format, FormatOption, add_schema, new_app, page, print_json, run
 from spec.drawing import Picture, diagram_named, in_form, picture_for
 from spec.files import write_bytes
 from spec.lookup import find
@@ -37,7 +37,9 @@ def list_all(form: FormatOption = Format.TEXT) -> None:
 
 @app.command(epilog=f"{_EXAMPLE}show hard_protected")
 def show(
-    name: Annotated[str, typer.Argument(help="A mode, an obligation, or its code.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A mode, an obligation, or its code.")
+    ],
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Show one mode or one obligation."""
@@ -52,7 +54,9 @@ def show(
 
 @app.command(epilog=f"{_EXAMPLE}diagram lifecycle -o build/lifecycle.svg")
 def diagram(
-    name: Annotated[str, typer.Argument(help="lifecycle, a mode, or an obligation.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="lifecycle, a mode, or an obligation.")
+    ],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="A file; its suffix says what to write."),
@@ -80,7 +84,7 @@ def docs(
     folder: Annotated[Path, typer.Option("--dir", help="Where the pages are.")] = Path("docs"),
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Write the pages that are made from the specification, or compare them."""
+    """Write the pages made from the specification, or compare them."""
     changed = stale(folder) if check else write_pages(folder)
     if form is Format.JSON:
         print_json({"checked": check, "stale" if check else "written": changed})
@@ -94,10 +98,9 @@ def docs(
         raise typer.Exit(Code.VIOLATED)
 
 
-@app.command(epilog=f"{_EXAMPLE}schema")
-def schema() -> None:
-    """Print the JSON Schema of an event in its canonical form."""
-    print_json(event_schema())
+add_schema(
+    app, event_schema, of="an event in its canonical form", example="-o docs/schema/event.json"
+)
 
 
 def main(argv: list[str] | None = None) -> int:

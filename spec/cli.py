@@ -12,6 +12,7 @@ import sys
 import traceback
 from contextlib import contextmanager, suppress
 from enum import IntEnum, StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeGuard
 
 import msgspec
@@ -21,17 +22,20 @@ from rich.console import Console
 from spec import __version__
 from spec.digest import short_digest
 from spec.errors import SpecError
+from spec.files import write_bytes
 from spec.screens import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "DEBUG",
     "Code",
     "Format",
     "FormatOption",
+    "OutputOption",
     "VersionOption",
+    "add_schema",
     "console",
     "json_page",
     "new_app",
@@ -68,6 +72,11 @@ class Format(StrEnum):
 FormatOption = Annotated[Format, typer.Option("--format", help="For people, or for programs.")]
 
 
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
+]
+
+
 def version_text() -> str:
     """The version of the package and of the specification in it."""
     return f"resident-claims {__version__} (spec {short_digest()})"
@@ -97,7 +106,7 @@ def new_app(name: str, says: str) -> typer.Typer:
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(help=says)(_root)
@@ -140,6 +149,24 @@ def json_page(value: Any) -> bytes:
 def print_json(value: Any) -> None:
     """`json_page(value)` on standard output, all at once."""
     typer.echo(json_page(value), nl=False)
+
+
+def add_schema(app: typer.Typer, make: Callable[[], Any], *, of: str, example: str) -> None:
+    """Add the command `schema`: print the JSON Schema that `make` returns, or write it to a file.
+
+    Args:
+        of: what has that schema.
+        example: the options of a call.
+    """
+
+    def schema(output: OutputOption = None) -> None:
+        if output is None:
+            print_json(make())
+        else:
+            write_bytes(output, json_page(make()))
+
+    epilog = f"Example: python -m {app.info.name} schema {example}"
+    app.command("schema", help=f"Print the JSON Schema of {of}.", epilog=epilog)(schema)
 
 
 _USAGE: Final[type[Exception]] = next(

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full or read by nobody, in processes of their own."""
+"""Standard streams that are closed, full, narrow or read by nobody, in processes of their own."""
 
 import subprocess
 import sys
@@ -51,3 +51,15 @@ def test_closed_input(command: str) -> None:
 def test_no_errors(ending: str) -> None:
     """Where nobody reads the errors the exit code still tells, and nothing goes elsewhere."""
     assert (2, "", "") == shell("spec show nonesuch", ending)
+
+
+@pytest.mark.parametrize("columns", ["0", "20", "1000"])
+@pytest.mark.parametrize("name", ["list", "help", "verdict", "proof"])
+def test_piped_width(name: str, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is piped has at most 80 columns, whatever COLUMNS says, and no blanks at line ends."""
+    monkeypatch.setenv("COLUMNS", columns)
+    code, out, _ = shell(COMMANDS[name], "")
+    lines = out.splitlines()
+    assert 0 == code
+    assert 80 >= max(map(len, lines)) > 40
+    assert [line.rstrip() for line in lines] == lines
