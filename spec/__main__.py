@@ -14,8 +14,17 @@ from spec.files import write_bytes
 from spec.lookup import find
 from spec.modes import ModeSpec
 from spec.pages import event_schema, stale, write_pages
-from spec.screens import list_tables, mode_text, obligation_text, printable
-from spec.views import ModeView, list_view, mode_view, obligation_view
+from spec.readings import Reading
+from spec.screens import list_tables, mode_text, obligation_text, printable, reading_text
+from spec.views import (
+    ModeView,
+    ObligationView,
+    ReadingView,
+    list_view,
+    mode_view,
+    obligation_view,
+    reading_view,
+)
 
 __all__ = ["app", "main"]
 
@@ -26,7 +35,7 @@ _EXAMPLE = "Example: python -m spec "
 
 @app.command("list", epilog=f"{_EXAMPLE}list")
 def list_all(form: FormatOption = Format.TEXT) -> None:
-    """List the modes and the obligations."""
+    """List the modes, the obligations and the readings."""
     listing = list_view()
     if form is Format.JSON:
         print_json(listing)
@@ -42,14 +51,23 @@ def show(
     ],
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Show one mode or one obligation."""
+    """Show one mode, one obligation or one reading."""
     found = find(name)
-    view = mode_view(found) if isinstance(found, ModeSpec) else obligation_view(found)
+    view: ModeView | ObligationView | ReadingView
+    if isinstance(found, ModeSpec):
+        view = mode_view(found)
+        text = mode_text(view)
+    elif isinstance(found, Reading):
+        view = reading_view(found)
+        text = reading_text(view)
+    else:
+        view = obligation_view(found)
+        text = obligation_text(view)
     if form is Format.JSON:
         print_json(view)
         return
     with page() as out:
-        out.print(mode_text(view) if isinstance(view, ModeView) else obligation_text(view), end="")
+        out.print(text, end="")
 
 
 @app.command(epilog=f"{_EXAMPLE}diagram lifecycle -o build/lifecycle.svg")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from spec.diagrams import Diagram, lifecycle_diagram, mode_diagram, observer_diagram
 from spec.errors import OutputError
-from spec.lookup import OTHER_NAMES, find
+from spec.lookup import OTHER_NAMES, find_mode
 from spec.mermaid import to_mermaid
-from spec.modes import MODES, ModeSpec
+from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 from spec.render import draw, to_dot
 from spec.suggest import resolve
@@ -40,8 +40,8 @@ def diagram_named(text: str) -> Diagram:
     name = resolve(text, names, what="diagram", aliases=OTHER_NAMES)
     if name == _LIFECYCLE:
         return lifecycle_diagram()
-    found = find(name)
-    return mode_diagram(found) if isinstance(found, ModeSpec) else observer_diagram(found)
+    observer = OBLIGATIONS.get(name)
+    return mode_diagram(find_mode(name)) if observer is None else observer_diagram(observer)
 
 
 def picture_for(path: Path | None, form: str | None) -> Picture:

@@ -1,4 +1,4 @@
-"""Modes and obligations by the names that people type."""
+"""Modes, obligations and readings by the names that people type."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from spec.modes import MODES, ModeSpec
 from spec.obligations import ALIASES, OBLIGATIONS
+from spec.readings import READINGS
 from spec.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spec.machine import Observer
+    from spec.readings import Reading
 
-__all__ = ["OTHER_NAMES", "find", "find_mode", "find_obligation"]
+__all__ = ["OTHER_NAMES", "find", "find_mode"]
 
 OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {**{observer.code: observer.name for observer in OBLIGATIONS.values()}, **ALIASES}
@@ -27,16 +29,12 @@ def find_mode(text: str) -> ModeSpec:
     return _MODES[resolve(text, _MODES, what="mode")]
 
 
-def find_obligation(text: str) -> Observer:
-    """The obligation called `text`, or with that code or alias; raises UnknownName."""
-    return OBLIGATIONS[resolve(text, OBLIGATIONS, what="obligation", aliases=OTHER_NAMES)]
-
-
-def find(text: str) -> ModeSpec | Observer:
-    """The mode or the obligation called `text`; raises UnknownName."""
-    names = (*_MODES, *OBLIGATIONS)
-    name = resolve(text, names, what="mode or obligation", aliases=OTHER_NAMES)
-    return _MODES[name] if name in _MODES else OBLIGATIONS[name]
+def find(text: str) -> ModeSpec | Observer | Reading:
+    """The mode, obligation or reading called `text`; raises UnknownName."""
+    readings = {reading.name: reading for reading in READINGS}
+    everything: dict[str, ModeSpec | Observer | Reading] = {**_MODES, **OBLIGATIONS, **readings}
+    what = "mode, obligation or reading"
+    return everything[resolve(text, everything, what=what, aliases=OTHER_NAMES)]
 
 
 _MODES: Final[Mapping[str, ModeSpec]] = MappingProxyType(

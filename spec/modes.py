@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from spec.claims import Mode
 from spec.obligations import OBLIGATIONS
+from spec.readings import READINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,8 +75,9 @@ class ModeSpec:
 
     def __post_init__(self) -> None:
         unknown = {*self.paper, *self.added, *self.critical} - set(OBLIGATIONS)
+        unknown |= set(self.readings) - {reading.name for reading in READINGS}
         if unknown:
-            raise ValueError(f"{self.mode}: no such obligation: {sorted(unknown)}")
+            raise ValueError(f"{self.mode}: no such obligation or reading: {sorted(unknown)}")
 
     def names(self, bundle: Bundle = Bundle.CONTRACT) -> tuple[str, ...]:
         """The obligations of a bundle, in the order in which they are listed."""

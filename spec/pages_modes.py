@@ -7,7 +7,7 @@ from spec.markdown import fence, link, table
 from spec.mermaid import to_mermaid
 from spec.modes import MODES, ModeSpec
 from spec.readings import READINGS
-from spec.views import ModeView, mode_view
+from spec.views import ModeView, mode_view, reading_view
 from spec.vocabulary import CONSTANTS
 
 __all__ = ["modes_page", "readings_page"]
@@ -66,15 +66,14 @@ def readings_page() -> str:
         "# The readings",
         "Where the papers leave a word open, the choice made here decides what is provable. Each "
         "has a name that reports and proofs cite.",
+        table(("reading", "in short"), ((link(r.name), r.in_short) for r in READINGS)),
     ]
-    for reading in READINGS:
-        modes = [
-            link(m.value, "modes.md") for m, spec in MODES.items() if reading.name in spec.readings
-        ]
+    for view in map(reading_view, READINGS):
+        modes = ", ".join(link(mode, "modes.md") for mode in view.modes)
         parts += [
-            f"## {reading.name}",
-            reading.decides,
-            f"Otherwise: {reading.otherwise}",
-            f"Modes that rest on it: {', '.join(modes) or 'none'}.",
+            f"## {view.name}",
+            view.decides,
+            f"Otherwise: {view.otherwise}",
+            f"Modes that rest on it: {modes}.",
         ]
     return "\n\n".join(parts) + "\n"

@@ -12,9 +12,9 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spec.views import ListView, ModeView, ObligationView, RuleView
+    from spec.views import ListView, ModeView, ObligationView, ReadingView, RuleView
 
-__all__ = ["STYLES", "list_tables", "mode_text", "obligation_text", "printable"]
+__all__ = ["STYLES", "list_tables", "mode_text", "obligation_text", "printable", "reading_text"]
 
 _WIDTH: Final = 80
 STYLES: Final = {
@@ -32,15 +32,18 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def list_tables(listing: ListView) -> tuple[Table, Table]:
-    """The modes, and the obligations."""
+def list_tables(listing: ListView) -> tuple[Table, ...]:
+    """The modes, the obligations and the readings."""
     modes = _table("Modes", "mode", "promise")
     for mode in listing.modes:
         modes.add_row(mode.name, mode.promise)
     obligations = _table("Obligations", "code", "obligation", "why")
     for obligation in listing.obligations:
         obligations.add_row(obligation.code, obligation.name, obligation.reason)
-    return modes, obligations
+    readings = _table("Readings", "reading", "in short")
+    for reading in listing.readings:
+        readings.add_row(reading.name, reading.in_short)
+    return modes, obligations, readings
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -71,8 +74,8 @@ def mode_text(mode: ModeView) -> Text:
         text.append(f"  {' and '.join(depths)}\n")
     _head(text, "Readings")
     for reading in mode.readings:
-        text.append(f"  {reading.name}\n", "bold")
-        text.append(f"{_wrap(reading.decides, 6)}\n")
+        text.append(f"  {reading.name:<19} ", "bold")
+        text.append(f"{reading.in_short}\n")
     return text
 
 
@@ -91,6 +94,17 @@ def obligation_text(obligation: ObligationView) -> Text:
     _head(text, "Rules, tried in this order")
     for rule in obligation.rules:
         _rule(text, rule)
+    return text
+
+
+def reading_text(reading: ReadingView) -> Text:
+    """The reading as `spec show` prints it."""
+    text = Text()
+    text.append(f"reading {reading.name}\n", "bold")
+    text.append(f"{_wrap(reading.decides)}\n\n")
+    text.append(f"{_wrap(f'otherwise: {reading.otherwise}', 0, 2)}\n")
+    modes = ", ".join(reading.modes)
+    text.append(f"{_wrap(f'modes: {modes}', 0, 2)}\n")
     return text
 
 

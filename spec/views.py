@@ -1,4 +1,4 @@
-"""A mode or an obligation as plain data: what the commands print and the pages tell."""
+"""A mode, an obligation or a reading as plain data: what the commands print and the pages tell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from spec.machine import Observer
 from spec.modes import MODES, Bundle, ModeSpec
 from spec.obligations import OBLIGATIONS
-from spec.readings import READINGS
+from spec.readings import READINGS, Reading
 from spec.terms import show
 from spec.wording import term_text
 
@@ -22,6 +22,7 @@ __all__ = [
     "list_view",
     "mode_view",
     "obligation_view",
+    "reading_view",
 ]
 
 
@@ -75,11 +76,13 @@ class PartView(msgspec.Struct, frozen=True):
 
 
 class ReadingView(msgspec.Struct, frozen=True):
-    """A named reading."""
+    """A named reading, in a line and in full, and the modes that rest on it."""
 
     name: str
+    in_short: str
     decides: str
     otherwise: str
+    modes: tuple[str, ...]
 
 
 class ModeView(msgspec.Struct, frozen=True):
@@ -98,10 +101,11 @@ class ModeView(msgspec.Struct, frozen=True):
 
 
 class ListView(msgspec.Struct, frozen=True):
-    """All modes and all obligations."""
+    """All modes, obligations and readings."""
 
     modes: tuple[ModeView, ...]
     obligations: tuple[ObligationView, ...]
+    readings: tuple[ReadingView, ...]
 
 
 def obligation_view(observer: Observer) -> ObligationView:
@@ -139,7 +143,6 @@ def obligation_view(observer: Observer) -> ObligationView:
 
 def mode_view(spec: ModeSpec) -> ModeView:
     """The mode as plain data."""
-    readings = {reading.name: reading for reading in READINGS}
     return ModeView(
         name=spec.mode.value,
         promise=spec.promise,
@@ -153,11 +156,14 @@ def mode_view(spec: ModeSpec) -> ModeView:
         actions=tuple(sorted(action.value for action in spec.actions)),
         depths=tuple(tuple(depth.value for depth in depths) for depths in spec.depths),
         constants=spec.constants,
-        readings=tuple(
-            ReadingView(name, readings[name].decides, readings[name].otherwise)
-            for name in spec.readings
-        ),
+        readings=tuple(reading_view(each) for each in READINGS if each.name in spec.readings),
     )
+
+
+def reading_view(reading: Reading) -> ReadingView:
+    """The reading as plain data."""
+    modes = tuple(mode.value for mode, spec in MODES.items() if reading.name in spec.readings)
+    return ReadingView(reading.name, reading.in_short, reading.decides, reading.otherwise, modes)
 
 
 def list_view() -> ListView:
@@ -165,4 +171,5 @@ def list_view() -> ListView:
     return ListView(
         tuple(mode_view(spec) for spec in MODES.values()),
         tuple(obligation_view(observer) for observer in OBLIGATIONS.values()),
+        tuple(reading_view(reading) for reading in READINGS),
     )

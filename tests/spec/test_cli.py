@@ -13,22 +13,27 @@ from spec.__main__ import main
 from spec.cli import DEBUG, Code, FormatOption, new_app, print_json, run, version_text
 from spec.digest import short_digest
 from spec.errors import SpecError, UnknownName
-from spec.lookup import find_mode, find_obligation
+from spec.lookup import find, find_mode
+from spec.machine import Observer
 from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
+from spec.readings import READINGS
 from spec.suggest import resolve
 
 Capture = pytest.CaptureFixture[str]
+NAMES = [*(mode.value for mode in MODES), *OBLIGATIONS, *(reading.name for reading in READINGS)]
 
 
 class TestList:
     """python -m spec list"""
 
     def test_text(self, capsys: Capture) -> None:
-        """Every mode and obligation is listed, plainly and within 80 columns."""
+        """Every mode, obligation and reading is listed, plainly and within 80 columns."""
         assert Code.OK == main(["list"])
         out = capsys.readouterr().out
         assert all(name in out for name in (*MODES, *OBLIGATIONS))
+        lines = [" ".join(line.split()) for line in out.splitlines()]
+        assert {f"{reading.name} {reading.in_short}" for reading in READINGS} <= set(lines)
         assert "\x1b" not in out
         assert 80 >= max(map(len, out.splitlines()))
 
@@ -38,14 +43,15 @@ class TestList:
         listing = json.loads(capsys.readouterr().out)
         assert [*MODES] == [mode["name"] for mode in listing["modes"]]
         assert [*OBLIGATIONS] == [each["name"] for each in listing["obligations"]]
+        assert [each.name for each in READINGS] == [each["name"] for each in listing["readings"]]
 
 
 class TestShow:
     """python -m spec show"""
 
-    @pytest.mark.parametrize("name", [*(mode.value for mode in MODES), *OBLIGATIONS])
+    @pytest.mark.parametrize("name", NAMES)
     def test_each(self, name: str, capsys: Capture) -> None:
-        """Each mode and obligation is shown within 80 columns, and as JSON under its name."""
+        """Whatever is listed is shown within 80 columns, and as JSON under its name."""
         assert Code.OK == main(["show", name])
         text = capsys.readouterr().out
         assert name in text
@@ -63,6 +69,16 @@ class TestShow:
         assert "claim_materialized_event added by the contract" in out
         assert all(why in out for why in (*spec.added.values(), *spec.readings))
         assert "scheduler_hook and allocator_hook" in out
+        readings = [reading for reading in READINGS if reading.name in spec.readings]
+        assert all(f"{reading.name} {reading.in_short}" in out for reading in readings)
+
+    def test_reading(self, capsys: Capture) -> None:
+        """A reading tells what it decides, what goes wrong otherwise, and who rests on it."""
+        main(["show", "watched"])
+        out = " ".join(capsys.readouterr().out.split())
+        assert "Modes without explicit acceptance owe their telemetry" in out
+        assert "otherwise: A mode that promises only telemetry" in out
+        assert out.endswith("modes: best_effort, soft_priority, routed_reuse")
 
     def test_obligation(self, capsys: Capture) -> None:
         """An obligation found by its old name tells states, rules, terms and what was right."""
@@ -249,7 +265,9 @@ class TestResolve:
     )
     def test_others(self, text: str) -> None:
         """Codes and aliases are names too."""
-        assert "explicit_conflict_action" == find_obligation(text).name
+        found = find(text)
+        assert isinstance(found, Observer)
+        assert "explicit_conflict_action" == found.name
 
     @pytest.mark.parametrize(
         ("text", "remedy"),

@@ -1,5 +1,7 @@
 """Tests of the nineteen obligations and of the seven modes."""
 
+import dataclasses
+
 import pytest
 
 from spec.claims import Mode
@@ -121,10 +123,18 @@ class TestModes:
         assert len(spec.names()) == len(set(spec.names())) == len(spec.bundle())
         assert spec.critical <= set(spec.paper)
         assert all(spec.added.values())
-        assert set(spec.readings) <= {reading.name for reading in READINGS}
+
+    @pytest.mark.parametrize("part", ["paper", "added", "critical", "readings"])
+    def test_typo(self, part: str) -> None:
+        """A name that is no obligation, or no reading, is refused when the mode is made."""
+        spec = MODES[Mode.HARD_PROTECTED]
+        typo = {"due_by": "why"} if part == "added" else ("due_by",)
+        with pytest.raises(ValueError, match="no such obligation or reading: \\['due_by'\\]"):
+            dataclasses.replace(spec, **{part: typo})
 
     def test_readings(self) -> None:
-        """Every reading has one name, and some mode rests on it."""
+        """Every reading has one name and one line, and some mode rests on it."""
         names = [reading.name for reading in READINGS]
         assert len(names) == len(set(names))
         assert set(names) == {name for spec in MODES.values() for name in spec.readings}
+        assert all(len(reading.in_short) <= 54 for reading in READINGS)
