@@ -170,12 +170,6 @@ class TestBadInput:
         assert Code.BAD_INPUT == main([])
         assert "diagram" in "".join(capsys.readouterr())
 
-    @pytest.mark.parametrize("command", ["list", "show", "diagram", "docs", "schema"])
-    def test_help(self, command: str, capsys: Capture) -> None:
-        """The help of each command has an example."""
-        assert Code.OK == main([command, "--help"])
-        assert f"python -m spec {command}" in capsys.readouterr().out
-
 
 class TestRun:
     """What the three command lines share."""

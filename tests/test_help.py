@@ -1,0 +1,55 @@
+"""The help of every command of the three command lines."""
+
+import pytest
+import typer
+
+from monitor.__main__ import app as monitor
+from proofs.__main__ import app as proofs
+from spec.__main__ import app as spec
+from spec.claims import Mode
+from spec.cli import run
+
+APPS = {"spec": spec, "monitor": monitor, "proofs": proofs}
+NAMES = [
+    (name, str(command))
+    for name, app in APPS.items()
+    for command in typer.main.get_group(app).commands
+]
+Capture = pytest.CaptureFixture[str]
+
+
+class TestHelp:
+    """--help"""
+
+    def test_all(self) -> None:
+        """The commands that there are."""
+        assert {
+            "spec": ["list", "show", "diagram", "docs", "schema"],
+            "monitor": ["check", "schema"],
+            "proofs": ["check", "explain", "recheck", "schema"],
+        } == {name: [c for n, c in NAMES if n == name] for name in APPS}
+
+    @pytest.mark.parametrize("name", APPS)
+    def test_overview(self, name: str, capsys: Capture) -> None:
+        """Each command has a line of the overview, and none is cut short."""
+        assert 0 == run(APPS[name], ["--help"])
+        out = capsys.readouterr().out
+        assert all(f"\n  {command} " in out for n, command in NAMES if n == name)
+        assert "..." not in out.replace("[ARGS]...", "")
+
+    @pytest.mark.parametrize(("name", "command"), NAMES)
+    def test_each(self, name: str, command: str, capsys: Capture) -> None:
+        """Each command has an example, and one that gives a result can give it as JSON."""
+        assert 0 == run(APPS[name], [command, "--help"])
+        out = capsys.readouterr().out
+        assert f"Example: python -m {name} {command}" in out
+        assert command == "schema" or "--format" in out
+
+    @pytest.mark.parametrize(
+        ("name", "command"), [("monitor", "check"), ("proofs", "check"), ("proofs", "explain")]
+    )
+    def test_modes(self, name: str, command: str, capsys: Capture) -> None:
+        """Where a mode is asked for the seven are listed."""
+        assert 0 == run(APPS[name], [command, "--help"])
+        words = capsys.readouterr().out.replace(",", " ").replace(".", " ").split()
+        assert set(Mode) <= set(words)
