@@ -36,6 +36,7 @@ __all__ = [
     "CacheIdentity",
     "ClaimDecision",
     "ContiguousRange",
+    "Decision",
     "Duration",
     "Instant",
     "LeadingPrefixAtLeast",
@@ -43,7 +44,6 @@ __all__ = [
     "Mode",
     "ResidentClaim",
     "TimeUnit",
-    "Verdict",
     "explain",
     "parse_predicate",
 ]
@@ -64,7 +64,7 @@ class Mode(StrEnum):
     ROUTED_REUSE = "routed_reuse"
 
 
-class Verdict(StrEnum):
+class Decision(StrEnum):
     """What the runtime answered to a claim (Resident KV Claims, table 2)."""
 
     ACCEPTED = "accepted"
@@ -177,16 +177,16 @@ class ClaimDecision(_Record):
     """
 
     claim_id: Identifier
-    verdict: Verdict
+    decision: Decision
     at: Instant
     reason: Identifier | None = Field(default=None, validate_default=True)
 
     @field_validator("reason")
     @classmethod
     def _explained(cls, value: str | None, info: ValidationInfo) -> str | None:
-        verdict = info.data.get("verdict")
-        if value is None and verdict in {Verdict.REJECTED, Verdict.CONDITIONALLY_ACCEPTED}:
-            raise ClaimError(f"a claim is {verdict} without a reason", "say why")
+        decision = info.data.get("decision")
+        if value is None and decision in {Decision.REJECTED, Decision.CONDITIONALLY_ACCEPTED}:
+            raise ClaimError(f"a claim is {decision} without a reason", "say why")
         return value
 
 

@@ -37,7 +37,7 @@ CLAIM: dict[str, Any] = {
     "footprint_blocks": 60,
     "protection_mode": "hard_protected",
 }
-DECISION: dict[str, Any] = {"claim_id": "claim-1", "verdict": "accepted", "at": "3 steps"}
+DECISION: dict[str, Any] = {"claim_id": "claim-1", "decision": "accepted", "at": "3 steps"}
 
 BAD_TEXTS = ("", "  ", "a\nb", "a\x00", "a\x7f", "a\u2028b", "x" * (MAX_ID + 1), 7, None, ["a"])
 BAD_COUNTS = (0, -1, True, 16.0, "16", None, MAX_BLOCKS + 1, pytest.param(10**5000, id="huge"))
@@ -213,18 +213,18 @@ class TestClaimDecision:
         data = {name: value for name, value in DECISION.items() if name != field}
         the_problem(ClaimDecision, data, field)
 
-    @pytest.mark.parametrize("verdict", ["rejected", "conditionally_accepted"])
-    def test_reason(self, verdict: str) -> None:
+    @pytest.mark.parametrize("decision", ["rejected", "conditionally_accepted"])
+    def test_reason(self, decision: str) -> None:
         """A rejection and a condition say why; an acceptance need not."""
-        data = DECISION | {"verdict": verdict}
-        assert f"is {verdict} without a reason" in the_problem(ClaimDecision, data, "reason")
+        data = DECISION | {"decision": decision}
+        assert f"is {decision} without a reason" in the_problem(ClaimDecision, data, "reason")
         assert [] == problems(ClaimDecision, data | {"reason": "no capacity"})
         assert [] == problems(ClaimDecision, DECISION)
 
     @pytest.mark.parametrize("reason", [value for value in BAD_TEXTS if value is not None])
     def test_absurd_reason(self, reason: object) -> None:
         """A reason that says nothing is none."""
-        the_problem(ClaimDecision, DECISION | {"verdict": "rejected", "reason": reason}, "reason")
+        the_problem(ClaimDecision, DECISION | {"decision": "rejected", "reason": reason}, "reason")
 
     def test_time(self) -> None:
         """The time says whether it counts steps or seconds."""
