@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from spec.suggest import did_you_mean
 
 __all__ = ["InputError", "did_you_mean", "shown"]
 
@@ -43,12 +39,6 @@ class InputError(ValueError):
         field = f"{self.field}: " if self.field else ""
         hint = f"; {self.hint}" if self.hint else ""
         return f"{place}: {field}{self.reason}{hint}"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The hint `did you mean X?` for the known word nearest to `word`; empty where none is near."""
-    close = difflib.get_close_matches(word[:64], list(known), n=1)
-    return f"did you mean {close[0]}?" if close else ""
 
 
 def shown(value: object, limit: int = 60) -> str:

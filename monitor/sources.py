@@ -67,11 +67,6 @@ class Source:
             yield from self._file(account)
 
     @property
-    def rejected(self) -> int:
-        """Lines skipped so far, in all files."""
-        return sum(account.rejected for account in self.accounts)
-
-    @property
     def size(self) -> int:
         """Bytes read so far, in all files, as they lie on disk."""
         return self._done + (self._lines.size if self._lines else 0)

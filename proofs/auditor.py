@@ -6,7 +6,7 @@ read facts, the key of an object, or any ledger of facts. `check_reports_only` h
 
 from __future__ import annotations
 
-from spec.alphabet import CONFLICT_ACTIONS, FACTS, Kind
+from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, Kind
 from spec.ledgers import kind
 from spec.machine import Ledger, Register
 from spec.terms import KindIn, Scope, Sort, Term, Var, children, variables
@@ -59,7 +59,7 @@ def _told(what: str, report: Kind, said: Term) -> dict[str, Term]:
     }
 
 
-_over = _hears(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED)
+_over = _hears(*ENDS)
 _gone = _hears(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
     _hears(Kind.CLAIM_BLOCK_LOST) & e.breaks
 )

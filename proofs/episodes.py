@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proofs.auditor import believed
-from spec.alphabet import Kind
+from spec.alphabet import BLOCKS_GONE, Kind
 from spec.claims import Mode
 from spec.ledgers import breaks, contends, kind, loss, now, req, req_was, usable, was
 from spec.terms import conj
@@ -46,7 +46,7 @@ class Story:
 
 _holds = c.threshold <= now.lead
 _held = c.threshold <= was.lead
-_gone = kind(Kind.BLOCK_EVICTED, Kind.BLOCK_LOST)
+_gone = kind(*BLOCKS_GONE)
 _ended = e.here & kind(Kind.REQUEST_FINISHED)
 _given_up = conj(was.committed, ~was.responsible, ~believed.responsible)
 

@@ -16,7 +16,7 @@ from proofs.engines.spacer import ProofResult, prove
 from proofs.pair import swap_lemma
 from proofs.system import System
 from proofs.theorems import Clause
-from spec.alphabet import CONFLICT_ACTIONS, Kind
+from spec.alphabet import CONFLICT_ACTIONS, ENDS, Kind
 from spec.claims import Mode
 from spec.ledgers import kind, was
 from spec.modes import Bundle
@@ -69,7 +69,7 @@ def _one_life() -> bool:
 
 def _owner() -> bool:
     """Nobody but the owner, or the runtime within its rights, ends a claim."""
-    ends = kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED)
+    ends = kind(*ENDS)
     stranger = e.mine & ends & ~e.authorised
     return prove(_Lemmas(Clause("owner", "", ~stranger))).result is ProofResult.PROVED
 

@@ -27,7 +27,7 @@ import z3
 from proofs.duty import Duty
 from proofs.encode import Integers
 from proofs.system import System
-from spec.alphabet import KINDS, Kind, Role
+from spec.alphabet import ENVIRONMENT, Kind
 from spec.modes import Bundle
 
 if TYPE_CHECKING:
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from proofs.system import Step
     from spec.claims import Mode
 
-__all__ = ["ENVIRONMENT", "Receptive", "receptive"]
+__all__ = ["Receptive", "receptive"]
 
-ENVIRONMENT = frozenset(k for k, info in KINDS.items() if info.role is Role.ENVIRONMENT)
 RLIMIT = 50_000_000
 _EVENTS = tuple(sorted(Kind))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proofs.endings import Ending, endings
-from spec.alphabet import CONFLICT_ACTIONS, FACTS, KINDS, Kind
+from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, KINDS, Kind
 from spec.states import ClaimState, next_state
 from spec.verdicts import Verdict
 
@@ -48,7 +48,6 @@ _FIELDS: dict[Kind, tuple[str, ...]] = {
     Kind.CLAIM_RESTORATION_FAILED: ("outcome",),
     Kind.CLAIM_BLOCK_LOST: ("breaks",),
 }
-_ENDS = frozenset({Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED})
 _PROOF = ("resident", "active", "total", "usable", "shortfall")
 
 
@@ -149,7 +148,7 @@ def _about(model: Model, kind: Kind, event: Mapping[str, Value]) -> str:
     else:
         parts = ["another claim"]
     parts += [f"{name.replace('_', ' ')} {_shown(event[name])}" for name in _FIELDS.get(kind, ())]
-    if kind in _ENDS and not event["authorised"]:
+    if kind in ENDS and not event["authorised"]:
         parts.append("by a stranger")
     if kind in CONFLICT_ACTIONS:
         parts += _blames(event)

@@ -120,10 +120,6 @@ class System:
                 found[f"own.{o.name}.{r.name}"] = (r.sort, r.initial)
         return found
 
-    @cached_property
-    def kind_bits(self) -> int:
-        return max(1, (len(self.alphabet) - 1).bit_length())
-
     def state(self, suffix: str) -> dict[str, Expr]:
         """Fresh variables for a state."""
         made = {n: self._state_var(n, s, suffix) for n, (s, _) in self.state_sorts.items()}

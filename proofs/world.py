@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.fields import REQUEST_KINDS
 from spec.ledgers import kind, now, req_was, was
 from spec.machine import Ledger, Register
 from spec.terms import Scope, Sort, Term, Var, conj, disj
@@ -40,24 +41,7 @@ POOL = Ledger(
 )
 
 _CLAIM_ABOUT = FACTS - {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
-_AT_REQUEST = frozenset(
-    {
-        *CONFLICT_ACTIONS,
-        Kind.REQUEST_FINISHED,
-        Kind.PREFIX_LOOKUP,
-        Kind.PREFIX_REUSED,
-        Kind.LOAD_FINISHED,
-        Kind.LOAD_FAILED,
-        Kind.REQUEST_ROUTED,
-        Kind.REUSE_SERVED,
-        Kind.CLAIM_RESTORE_REQUIRED,
-        Kind.CLAIM_RESTORED,
-        Kind.CLAIM_RESTORATION_FAILED,
-        Kind.ROUTE_COST_REPORTED,
-        Kind.ROUTE_PLACEMENT_REPORTED,
-        Kind.ROUTE_REUSE_REPORTED,
-    }
-)
+_AT_REQUEST = REQUEST_KINDS - {Kind.REQUEST_ARRIVED}
 
 
 def _if(kinds: Term, then: Term) -> Term:
@@ -89,7 +73,7 @@ def facts_are_facts() -> Term:
         _if(~mine & kind(Kind.CLAIM_RETIRED), (e.footprint >= 1) & (e.footprint <= e.rest)),
         # Blocks: what is cached is held, what is lost is not.
         _if(mine & kind(Kind.BLOCK_CACHED, Kind.LOAD_FINISHED), was.lead <= e.lead),
-        _if(mine & kind(Kind.BLOCK_EVICTED, Kind.BLOCK_LOST), e.lead <= was.lead),
+        _if(mine & kind(*BLOCKS_GONE), e.lead <= was.lead),
         # The tier: a copy is made of what is there, and only a copy can be loaded or lost.
         _if(mine & kind(Kind.STORE_FINISHED), c.threshold <= was.lead),
         _if(mine & kind(Kind.HOST_COPY_LOST, Kind.LOAD_FINISHED, Kind.LOAD_FAILED), was.host),
@@ -133,7 +117,7 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),
         _if(~e.mine & kind(Kind.CLAIM_RETIRED), e.footprint.eq(e.rest)),
         _if(e.mine & kind(Kind.BLOCK_CACHED), was.lead < e.lead),
-        _if(e.mine & kind(Kind.BLOCK_EVICTED, Kind.BLOCK_LOST), e.lead < was.lead),
+        _if(e.mine & kind(*BLOCKS_GONE), e.lead < was.lead),
         _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(now.lead < c.threshold)),
         ~kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_REFUSED, Kind.REQUEST_DEFERRED})),
         _if(e.restore, refused & req_was.failed),

@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 __all__ = [
+    "BLOCKS_GONE",
     "CHOSEN_FACTS",
     "CONFLICT_ACTIONS",
+    "ENDS",
+    "ENVIRONMENT",
     "FACTS",
     "KINDS",
     "LIFECYCLE_REPORTS",
@@ -148,7 +151,8 @@ KINDS: dict[Kind, KindInfo] = _table()
 
 REPORTS = frozenset(k for k, info in KINDS.items() if info.role is Role.REPORT)
 CHOSEN_FACTS = frozenset(k for k, info in KINDS.items() if info.role is Role.CHOICE)
-FACTS = CHOSEN_FACTS | frozenset(k for k, info in KINDS.items() if info.role is Role.ENVIRONMENT)
+ENVIRONMENT = frozenset(k for k, info in KINDS.items() if info.role is Role.ENVIRONMENT)
+FACTS = CHOSEN_FACTS | ENVIRONMENT
 LIFECYCLE_REPORTS = frozenset(
     {
         Kind.CLAIM_ACCEPTED,
@@ -165,6 +169,8 @@ LIFECYCLE_REPORTS = frozenset(
         Kind.CLAIM_HARMED,
     }
 )
+ENDS = frozenset({Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED})
+BLOCKS_GONE = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 CONFLICT_ACTIONS = frozenset(
     {
         Kind.REQUEST_DEFERRED,

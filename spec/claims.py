@@ -1,6 +1,5 @@
 """What is claimed, by whom and of what cache, and what the runtime answered."""
 
-import difflib
 import reprlib
 import unicodedata
 from enum import StrEnum
@@ -28,6 +27,7 @@ from spec.predicates import (
     MaterializationPredicate,
     parse_predicate,
 )
+from spec.suggest import did_you_mean
 
 __all__ = [
     "MAX_BLOCKS",
@@ -241,11 +241,9 @@ def _hint(detail: ErrorDetails) -> str:
     """What would mend a problem that pydantic found by itself."""
     kind = detail["type"]
     if kind == "extra_forbidden":
-        close = difflib.get_close_matches(str(detail["loc"][-1])[:MAX_ID], _FIELDS, n=1)
-        return f"did you mean {close[0]}?" if close else "remove it"
+        return did_you_mean(str(detail["loc"][-1]), _FIELDS) or "remove it"
     if kind == "enum":
         words = str(detail.get("ctx", {}).get("expected", "")).replace(" or ", ", ").split(", ")
         names = [word.strip("'") for word in words]
-        close = difflib.get_close_matches(str(detail["input"])[:MAX_ID], names, n=1)
-        return f"did you mean {close[0]}?" if close else "write one of these names"
+        return did_you_mean(str(detail["input"]), names) or "write one of these names"
     return _HINTS.get(kind, "")

@@ -10,7 +10,7 @@ from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FIELDS", "IDENTITY", "STAMP", "fields_of", "required_of"]
+__all__ = ["FIELDS", "IDENTITY", "REQUEST_KINDS", "STAMP", "fields_of", "required_of"]
 
 FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
@@ -65,7 +65,7 @@ STAMP: Final = ("kind", "stream", "sequence", "time_ns")
 IDENTITY: Final = ("cache_identity", "object_id", "predicate", "predicate_id", "token_map")
 """The fields that bind an event to the object of a claim; any event about a claim may have them."""
 
-_REQUEST_KINDS: Final = CONFLICT_ACTIONS | {
+REQUEST_KINDS: Final = CONFLICT_ACTIONS | {
     Kind.REQUEST_ARRIVED,
     Kind.PREFIX_LOOKUP,
     Kind.PREFIX_REUSED,
@@ -81,6 +81,8 @@ _REQUEST_KINDS: Final = CONFLICT_ACTIONS | {
     Kind.ROUTE_PLACEMENT_REPORTED,
     Kind.ROUTE_REUSE_REPORTED,
 }
+"""The kinds that name a request."""
+
 _NO_CLAIM: Final = CONFLICT_ACTIONS | {
     Kind.REQUEST_ARRIVED,
     Kind.REQUEST_FINISHED,
@@ -121,7 +123,7 @@ _OWN: Final[Mapping[Kind, tuple[str, ...]]] = {
 def fields_of(kind: Kind) -> tuple[str, ...]:
     """The fields that mean something on this kind, besides STAMP and IDENTITY."""
     names: tuple[str, ...] = () if kind in _NO_CLAIM else ("claim_id",)
-    names += ("request_id",) if kind in _REQUEST_KINDS else ()
+    names += ("request_id",) if kind in REQUEST_KINDS else ()
     names += ("blocking_claim_ids", "proof") if kind in CONFLICT_ACTIONS else ()
     return names + _OWN.get(kind, ())
 
@@ -157,5 +159,5 @@ def required_of(kind: Kind) -> tuple[str, ...]:
     Facts about blocks, loads and routes may be about nobody's claim.
     """
     names: tuple[str, ...] = ("claim_id",) if kind in _NAMES_CLAIM else ()
-    names += ("request_id",) if kind in _REQUEST_KINDS else ()
+    names += ("request_id",) if kind in REQUEST_KINDS else ()
     return names + _BOUND.get(kind, ())

@@ -1,6 +1,5 @@
 """Who may move a claim, and when: a machine made from the table of `spec.states`."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,6 +18,7 @@ from spec.states import (
     Transition,
     next_state,
 )
+from spec.suggest import did_you_mean
 
 __all__ = [
     "OWNER_TRIGGERS",
@@ -161,8 +161,7 @@ class ClaimLifecycle:
         allow it; then nothing has changed.
         """
         if trigger not in TRIGGERS:
-            close = difflib.get_close_matches(trigger[:100], TRIGGERS, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"use one of {', '.join(TRIGGERS)}"
+            hint = did_you_mean(trigger, TRIGGERS) or f"use one of {', '.join(TRIGGERS)}"
             raise LifecycleError(f"there is no trigger {trigger[:100]!r}", hint)
         tried = f"{by} tried {trigger} on claim {self.claim.claim_id!r} in state {self.state}"
         bar = self._bar(trigger, by)

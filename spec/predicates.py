@@ -1,12 +1,12 @@
 """When does a cached prefix count as there? Predicates over logical block positions."""
 
-import difflib
 import re
 from collections.abc import Collection, Set
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from spec.errors import PredicateError
+from spec.suggest import did_you_mean
 
 __all__ = [
     "MAX_BLOCKS",
@@ -73,14 +73,6 @@ class _Span:
             return False
         held = positions if isinstance(positions, Set | range) else frozenset(positions)
         return all(position in held for position in range(self.start, self.end))
-
-    def run_length(self, positions: Collection[int]) -> int:
-        """How many contiguous positions are held from `start`, in blocks; not capped."""
-        held = positions if isinstance(positions, Set | range) else frozenset(positions)
-        position = self.start
-        while position in held:
-            position += 1
-        return position - self.start
 
 
 @dataclass(frozen=True)
@@ -168,5 +160,4 @@ def _in_blocks(sizes: list[str], block_size: int | None) -> list[int]:
 def _hint(text: str) -> str:
     """What was probably meant by `text`, or else both forms."""
     name = text.split("(")[0].strip().lower().replace("-", "_")
-    close = difflib.get_close_matches(name, _ARITY, n=1)
-    return f"did you mean {close[0]}? {_REMEDY}" if close else _REMEDY
+    return f"{did_you_mean(name, _ARITY)} {_REMEDY}".lstrip()

@@ -10,11 +10,17 @@ from spec.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["resolve"]
+__all__ = ["did_you_mean", "resolve"]
 
 _LONGEST = 100
 _LISTED = 12
 _SHORT = 3
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The hint `did you mean X?` for the known word nearest to `word`; empty where none is near."""
+    close = difflib.get_close_matches(word[:_LONGEST], list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""
 
 
 def resolve(

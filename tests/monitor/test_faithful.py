@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import z3
 
-from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_observer
+from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_mode
 from monitor.records import At
 from monitor.view import Constants, View
 from proofs.encode import Integers, encode, variable
@@ -24,7 +24,7 @@ from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.machine import Observer
-from spec.modes import MODES
+from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.terms import Arith, Compare, Const, Ite, KindIn, Scope, Sort, Term, Var, children
 from tests.monitor.reference import Value, evaluate
@@ -188,7 +188,9 @@ def read_by(name: str, constants: dict[str, bool]) -> frozenset[tuple[str, bool]
 def compared(name: str, constants: frozenset[tuple[str, bool]]) -> tuple[int, frozenset[Any]]:
     """How many pairs of state and valuation agree, and the transitions taken, of one observer."""
     observer, known = OBLIGATIONS[name], dict(constants)
-    step, taken, pairs = compile_observer(observer), set(), 0
+    mode = next(mode for mode, spec in MODES.items() if observer in spec.bundle())
+    compiled, taken, pairs = compile_mode(mode, Bundle.CONTRACT), set(), 0
+    step = compiled.steps[compiled.observers.index(observer)]
     for kind in Kind:
         terms = [fixed(rule.when, kind, known) for rule in observer.rules]
         sets = [

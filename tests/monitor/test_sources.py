@@ -211,7 +211,7 @@ class TestBadFiles:
         assert "the gzip data is truncated" == error.reason
         assert error.line is not None
         got, source = records(trace, lenient=True)
-        assert (len(got), 1) == (source.accounts[0].lines - 1, source.rejected)
+        assert (len(got), 1) == (source.accounts[0].lines - 1, source.accounts[0].rejected)
 
     def test_damaged_gzip(self, trace: Path) -> None:
         """So are those with a flipped byte."""
@@ -309,7 +309,7 @@ class TestBadLines:
         """Only the head of a file decides that it is binary; a hole later on is one bad line."""
         trace.write_bytes(GOOD * 1000 + b"\0\0\0\n" + GOOD)
         got, source = records(trace, lenient=True)
-        assert (1001, 1) == (len(got), source.rejected)
+        assert (1001, 1) == (len(got), source.accounts[0].rejected)
         assert "not text: a NUL byte" == getattr(source.accounts[0].rejection, "reason", None)
 
     @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ class TestBounds:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert 1 == len(got)
-        assert (1 if fill == b"x" else 0) == source.rejected
+        assert (1 if fill == b"x" else 0) == source.accounts[0].rejected
         assert peak < 8 * LINE_LIMIT
 
     def test_a_gzip_bomb_is_a_long_line(self, trace: Path) -> None:
@@ -376,7 +376,7 @@ class TestBounds:
             padded = line.replace('""', '"%s"' % ("p" * (LINE_LIMIT - len(line) + extra)))
             trace.write_text(padded + "\n")
             got, source = records(trace, lenient=True)
-            assert (1 - rejected, rejected) == (len(got), source.rejected)
+            assert (1 - rejected, rejected) == (len(got), source.accounts[0].rejected)
 
 
 class TestErrors:

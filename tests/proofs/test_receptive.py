@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from proofs.receptive import ENVIRONMENT, receptive
-from spec.alphabet import Kind
+from proofs.receptive import receptive
+from spec.alphabet import ENVIRONMENT, Kind
 from spec.claims import Mode
 
 

@@ -40,17 +40,6 @@ class TestTruth:
         collections = (positions, tuple(positions), set(positions), dict.fromkeys(positions))
         assert [expected] * 4 == [predicate.holds(held) for held in collections]
 
-    @given(SMALL, POSITIONS)
-    def test_run_length(self, predicate: MaterializationPredicate, positions: list[int]) -> None:
-        """The run is the longest stretch held from the start, and decides the predicate."""
-        longest = max(
-            length
-            for length in range(20)
-            if {predicate.start + offset for offset in range(length)} <= set(positions)
-        )
-        assert longest == predicate.run_length(positions)
-        assert (longest >= predicate.threshold) == predicate.holds(positions)
-
     @given(SMALL, POSITIONS, POSITIONS)
     def test_monotone(
         self, predicate: MaterializationPredicate, positions: list[int], more: list[int]
@@ -63,7 +52,6 @@ class TestTruth:
         survivors = range(1, 60)
         assert 59 == len(survivors)
         assert not LeadingPrefixAtLeast(40).holds(survivors)
-        assert 0 == LeadingPrefixAtLeast(40).run_length(survivors)
         assert ContiguousRange(1, 59).holds(survivors)
 
     def test_vast_predicate_is_cheap(self) -> None:
