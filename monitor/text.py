@@ -12,7 +12,7 @@ from rich.text import Text
 from monitor.engine import ModeVerdict
 from spec.digest import SHORT
 from spec.obligations import OBLIGATIONS
-from spec.screens import STYLES, printable
+from spec.screens import STYLES, counted, printable
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _print(report: Report, out: Console, most: int) -> None:
         out.print(Text(f"claim {printable(claim.claim_id)}: {claim.verdict}", "bold"))
         out.print(_claim(claim, report.mode, out.width), soft_wrap=True)
     if len(claims) > most:
-        left = f"{_count(len(claims) - most, 'more claim')} with something to show left out"
+        left = f"{counted(len(claims) - most, 'more claim')} with something to show left out"
         out.print(Text(f"{left}; --format json has them all.\n"))
     out.print(Text(_trust(report)))
 
@@ -87,14 +87,14 @@ def _account(report: Report, width: int) -> Text:
         ("judged by", f"mode {report.mode}, {report.bundle} bundle{strict}{only}"),
         ("with", f"resident-claims {report.tool}, spec {report.spec[:SHORT]}"),
     ]
-    files = [f"{_file(i.file)}, {_count(i.lines, 'line')}" for i in report.inputs]
+    files = [f"{_file(i.file)}, {counted(i.lines, 'line')}" for i in report.inputs]
     rows += [("read" if not n else "", file) for n, file in enumerate(_some(files))]
     rows.append(("events", f"{report.events.read} read"))
     if unknown := report.events.unknown:
         rows.append(("unknown", f"{_tally(unknown)}: of no known kind, and not judged"))
     if report.events.rejected:
         first = next((i.rejection for i in report.inputs if i.rejection), "")
-        lines = _count(report.events.rejected, "line")
+        lines = counted(report.events.rejected, "line")
         rows.append(("rejected", f"{lines}, the first {printable(first)}"))
     if report.claims:
         rows.append(("claims", _tally(Counter(c.verdict for c in report.claims))))
@@ -198,10 +198,6 @@ def _place(at: Place) -> str:
 
 def _file(name: str) -> str:
     return "standard input" if name == "-" else printable(name)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _tally(counts: Mapping[str, int]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from monitor.engine import ModeVerdict
 from spec.digest import SHORT
 from spec.modes import MODES
-from spec.screens import printable
+from spec.screens import counted, printable
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def as_page(story: Explanation, most: int = MOST) -> str:
 
 def _head(story: Explanation) -> Iterator[str]:
     name = "standard input" if story.trace == "-" else printable(story.trace)
-    yield from _wrap(f"{name}: {_count(story.read, 'line')} with events", 0, 2)
+    yield from _wrap(f"{name}: {counted(story.read, 'line')} with events", 0, 2)
     only = f", claim {printable(story.claim)} alone" if story.claim is not None else ""
     by = f"judged by mode {story.mode}, {story.bundle} bundle{only}"
     yield from _wrap(f"{by} (resident-claims {story.tool}, spec {story.spec[:SHORT]})", 0, 2)
@@ -76,8 +76,8 @@ def _gap(steps: Sequence[Step], after: int, before: int) -> Iterator[str]:
     eventful = sum(1 for step in steps if after < step.number < before)
     if between > 0:
         quiet = between - eventful
-        parts = [_count(quiet, "uneventful line")] if quiet else []
-        parts += [f"{_count(eventful, 'eventful line')} left out"] if eventful else []
+        parts = [counted(quiet, "uneventful line")] if quiet else []
+        parts += [f"{counted(eventful, 'eventful line')} left out"] if eventful else []
         yield f"     ... {', '.join(parts)}"
 
 
@@ -129,7 +129,7 @@ def _end(story: Explanation) -> Iterator[str]:
 
 
 def _stopped(story: Explanation, stop: Stop) -> Iterator[str]:
-    fine = "No line before it" if not story.fine else f"The first {_count(story.fine, 'line')}"
+    fine = "No line before it" if not story.fine else f"The first {counted(story.fine, 'line')}"
     verb = "was" if story.fine <= 1 else "were"
     broken = any(change.after == Verdict.VIOLATED for change in stop.changes)
     then = "broke a promise" if broken else "cannot be judged"
@@ -152,7 +152,3 @@ def _wrap(text: str, indent: int, later: int) -> list[str]:
         break_on_hyphens=False,
         drop_whitespace=True,
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from spec.views import ListView, ModeView, ObligationView, ReadingView, RuleView
 
-__all__ = ["STYLES", "list_tables", "mode_text", "obligation_text", "printable", "reading_text"]
+__all__ = [
+    "STYLES",
+    "counted",
+    "list_tables",
+    "mode_text",
+    "obligation_text",
+    "printable",
+    "reading_text",
+]
 
 _WIDTH: Final = 80
 STYLES: Final = {
@@ -25,6 +33,11 @@ STYLES: Final = {
     "inconclusive": "magenta",
 }
 """The colour of each verdict on a terminal."""
+
+
+def counted(number: int, what: str) -> str:
+    """`1 line`, `2 lines`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def printable(text: str) -> str:
