@@ -66,12 +66,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An arrow from a node to another, by one step or more; a `loose` one moves neither."""
+    """An arrow from a node to another, by one step or more."""
 
     source: str
     target: str
     lines: tuple[Line, ...]
-    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +90,8 @@ class Group:
 class Diagram:
     """A drawing.
 
-    `direction` is LR or TB, `initial` the node that a fresh start leads to, `below` pairs of nodes
-    of which the second stands further on although no arrow leads there.
+    It reads from top to bottom. `initial` is the node that a fresh start leads to, `below` has
+    pairs of nodes of which the second stands further down although no arrow leads there.
     """
 
     title: str
@@ -102,7 +101,6 @@ class Diagram:
     groups: tuple[Group, ...] = ()
     legend: tuple[tuple[Look, str], ...] = ()
     note: str = ""
-    direction: str = "LR"
     initial: str = ""
     below: tuple[tuple[str, str], ...] = ()
 
@@ -112,8 +110,7 @@ def _join(edges: list[Edge]) -> tuple[Edge, ...]:
     lines: dict[tuple[str, str], list[Line]] = {}
     for edge in edges:
         lines.setdefault((edge.source, edge.target), []).extend(edge.lines)
-    loose = {(edge.source, edge.target) for edge in edges if edge.loose}
-    return tuple(Edge(*ends, tuple(said), ends in loose) for ends, said in lines.items())
+    return tuple(Edge(*ends, tuple(said)) for ends, said in lines.items())
 
 
 _ANY = "any_state"
@@ -153,13 +150,24 @@ def observer_diagram(observer: Observer) -> Diagram:
         ),
         note="rules are tried by number, and the first that applies is taken",
         initial=observer.initial,
+        below=_after_initial(observer, edges),
     )
 
 
+def _after_initial(observer: Observer, edges: list[Edge]) -> tuple[tuple[str, str], ...]:
+    """What a drawing would put before the initial state, since no arrow leads there from it."""
+    reached = {edge.target for edge in edges if edge.source == observer.initial}
+    others = (name for name in _live(observer) if name not in {observer.initial, *reached})
+    return tuple((observer.initial, name) for name in others)
+
+
 def _sources(observer: Observer, rule: Rule) -> tuple[str, ...]:
-    everywhere = observer.sources(rule)
-    live = [state.name for state in observer.states if state.verdict is not Verdict.VIOLATED]
+    everywhere, live = observer.sources(rule), _live(observer)
     return (_ANY,) if len(live) > 1 and set(everywhere) == set(live) else everywhere
+
+
+def _live(observer: Observer) -> list[str]:
+    return [state.name for state in observer.states if state.verdict is not Verdict.VIOLATED]
 
 
 def lifecycle_diagram() -> Diagram:
@@ -177,8 +185,7 @@ def lifecycle_diagram() -> Diagram:
     }
     for row in TRANSITIONS:
         if row.trigger in wide:
-            inside = row.dest in RESPONSIBLE
-            edge = Edge(_ANY, row.dest.value, (_short(row.trigger),), loose=inside)
+            edge = Edge(_ANY, row.dest.value, (_short(row.trigger),))
             edges.extend([edge] if edge not in edges else [])
         elif row.source is row.dest:
             stays.setdefault(row.source, []).append(_short(row.trigger).name)
@@ -202,7 +209,6 @@ def lifecycle_diagram() -> Diagram:
             (Look.HARMED, "responsible, and harmed"),
             (Look.TERMINAL, "ended"),
         ),
-        direction="TB",
         initial=ClaimState.SUBMITTED.value,
         below=((ClaimState.OFFLOADED.value, _ANY),),
     )
@@ -251,7 +257,6 @@ def mode_diagram(spec: ModeSpec) -> Diagram:
         nodes=(*cards.values(), *notes),
         groups=tuple(groups),
         legend=tuple(legend),
-        direction="TB",
         below=tuple((name, notes[0].id) for name in tuple(spec.added)[-1:]),
     )
 

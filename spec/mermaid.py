@@ -21,7 +21,7 @@ def to_mermaid(diagram: Diagram) -> str:
     nodes = {node.id: node for node in diagram.nodes}
     grouped = {member for group in diagram.groups if group.label for member in group.members}
     lines = ["---", f"title: {_plain(diagram.title)}", "---", "stateDiagram-v2"]
-    lines.append(f"    direction {diagram.direction}")
+    lines.append("    direction TB")
     for group in diagram.groups:
         if group.label:
             lines.append(f'    state "{_plain(group.label)}" as {group.id} {{')

@@ -42,15 +42,16 @@ _TIMEOUT_S: Final = 60
 
 def to_dot(diagram: Diagram) -> str:
     """The diagram in the DOT language, the same text each time."""
+    columns = any(group.columns for group in diagram.groups)
     graph = graphviz.Digraph(
         graph_attr={
-            "rankdir": diagram.direction,
+            "rankdir": "TB",
             "fontname": _FONT,
             "fontcolor": _INK,
             "labelloc": "t",
             "label": _title(diagram),
-            "nodesep": "0.4",
-            "ranksep": "0.16" if any(group.columns for group in diagram.groups) else "0.5",
+            "nodesep": "0.4" if columns else "0.6",
+            "ranksep": "0.16" if columns else "0.7",
             "pad": "0.25",
             "bgcolor": "white",
         },
@@ -85,7 +86,7 @@ def to_dot(diagram: Diagram) -> str:
         for edge in diagram.edges:
             _add_edge(body, edge)
         for above, below in diagram.below:
-            body.edge(above, below, style="invis")
+            body.edge(above, below, style="invis", weight="0")
     return str(graph.source)
 
 
@@ -167,10 +168,7 @@ def _add_node(graph: graphviz.Digraph, node: Node, width: str = "") -> None:
 
 
 def _add_edge(graph: graphviz.Digraph, edge: Edge) -> None:
-    attributes = {"label": f"<{_lines(edge)}>", "color": _colour(edge)}
-    if edge.loose:
-        attributes["constraint"] = "false"
-    graph.edge(edge.source, edge.target, **attributes)
+    graph.edge(edge.source, edge.target, label=f"<{_lines(edge)}>", color=_colour(edge))
 
 
 def _lines(edge: Edge) -> str:
@@ -182,7 +180,8 @@ def _lines(edge: Edge) -> str:
         rows.append(f" {guard}{escape(line.name)} ")
         if line.detail:
             rows.append(f'<font point-size="8" color="{_QUIET}">{escape(line.detail)}</font>')
-    return "<br/>".join(rows)
+    cell = f'<td bgcolor="white">{"<br/>".join(rows)}</td>'  # so that no line runs through it
+    return f'<table border="0" cellspacing="0" cellpadding="0"><tr>{cell}</tr></table>'
 
 
 def _guard_colour(guard: str) -> str:

@@ -30,7 +30,7 @@ class TestEach:
         nodes = {node.id for node in diagram.nodes}
         members = [member for group in diagram.groups for member in group.members]
         ends = {end for edge in diagram.edges for end in (edge.source, edge.target)}
-        assert ends <= nodes
+        assert ends | {end for pair in diagram.below for end in pair} <= nodes
         assert set(members) <= nodes
         assert len(nodes) == len(diagram.nodes)
         assert len(members) == len(set(members))
