@@ -239,18 +239,18 @@ def mode_diagram(spec: ModeSpec) -> Diagram:
     notes = [
         Node(
             "depths",
-            "supplied by an adapter of depth",
+            "an adapter must reach",
             Look.NOTE,
             ", or ".join(" and ".join(depths) for depths in spec.depths),
         )
     ]
     if spec.actions:
         actions = ", ".join(sorted(spec.actions))
-        notes.insert(0, Node("actions", "may give in a conflict", Look.NOTE, actions))
+        notes.insert(0, Node("actions", "may give way in a conflict", Look.NOTE, actions))
     groups.append(Group("terms", "", tuple(note.id for note in notes), 1))
     legend = [(Look.OBLIGATION, "obligation, and what breaks it")]
     if spec.critical:
-        legend.append((Look.CRITICAL, "critical: without it the mode is misrepresented"))
+        legend.append((Look.CRITICAL, "critical: without it a look-alike passes for the mode"))
     return Diagram(
         title=f"The mode {spec.mode.value}",
         subtitle=spec.promise,

@@ -18,10 +18,11 @@ def modes_page() -> str:
     specs = [(spec, mode_view(spec)) for spec in MODES.values()]
     parts = [
         "# The seven modes",
-        "A mode is a promise and the obligations that carry it. The *paper* bundle is the one of "
-        '"Fail-Closed Lowering of Resident KV Claims", section 3; the *contract* is that bundle '
-        "and what had to be added for an auditor who reads only reports to be right. *Critical* "
-        "obligations are those without which a tempting mapping misrepresents the mode.",
+        "A mode is a promise and the obligations that carry it ([glossary](glossary.md)). The "
+        '*paper* bundle is the one of "Fail-Closed Lowering of Resident KV Claims", section 3; the '
+        "*contract* is that bundle and what had to be added for an auditor who reads only reports "
+        "to be right. *Critical* obligations are those whose absence would let a look-alike, such "
+        "as a priority field or a flag that offloads, pass for the mode.",
         table(("mode", "promise"), ((link(view.name), view.promise) for _, view in specs)),
         *(_chapter(spec, view) for spec, view in specs),
     ]
@@ -40,14 +41,15 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
     ]
     depths = ", or ".join(" and ".join(f"`{d}`" for d in depths) for depths in view.depths)
     actions = ", ".join(f"`{action}`" for action in view.actions) or "none"
-    constants = ", ".join(
-        f"`c.{name}` ({CONSTANTS[name][1]})" for name, value in view.constants.items() if value
-    )
     facts = [
-        f"* may give where active and resident blocks do not both fit: {actions}",
-        f"* supplied by adapters of depth: {depths}",
-        f"* constants that hold: {constants or 'none'}",
+        f"* what may give way when a request does not fit beside the claim: {actions}",
+        f"* how deep an adapter must reach into the runtime: {depths}",
         f"* readings: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
+    ]
+    facts += [
+        f"* constant that holds: `c.{name}` ({CONSTANTS[name][1]})"
+        for name, value in view.constants.items()
+        if value
     ]
     return "\n\n".join(
         [

@@ -80,9 +80,9 @@ def mode_text(mode: ModeView) -> Text:
         text.append(f"{_wrap(part.reason, 6)}\n")
         if part.added:
             text.append(f"{_wrap(f'Added because {part.added}.', 6)}\n")
-    _head(text, "May give where active and resident blocks do not both fit")
+    _head(text, "What may give way when a request does not fit beside the claim")
     text.append(f"{_wrap(', '.join(mode.actions) or 'nothing is named', 2)}\n")
-    _head(text, "Supplied by adapters of depth")
+    _head(text, "How deep an adapter must reach into the runtime")
     for depths in mode.depths:
         text.append(f"  {' and '.join(depths)}\n")
     _head(text, "Readings")

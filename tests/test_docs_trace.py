@@ -22,3 +22,20 @@ class TestWritingATrace:
         assert ("kept", 10) == (report.verdict, report.events.read)
         idle = [name for name, verdict in report.obligations.items() if verdict == "unexercised"]
         assert ["claim_harm_attribution"] == idle
+
+    def test_changes(self, tmp_path: Path) -> None:
+        """A refusal that blames another is violated at its line; without it nothing is known."""
+        (lines,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+        blamed = '"blocking_claim_ids":["claim:a"]'
+        assert 1 == lines.count(blamed)
+        found = []
+        for text in (
+            lines.replace(blamed, blamed.replace("claim:a", "claim:b")),
+            "".join(line for line in lines.splitlines(True) if blamed not in line),
+        ):
+            trace = tmp_path / "my.jsonl"
+            trace.write_text(text)
+            report = check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+            at = report.claims[0].obligations["blocking_claim_ids"].at
+            found.append((report.verdict, at and at.line))
+        assert [("violated", 7), ("inconclusive", 7)] == found

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-BLOCKS = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
 
 
 def calls(block: str) -> list[list[str]]:
@@ -18,12 +19,13 @@ def calls(block: str) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if line.startswith(".venv/bin/python")]
 
 
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CASES = [(0, call) for call in calls(BLOCKS[1])] + [(1, call) for call in calls(BLOCKS[2])]
 
 
 class TestReadme:
     def test_all_blocks_are_known(self) -> None:
-        """Make targets, six calls that hold and two that find something, and nothing else."""
+        """Make targets, six calls that hold, two that find something, and what the first says."""
         assert 3 == len(BLOCKS)
         assert {"make demo", "make test"} == set(re.findall(r"make \w+", BLOCKS[0]))
         assert [0] * 6 + [1] * 2 == [code for code, _ in CASES]
@@ -36,3 +38,21 @@ class TestReadme:
         assert code == done.returncode, done.stderr
         assert done.stdout
         assert "Traceback" not in done.stderr
+
+    def test_output(self) -> None:
+        """What the README shows of an output is in it."""
+        (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+        call = calls(BLOCKS[2])[0]
+        done = subprocess.run([sys.executable, *call], cwd=ROOT, capture_output=True, text=True)
+
+        assert shown in done.stdout
+
+    @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+    def test_links(self, page: Path) -> None:
+        """Each link of a page leads to a file or folder that is there, and to a heading in it."""
+        text = page.read_text()
+        for target, anchor in re.findall(r"\]\((?!http)([\w./-]*)(?:#([\w-]+))?\)", text):
+            there = page.parent / target if target else page
+            assert there.exists(), target
+            heads = re.findall("^#+ (.*)$", there.read_text(), re.M) if anchor else []
+            assert not anchor or anchor in {head.lower().replace(" ", "-") for head in heads}
