@@ -11,6 +11,7 @@ import typer
 from proofs import commands_certificate, commands_explain
 from proofs.beside import second_process
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
+from proofs.itf import check_suffix
 from proofs.junit import to_junit
 from proofs.text import print_check
 from spec import __version__
@@ -61,8 +62,10 @@ def check(
     chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
     if not 1 <= depth <= _DEEPEST:
         raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
-    if trace is not None and len(modes) > 1:
-        raise SpecError("-o writes one run, and --all has many", "name one mode")
+    if trace is not None:
+        if len(modes) > 1:
+            raise SpecError("-o writes one run, and --all has many", "name one mode")
+        check_suffix(trace)
     check_target(trace)
     check_target(junit)
     check_target(certificate, folder=True)

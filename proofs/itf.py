@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from proofs.model import Model
     from spec.alphabet import Kind
 
-__all__ = ["ITF", "JSONL", "events_of", "from_itf", "to_itf", "write_trace"]
+__all__ = ["ITF", "JSONL", "check_suffix", "events_of", "from_itf", "to_itf", "write_trace"]
 
 ITF = ".itf.json"
 JSONL = ".jsonl"
@@ -46,6 +46,13 @@ _RECORDS = {
 }
 _WHOM = ("mine", "named", "here")
 _NOTHING = {"tag": "none", "value": {"#tup": []}}
+
+
+def check_suffix(path: Path) -> None:
+    """Raise SpecError where the name of a file is not that of a trace."""
+    if not path.name.endswith((ITF, JSONL)):
+        cause = f"{path} has no suffix of a trace"
+        raise SpecError(cause, f"name it {path.stem or 'trace'}{JSONL} or {path.stem}{ITF}")
 
 
 def write_trace(
@@ -65,12 +72,10 @@ def write_trace(
     Raises:
         SpecError: the suffix is neither, the run is not of that form, or the file is not writable.
     """
+    check_suffix(path)
     told = to_events(model, found) if events is None else events
     if path.name.endswith(ITF):
         write_bytes(path, json_page(to_itf(model, found, meta, readable=bool(told))))
-    elif path.suffix != JSONL:
-        cause = f"{path} has no suffix of a trace"
-        raise SpecError(cause, f"name it {path.stem or 'trace'}{JSONL} or {path.stem}{ITF}")
     elif not told:
         cause = "the run cannot be written as canonical events"
         raise SpecError(cause, f"name a file that ends in {ITF}")

@@ -86,7 +86,7 @@ def to_dot(diagram: Diagram) -> str:
         for edge in diagram.edges:
             _add_edge(body, edge)
         for above, below in diagram.below:
-            body.edge(above, below, style="invis", weight="0")
+            body.edge(above, below, style="invis", weight="1" if columns else "0")
     return str(graph.source)
 
 

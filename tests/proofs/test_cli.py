@@ -127,6 +127,8 @@ class TestBadInput:
             (["check", "expiring", "--junit", "README.md/a"], "README.md is not a folder"),
             (["check", "expiring", "--certificate", "README.md"], "README.md is not a folder"),
             (["explain", "-", "--mode", "expiring", "-o", "tests"], "tests is a folder"),
+            (["check", "expiring", "-o", "run.txt"], "name it run.jsonl or run.itf.json"),
+            (["check", "expiring", "-o", "README.md/run.jsonl"], "README.md is not a folder"),
             (["chek"], "chek"),
         ],
     )
