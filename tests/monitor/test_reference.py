@@ -38,9 +38,7 @@ OUT_OF_REACH = {
         "rule block told",
         "rule back again, but lost",
     )
-} | {
-    (Mode.SOFT_PRIORITY, "claim_scoped_telemetry", "rule back again"): "the mode ranks claims"
-}
+} | {(Mode.SOFT_PRIORITY, "claim_scoped_telemetry", "rule back again"): "the mode ranks claims"}
 """Rules and states that a mode's constants rule out, each with the reason."""
 
 
