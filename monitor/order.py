@@ -36,13 +36,19 @@ class Order:
             if last is not None and number <= last:
                 back = f"sequence {number} comes after {last}"
             elif not stamp.skips and number != expected:
-                missing = f"sequence {expected} to {number - 1} are missing"
+                missing = _missing(expected, number - 1)
             self._sequence = number
         if stamp.time_ns is not None:
             if self._time is not None and stamp.time_ns < self._time:
                 back = back or f"time {stamp.time_ns} ns comes after {self._time} ns"
             self._time = stamp.time_ns
         return back, missing
+
+
+def _missing(first: int, last: int) -> str:
+    if first == last:
+        return f"sequence {first} is missing"
+    return f"sequences {first} to {last} are missing"
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from spec.machine import Guard
 from spec.obligations.ends import lifecycle_allows, lifecycle_follows
 from spec.obligations.pressure import blame_is_right
 from spec.readings import CLOSES
-from spec.terms import And, KindIn, Scope, Sort, Term, Var, show
+from spec.terms import And, KindIn, Or, Scope, Sort, Term, Var, show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,9 +121,12 @@ def _named(text: str, shown: list[tuple[str, str]]) -> str:
 _SHORT: Final = 2
 
 
+_CLOSES: Final = frozenset(CLOSES.args if isinstance(CLOSES, Or) else (CLOSES,))
+
+
 def occasion(term: Term) -> str:
     """The kinds of event that a guard waits for where they are few; otherwise nothing."""
-    if term == CLOSES:
+    if term == CLOSES or (isinstance(term, Or) and set(term.args) >= _CLOSES):
         return "at the due-by boundary"
     for part in term.args if isinstance(term, And) else (term,):
         if isinstance(part, KindIn) and len(part.kinds) <= _SHORT:

@@ -120,7 +120,7 @@ class TestBody:
         """Obligations that are open for one and the same reason stand together."""
         trace = changed(canonical_refusal(), "request_refused", sequence=40)
         said = words(judge(trace, Mode.HARD_PROTECTED))
-        assert 1 == said.count("sequence 6 to 39 are missing")
+        assert 1 == said.count("sequences 6 to 39 are missing")
         assert "inconclusive claim_identity, explicit_acceptance," in said
 
     def test_not_accepted(self) -> None:
