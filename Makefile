@@ -11,7 +11,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs lock clean
+.PHONY: help demo test bench lint docs lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,9 @@ demo: $(STAMP) ## Prove a mode, check a recorded stream, draw the lifecycle
 
 test: $(STAMP) ## Run the tests
 	$(BIN)/python -m pytest -n 2
+
+bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
+	$(BIN)/python -m tests.bench
 
 lint: $(STAMP) ## Check style, formatting, types and imports between packages
 	$(BIN)/ruff check .
