@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from spec.machine import Rule
     from spec.predicates import MaterializationPredicate
 
-__all__ = ["ClaimRun", "Finding"]
+__all__ = ["UNSTATED", "ClaimRun", "Finding"]
+
+UNSTATED = 2**63
+"""The threshold of a predicate that nobody stated: it never holds."""
 
 ENDED_KEPT = 16  # requests that touched a claim stay in hand this long after their end
 
@@ -144,6 +147,15 @@ class ClaimRun:
             self.constants.threshold = predicate.threshold
             self.lead = 0
             self.facts = (*self.facts[:_LEAD], self.hold(()), *self.facts[_LEAD + 1 :])
+
+    def unstated(self) -> str:
+        """What nobody has stated of the claim though its obligations read it; empty if nothing."""
+        missing = []
+        if not {"cache_identity", "object_id"} & set(self.binding):
+            missing.append("its identity (a cache identity or an object)")
+        if self.predicate is None:
+            missing.append("its materialization predicate")
+        return f"nobody stated {' and '.join(missing)}" if missing else ""
 
     # Requests in hand.
 

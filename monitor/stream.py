@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from monitor.claim import ClaimRun
+from monitor.claim import UNSTATED, ClaimRun
 from monitor.order import Clock, Order
 from monitor.view import Constants, View
 from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
@@ -114,9 +114,11 @@ class Stream:
                 self._requests[event.request_id].failed.add(claim_id)
             self._name_outcome(event, view, claim_id)
         self._deliver(claim, view)
-        if event.kind is Kind.CLAIM_ACCEPTED:
-            claim.accepted = True
-        elif event.kind is Kind.DURATION_ELAPSED:
+        claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
+        entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
+        if entered and (missing := claim.unstated()):
+            claim.distrust(at, missing)
+        if event.kind is Kind.DURATION_ELAPSED:
             claim.elapsed = True
         elif event.kind is Kind.CLAIM_COMMITTED:
             self._clock.start(claim, event.time_ns)
@@ -130,7 +132,7 @@ class Stream:
         claim = self.claims.get(claim_id)
         if claim is None:
             claim = ClaimRun(
-                self.name, claim_id, self._compiled, Constants(threshold=1, **self._mode)
+                self.name, claim_id, self._compiled, Constants(threshold=UNSTATED, **self._mode)
             )
             self.claims[claim_id] = claim
             if self.gap is not None and event.kind not in _INTRODUCES:
@@ -287,7 +289,8 @@ class Stream:
         if event.positions:
             return self._hold(event, claim)
         start = claim.predicate.start if claim.predicate else 0
-        held = claim.constants.threshold if event.held is None else event.held - start
+        needed = claim.predicate.threshold if claim.predicate else 0
+        held = needed if event.held is None else event.held - start
         found = range(start, start + max(0, min(held, _MOST_BLOCKS)))
         return claim.hold((position, _SOME_BLOCK) for position in found)
 
