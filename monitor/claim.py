@@ -187,15 +187,12 @@ class ClaimRun:
     def _forget(self, request_id: str) -> None:
         request = self.requests.pop(request_id)
         for index, watch in enumerate(request.watches):
-            self._keep(index, watch)
+            self._keep(index, self._finding(index, watch))
 
-    def _keep(self, index: int, watch: _Watch) -> None:
-        """Remember what was satisfied or violated, so that it counts when the state is left."""
-        finding = self._finding(index, watch)
+    def _keep(self, index: int, finding: Finding) -> None:
+        """Remember a finding whose state is left or forgotten: what is still owed stays owed."""
         kept = self._kept.get(index)
-        if finding.verdict is Verdict.VIOLATED or (
-            finding.verdict is Verdict.SATISFIED and kept is None
-        ):
+        if kept is None or pool((kept.verdict, finding.verdict)) is not kept.verdict:
             self._kept[index] = finding
 
     # Stepping.
@@ -242,7 +239,9 @@ class ClaimRun:
             )
             if rule >= 0:
                 if state != watch.state and index not in self._kept:
-                    self._keep(index, watch)
+                    left = self._finding(index, watch)
+                    if left.verdict is Verdict.SATISFIED:
+                        self._keep(index, left)
                 watch.state, watch.own, watch.at, watch.rule = state, own, view.at, rule
 
     def _follow(self, view: View) -> None:
