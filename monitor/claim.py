@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS
+from monitor.doubt import without
 from spec.machine import Guard
 from spec.states import ClaimState, next_state
 from spec.verdicts import Verdict, pool
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from monitor.compile import Compiled, Registers
+    from monitor.doubt import Step
     from monitor.records import At
     from monitor.view import Constants, View
     from spec.machine import Rule
@@ -68,7 +70,8 @@ class ClaimRun:
     """The life of one claim in one stream.
 
     `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
-    nothing is concluded beyond what was violated before. `registered_at` and `lost_at` count the
+    nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
+    of the pool. `registered_at` and `lost_at` count the
     stream's events: when the claim was registered, and when it first lost a block to eviction.
     """
 
@@ -96,10 +99,13 @@ class ClaimRun:
     requests: dict[str, _Request] = field(default_factory=dict)
     _ended: deque[str] = field(default_factory=deque)
     _kept: dict[int, Finding] = field(default_factory=dict)
-    _doubted: dict[str, Finding] = field(default_factory=dict)
+    _unknown: frozenset[str] = frozenset()
+    _doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
+    _steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         self.facts = self.compiled.claim_initial
+        self._steps = self.compiled.steps
         self.base = [
             _Watch(0, tuple(r.initial for r in o.registers)) for o in self.compiled.observers
         ]
@@ -152,10 +158,11 @@ class ClaimRun:
         """What nobody has stated of the claim though its obligations read it; empty if nothing."""
         missing = []
         if not {"cache_identity", "object_id"} & set(self.binding):
-            missing.append("its identity (a cache identity or an object)")
+            missing.append("cache_identity or object_id")
         if self.predicate is None:
-            missing.append("its materialization predicate")
-        return f"nobody stated {' and '.join(missing)}" if missing else ""
+            missing.append("materialization_predicate")
+        entered = "accepted" if self.accepted else "registered"
+        return f"it was {entered} without {', '.join(missing)}" if missing else ""
 
     # Requests in hand.
 
@@ -199,19 +206,18 @@ class ClaimRun:
 
     def step(self, view: View) -> None:
         """Take one event into every ledger and observer of this claim."""
-        if self.taint is not None:
-            self._follow(view)
-            return
         was = self.facts
         now = self.compiled.claim(view, self.constants, was)
         self.facts = now
+        self._follow(view)
+        if self.taint is not None:
+            return
         view.here = False
         empty = self.compiled.request_initial
         self._observe(self.base, view, was, now, empty, empty)
         for request_id, request in self.requests.items():
             view.here = request_id == view.request_id
             self._step_request(request, view, was, now)
-        self._follow(view)
 
     def step_request(self, request_id: str, view: View) -> None:
         """Take one event into one request alone (its arrival, told late)."""
@@ -233,7 +239,7 @@ class ClaimRun:
         req_was: Registers,
         req: Registers,
     ) -> None:
-        for index, (watch, step) in enumerate(zip(watches, self.compiled.steps, strict=True)):
+        for index, (watch, step) in enumerate(zip(watches, self._steps, strict=True)):
             state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
@@ -254,11 +260,23 @@ class ClaimRun:
         """From here on nothing new is concluded about this claim, or of the obligations `only`."""
         if not only:
             self.taint = self.taint or (at, why)
+        for index, observer in enumerate(self.compiled.observers):
+            if observer.name in only:
+                self._doubt(index, at, why, _unmoved)
+
+    def doubt(self, fields: frozenset[str], at: At | None, why: str) -> None:
+        """From here on nobody knows these fields of events; what reads them is not concluded."""
+        if fields <= self._unknown:
             return
-        for name, found in list(self.findings()):
-            if name in only and name not in self._doubted:
-                stays = found.verdict is Verdict.VIOLATED
-                self._doubted[name] = found if stays else Finding(Verdict.INCONCLUSIVE, at, why)
+        self._unknown |= fields
+        for index, observer in enumerate(self.compiled.observers):
+            step = without(observer.name, self._unknown)
+            if step is not None and self._steps[index] is not _unmoved:
+                self._doubt(index, at, why, step)
+
+    def _doubt(self, index: int, at: At | None, why: str, step: Step) -> None:
+        self._doubts.setdefault(index, (at, why))
+        self._steps = (*self._steps[:index], step, *self._steps[index + 1 :])
 
     # Conclusions.
 
@@ -272,11 +290,9 @@ class ClaimRun:
             verdict = pool(f.verdict for f in candidates)
             equals = [f for f in candidates if f.verdict is verdict]
             finding = next((f for f in equals if f.why != observer.states[0].says), equals[0])
-            finding = self._doubted.get(observer.name, finding)
-            verdict = finding.verdict
-            if self.taint is not None and verdict is not Verdict.VIOLATED:
-                at, why = self.taint
-                finding = Finding(Verdict.INCONCLUSIVE, at, why)
+            doubt = self.taint or self._doubts.get(index)
+            if doubt is not None and verdict is not Verdict.VIOLATED:
+                finding = Finding(Verdict.INCONCLUSIVE, *doubt)
             yield observer.name, finding
 
     def _finding(self, index: int, watch: _Watch) -> Finding:
@@ -287,3 +303,8 @@ class ClaimRun:
             return Finding(state.verdict, None, state.says)
         shown = rule.why if rule.guard is not Guard.TOLD else state.says
         return Finding(state.verdict, watch.at, shown, rule.allowed)
+
+
+def _unmoved(state: int, own: Registers, *_: object) -> tuple[int, Registers, int]:
+    """The step of an observer that concludes nothing any more."""
+    return state, own, -1

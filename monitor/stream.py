@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.claim import UNSTATED, ClaimRun
+from monitor.doubt import FAILURES, NAMES, POOL
 from monitor.order import Clock, Order
+from monitor.requests import Blame, Request, tell_outcome
 from monitor.view import Constants, View
 from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 from spec.claims import Mode
@@ -20,20 +21,13 @@ if TYPE_CHECKING:
     from monitor.records import At, Doubt, Stamp
     from spec.events import Event
 
-__all__ = ["OUTCOMES", "Stream"]
+__all__ = ["Stream"]
 
-OUTCOMES = frozenset({"refusal", "demotion", "expiry", "harm"})
 _ENDS = frozenset({Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED})
-_INTRODUCES = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
+_BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
+_INTRODUCES = _BEGINS | {Kind.CLAIM_ACCEPTED}
 _BLOCKS_GONE = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
-
-
-@dataclass(slots=True)
-class _Request:
-    arrival: tuple[int, int] | None = None  # blocks needed, blocks usable
-    at: At | None = None
-    failed: set[str] = field(default_factory=set)
 
 
 class Stream:
@@ -48,11 +42,12 @@ class Stream:
         self.name = name
         self.claims: dict[str, ClaimRun] = {}
         self.gap: tuple[At | None, str] | None = None
+        self._doubt: tuple[At | None, str] | None = None
         self._compiled = compiled
         self._mode = MODES[compiled.mode].constants
         self._declared = 0
         self._count = 0
-        self._requests: dict[str, _Request] = {}
+        self._requests: dict[str, Request] = {}
         self._owners: dict[int, dict[str, set[int]]] = {}
         self._by_object: dict[tuple[str | None, str, str | None], str] = {}
         self._workers: dict[str, int] = {}
@@ -69,6 +64,7 @@ class Stream:
             for claim in self.claims.values():
                 self._deliver(claim, View(Kind.STREAM_DISORDER, at))
                 claim.distrust(at, f"the stream is out of order: {back}")
+            self._lose_track(at, f"the stream is out of order: {back}")
         for claim in self._clock.due(stamp.time_ns):
             if not claim.elapsed:
                 claim.elapsed = True
@@ -77,6 +73,7 @@ class Stream:
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
+        self._lose_track(at, why)
         for claim in self.claims.values():
             if claim.state not in TERMINAL:
                 claim.distrust(at, why)
@@ -87,6 +84,25 @@ class Stream:
             claim = self.claims.get(claim_id)
             if claim is not None and (doubt.claim_id or claim.state not in TERMINAL):
                 claim.distrust(at, doubt.why, doubt.only)
+
+    def _lose_track(self, at: At | None, why: str) -> None:
+        """From here on nobody knows what the pool holds, nor what happened to its requests."""
+        self._doubt = self._doubt or (at, why)
+        for request in self._requests.values():
+            request.whole = False
+
+    def _doubt_pool(self, claim: ClaimRun) -> None:
+        self._tell_doubt(claim, POOL, "who else is in the pool")
+
+    def _doubt_failures(self, claim: ClaimRun, request: Request) -> None:
+        if not request.whole:
+            self._tell_doubt(claim, FAILURES, "which restores failed for the request")
+
+    def _tell_doubt(self, claim: ClaimRun, fields: frozenset[str], what: str) -> None:
+        """A claim hears, where it matters to it, what nobody knows since track was lost."""
+        if self._doubt is not None:
+            at, why = self._doubt
+            claim.doubt(fields, at, f"{why}, so nobody knows {what}")
 
     # Events.
 
@@ -110,9 +126,12 @@ class Stream:
         if event.request_id is not None:
             self._open(claim, event.request_id)
             claim.touch(event.request_id)
+            request = self._requests[event.request_id]
             if event.kind is Kind.LOAD_FAILED:
-                self._requests[event.request_id].failed.add(claim_id)
-            self._name_outcome(event, view, claim_id)
+                request.failed.add(claim_id)
+            elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
+                self._doubt_failures(claim, request)
+                tell_outcome(view, event, claim_id, request)
         self._deliver(claim, view)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
@@ -125,7 +144,7 @@ class Stream:
         if event.kind in REPORTS and not claim.registered and not claim.accepted:
             self._misnamed(event, claim_id, at)
         if not bound:
-            claim.distrust(at, "the claim goes by two identities")
+            self._two_identities(claim, at)
 
     def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
         """The claim of this id, made on first sight and filled with what the event tells of it."""
@@ -135,7 +154,7 @@ class Stream:
                 self.name, claim_id, self._compiled, Constants(threshold=UNSTATED, **self._mode)
             )
             self.claims[claim_id] = claim
-            if self.gap is not None and event.kind not in _INTRODUCES:
+            if self.gap is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
         if event.kind in _INTRODUCES:
             if not claim.registered:
@@ -159,6 +178,10 @@ class Stream:
             self._by_object.setdefault(_object(event), claim.claim_id)
         return True
 
+    def _two_identities(self, claim: ClaimRun, at: At) -> None:
+        claim.distrust(at, "the claim goes by two identities")
+        self._lose_track(at, f"claim {claim.claim_id} goes by two identities")
+
     def _misnamed(self, event: Event, claim_id: str, at: At) -> None:
         """A report about a registered claim's object, under an id that nobody registered."""
         if event.object_id is None:
@@ -166,6 +189,7 @@ class Stream:
         meant = self._by_object.get(_object(event))
         if meant is not None and meant != claim_id:
             claim = self.claims[meant]
+            self._tell_doubt(claim, NAMES, "who was registered")
             view = self._view(event, claim, at)
             view.mine, view.named = True, False
             self._deliver(claim, view)
@@ -210,28 +234,30 @@ class Stream:
         request_id = event.request_id
         if request_id is None:
             return
-        if event.kind is Kind.REQUEST_ARRIVED:
-            arrival = None if event.needed is None else (event.needed, event.usable or 0)
-            self._requests[request_id] = _Request(arrival, at)
-        request = self._requests.setdefault(request_id, _Request())
+        arriving = event.kind is Kind.REQUEST_ARRIVED
+        if arriving:
+            self._requests[request_id] = Request.arriving(event, at)
+        request = self._requests.setdefault(request_id, Request())
         if event.claim_id is not None:
             claim = self._claim(event, event.claim_id, at)
             if not self._bind(claim, event):
                 self._deliver(claim, View(event.kind, at, named=True))
-                claim.distrust(at, "the claim goes by two identities")
-            self._open(claim, request_id, arriving=event.kind is Kind.REQUEST_ARRIVED)
+                self._two_identities(claim, at)
+            self._open(claim, request_id, arriving=arriving)
             claim.touch(request_id)
-        named = set(event.blocking_claim_ids or ())
-        for claim in self._concerned(event, request_id, request, named):
-            late = self._open(claim, request_id, arriving=event.kind is Kind.REQUEST_ARRIVED)
-            if event.kind is Kind.REQUEST_ARRIVED and not late:
+        blame = Blame(event, request, self.claims)
+        for claim in self._concerned(event, request_id, request, blame.named):
+            late = self._open(claim, request_id, arriving=arriving)
+            if arriving and not late:
                 continue
             view = self._view(event, claim, at)
             view.named = False
             if event.kind in CONFLICT_ACTIONS:
-                self._blame(event, view, claim, request, named)
-            elif event.kind is Kind.REQUEST_ARRIVED:
-                view.needed, view.usable = request.arrival or _UNKNOWN
+                self._doubt_pool(claim)
+                self._doubt_failures(claim, request)
+                blame.tell(view, claim.claim_id)
+            elif arriving:
+                request.tell(view)
             self._deliver(claim, view)
             if event.kind is Kind.REQUEST_FINISHED:
                 claim.close_request(request_id)
@@ -239,10 +265,10 @@ class Stream:
             self._requests.pop(request_id, None)
 
     def _concerned(
-        self, event: Event, request_id: str, request: _Request, named: set[str]
+        self, event: Event, request_id: str, request: Request, named: frozenset[str]
     ) -> list[ClaimRun]:
         """Claims with a part in the request: it is in hand, or it presses on their pool."""
-        presses = request.arrival is not None or event.kind in CONFLICT_ACTIONS
+        presses = request.arrived or event.kind in CONFLICT_ACTIONS
         return [
             claim
             for claim in self.claims.values()
@@ -253,13 +279,14 @@ class Stream:
 
     def _open(self, claim: ClaimRun, request_id: str, *, arriving: bool = False) -> bool:
         """Follow a request for a claim, telling it of an arrival that was before its time."""
-        request = self._requests.setdefault(request_id, _Request())
+        request = self._requests.setdefault(request_id, Request())
+        if claim.responsible and request.needed <= request.usable:
+            self._doubt_pool(claim)
         if not claim.open_request(request_id):
             return arriving
         if not arriving:
-            at = request.at
-            view = View(Kind.REQUEST_ARRIVED, at, request_id)  # type: ignore[arg-type]
-            view.needed, view.usable = request.arrival or _UNKNOWN
+            view = View(Kind.REQUEST_ARRIVED, request.at, request_id)
+            request.tell(view)
             view.rest = self._declared - claim.declared
             claim.step_request(request_id, view)
         return True
@@ -303,45 +330,12 @@ class Stream:
                 self._owners.setdefault(block, {}).setdefault(claim.claim_id, set()).add(position)
         return claim.hold(pairs)
 
-    def _name_outcome(self, event: Event, view: View, claim_id: str) -> None:
-        if event.kind is not Kind.CLAIM_RESTORATION_FAILED or event.request_id is None:
-            return
-        blamed = event.blocking_claim_ids
-        named = {*(blamed or ()), *([event.outcome_claim_id] if event.outcome_claim_id else [])}
-        view.outcome = (
-            event.outcome in OUTCOMES
-            and event.outcome_claim_id in (None, claim_id)
-            and (event.outcome != "refusal" or blamed is None or claim_id in blamed)
-        )
-        view.smear = bool(named - self._requests[event.request_id].failed)
-
-    def _blame(
-        self, event: Event, view: View, claim: ClaimRun, request: _Request, named: set[str]
-    ) -> None:
-        others = [self.claims[n].declared for n in named - {claim.claim_id} if n in self.claims]
-        responsible = [blocks for blocks in others if blocks > 0]
-        view.restore = event.restore and bool(request.failed)
-        view.accuses = bool(named)
-        view.blamed = claim.claim_id in named
-        view.blamed_rest, view.blamed_least = sum(responsible), min(responsible, default=0)
-        view.stranger = any(
-            n not in self.claims or not self.claims[n].responsible for n in named - {claim.claim_id}
-        )
-        said = named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
-        view.smear = bool(said - request.failed)
-        if event.proof is not None:
-            view.proof = True
-            view.said_resident, view.said_active = event.proof.resident, event.proof.active
-            view.said_total, view.said_usable = event.proof.total, event.proof.usable
-            view.said_shortfall = event.proof.shortfall
-
     def _deliver(self, claim: ClaimRun, view: View) -> None:
         before = claim.declared
         claim.step(view)
         self._declared += claim.declared - before
 
 
-_UNKNOWN = (1, 0)  # needs more than is usable at all: in conflict with nobody
 _MOST_BLOCKS = 1 << 20
 _SOME_BLOCK = -1
 

@@ -17,7 +17,7 @@ class View:
     """The fields of `spec.vocabulary.EVENT_FIELDS`; `here` is set for each request in turn."""
 
     kind: Kind
-    at: At
+    at: At | None
     request_id: str | None = None
     mine: bool = False
     named: bool = False

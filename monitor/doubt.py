@@ -1,0 +1,44 @@
+"""What an observer still tells apart where some fields of the events cannot be known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from monitor.compile import compile_observer
+from spec.obligations import OBLIGATIONS
+from spec.terms import FALSE, variables
+
+if TYPE_CHECKING:
+    from spec.machine import Rule
+
+__all__ = ["FAILURES", "NAMES", "POOL", "Step", "without"]
+
+Step: TypeAlias = Callable[..., tuple[int, Any, int]]
+"""A compiled observer: see `monitor.compile.Compiled`."""
+
+POOL: Final = frozenset({"rest", "blamed_rest", "blamed_least", "stranger"})
+"""The fields that rest on all claims of the pool."""
+FAILURES: Final = frozenset({"smear"})
+"""The field that rests on all failures of a request."""
+NAMES: Final = frozenset({"named"})
+"""The field that rests on who was registered."""
+
+
+@cache
+def without(name: str, fields: frozenset[str]) -> Step | None:
+    """The observer of this name, compiled without the rules that read any of these fields.
+
+    None where it reads none of them: it judges as well as before.
+    """
+    observer = OBLIGATIONS[name]
+    if not any(_reads(rule, fields) for rule in observer.rules):
+        return None
+    rules = tuple(replace(r, when=FALSE) if _reads(r, fields) else r for r in observer.rules)
+    return compile_observer(replace(observer, rules=rules))
+
+
+def _reads(rule: Rule, fields: frozenset[str]) -> bool:
+    return any(variable.name in fields for variable in variables(rule.when))
