@@ -113,7 +113,7 @@ class Monitor:
         """The verdict, every stream being finished."""
         claims = tuple(self._claims())
         names = MODES[self.mode].names(self.bundle)
-        obligations = {n: pool(c.findings[n].verdict for c in claims) for n in names}
+        obligations = {n: pool(self._evidence(c, n) for c in claims) for n in names}
         verdict, why = _decide(obligations, self._absent(claims), strict=self.strict)
         return Conclusion(
             verdict, why, obligations, claims, self._read, dict(self._unknown), self._rejected
@@ -159,6 +159,12 @@ class Monitor:
     @property
     def _accepts(self) -> bool:
         return "explicit_acceptance" in MODES[self.mode].names(self.bundle)
+
+    def _evidence(self, judged: ClaimVerdict, name: str) -> Verdict:
+        """What one claim says of an obligation: one that never entered cannot show it kept."""
+        verdict = judged.findings[name].verdict
+        shows = verdict is not Verdict.SATISFIED or self._entered(judged.claim)
+        return verdict if shows else Verdict.UNEXERCISED
 
     def _entered(self, claim: ClaimRun) -> bool:
         return claim.accepted or (claim.registered and not self._accepts)
