@@ -30,6 +30,7 @@ UNSTATED = 2**63
 ENDED_KEPT = 16  # requests that touched a claim stay in hand this long after their end
 
 _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
+_COMMITTED = CLAIM_REGISTERS.index("committed")
 _DECLARED = CLAIM_REGISTERS.index("declared")
 _LEAD = CLAIM_REGISTERS.index("lead")
 
@@ -113,6 +114,10 @@ class ClaimRun:
     @property
     def responsible(self) -> bool:
         return bool(self.facts[_RESPONSIBLE])
+
+    @property
+    def committed(self) -> bool:
+        return bool(self.facts[_COMMITTED])
 
     @property
     def declared(self) -> int:

@@ -14,7 +14,7 @@ from spec.terms import FALSE, variables
 if TYPE_CHECKING:
     from spec.machine import Rule
 
-__all__ = ["FAILURES", "NAMES", "POOL", "Step", "without"]
+__all__ = ["AUTHORITY", "FAILURES", "NAMES", "POOL", "Step", "without"]
 
 Step: TypeAlias = Callable[..., tuple[int, Any, int]]
 """A compiled observer: see `monitor.compile.Compiled`."""
@@ -23,6 +23,8 @@ POOL: Final = frozenset({"rest", "blamed_rest", "blamed_least", "stranger"})
 """The fields that rest on all claims of the pool."""
 FAILURES: Final = frozenset({"smear"})
 """The field that rests on all failures of a request."""
+AUTHORITY: Final = frozenset({"authorised"})
+"""The field that rests on who owns the claim and when its duration is over."""
 NAMES: Final = frozenset({"named"})
 """The field that rests on who was registered."""
 

@@ -111,6 +111,8 @@ class Monitor:
 
     def conclude(self) -> Conclusion:
         """The verdict, every stream being finished."""
+        for stream in self._streams.values():
+            stream.finish()
         claims = tuple(self._claims())
         names = MODES[self.mode].names(self.bundle)
         obligations = {n: pool(self._evidence(c, n) for c in claims) for n in names}

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from monitor.claim import ClaimRun
-    from monitor.records import Stamp
+    from monitor.records import At, Stamp
 
 __all__ = ["Clock", "Order"]
 
 _NS = 1_000_000_000
+_STEPS = "its duration is in steps, and no duration_elapsed tells them"
 
 
 @dataclass(slots=True)
@@ -53,19 +54,49 @@ def _missing(first: int, last: int) -> str:
 
 @dataclass(slots=True)
 class Clock:
-    """Claims with a duration in seconds, by the time at which it is over; no claim is scanned."""
+    """Claims with a duration in seconds, by the time at which it is over; no claim is scanned.
+
+    A duration whose end nobody can see is remembered with the reason.
+    """
 
     _ends: list[tuple[int, int, ClaimRun]] = field(default_factory=list)
     _ties: Iterator[int] = field(default_factory=itertools.count)
+    _unknown: dict[str, tuple[At, str]] = field(default_factory=dict)
+    _steps_told: bool = False
 
-    def start(self, claim: ClaimRun, time_ns: int | None) -> None:
-        """The claim's duration counts from here, if it has one in seconds and the time is known."""
-        if claim.duration is None or time_ns is None:
+    def start(self, claim: ClaimRun, at: At, time_ns: int | None) -> None:
+        """The claim's duration, if it has one, counts from this commitment."""
+        if claim.duration is None:
             return
         duration = Duration.parse(claim.duration)
-        if duration.unit is TimeUnit.SECONDS:
+        if duration.unit is TimeUnit.STEPS:
+            self.lose(claim, at, _STEPS)
+        elif time_ns is None:
+            self.lose(claim, at, "its commitment has no time_ns from which its duration counts")
+        else:
             end = time_ns + int(duration.exact * _NS)
             heapq.heappush(self._ends, (end, next(self._ties), claim))
+
+    def stop(self, at: At) -> None:
+        """A line without a time: what it says may come before or after the end of a duration."""
+        for _, _, claim in self._ends:
+            self.lose(claim, at, "a line without time_ns came while its duration ran")
+        self._ends.clear()
+
+    def lose(self, claim: ClaimRun, at: At, why: str) -> None:
+        """Nobody can see when the claim's duration is over, unless a fact tells it."""
+        self._unknown.setdefault(claim.claim_id, (at, why))
+
+    def tell(self, claim: ClaimRun) -> None:
+        """A fact told the end of the claim's duration; if that was in steps, steps are told."""
+        if claim.duration is not None:
+            unit = Duration.parse(claim.duration).unit
+            self._steps_told = self._steps_told or unit is TimeUnit.STEPS
+
+    def unknown(self, claim: ClaimRun) -> tuple[At, str] | None:
+        """Why nobody knows whether the claim's duration is over; None where it is known."""
+        found = None if claim.elapsed else self._unknown.get(claim.claim_id)
+        return None if found and found[1] == _STEPS and self._steps_told else found
 
     def due(self, time_ns: int | None) -> Iterator[ClaimRun]:
         """Claims whose duration is over at this time, each once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.claim import UNSTATED, ClaimRun
-from monitor.doubt import FAILURES, NAMES, POOL
+from monitor.doubt import AUTHORITY, FAILURES, NAMES, POOL
 from monitor.order import Clock, Order
 from monitor.requests import Blame, Request, tell_outcome
 from monitor.view import Constants, View
@@ -65,6 +65,8 @@ class Stream:
                 self._deliver(claim, View(Kind.STREAM_DISORDER, at))
                 claim.distrust(at, f"the stream is out of order: {back}")
             self._lose_track(at, f"the stream is out of order: {back}")
+        if stamp.time_ns is None:
+            self._clock.stop(at)
         for claim in self._clock.due(stamp.time_ns):
             if not claim.elapsed:
                 claim.elapsed = True
@@ -84,6 +86,13 @@ class Stream:
             claim = self.claims.get(claim_id)
             if claim is not None and (doubt.claim_id or claim.state not in TERMINAL):
                 claim.distrust(at, doubt.why, doubt.only)
+
+    def finish(self) -> None:
+        """The stream is over: what its claims' durations came to must be known by now."""
+        if self._mode["lapses"]:
+            for claim in self.claims.values():
+                if (unknown := self._clock.unknown(claim)) is not None:
+                    claim.distrust(*unknown)
 
     def _lose_track(self, at: At | None, why: str) -> None:
         """From here on nobody knows what the pool holds, nor what happened to its requests."""
@@ -139,8 +148,9 @@ class Stream:
             claim.distrust(at, missing)
         if event.kind is Kind.DURATION_ELAPSED:
             claim.elapsed = True
+            self._clock.tell(claim)
         elif event.kind is Kind.CLAIM_COMMITTED:
-            self._clock.start(claim, event.time_ns)
+            self._clock.start(claim, at, event.time_ns)
         if event.kind in REPORTS and not claim.registered and not claim.accepted:
             self._misnamed(event, claim_id, at)
         if not bound:
@@ -159,6 +169,8 @@ class Stream:
         if event.kind in _INTRODUCES:
             if not claim.registered:
                 claim.registered, claim.registered_at = True, self._count
+            if claim.committed and claim.duration is None and event.duration is not None:
+                self._clock.lose(claim, at, "its duration was first stated after its commitment")
             _fix_terms(claim, event)
         elif self._mode["watched"] and not claim.registered and event.kind in REPORTS:
             claim.distrust(at, "it was spoken of before it was registered")
@@ -309,8 +321,28 @@ class Stream:
         elif kind is Kind.CLAIM_BLOCK_LOST:
             view.breaks = claim.lead < claim.constants.threshold
         elif kind in _ENDS:
-            view.authorised = _authorised(event, claim)
+            view.authorised = self._authorised(event, claim, at)
         return view
+
+    def _authorised(self, event: Event, claim: ClaimRun, at: At) -> bool:
+        """The owner may end a claim; the runtime may demote and expire as the judged mode has it.
+
+        Streams that carry no actor (the recorded dialects) are taken at their word.
+        """
+        unknown = self._clock.unknown(claim) if event.kind is Kind.CLAIM_EXPIRED else None
+        if unknown is not None and self._mode["lapses"]:
+            claim.distrust(*unknown)
+        if event.by is None:
+            return True
+        if event.by != "runtime":
+            if claim.owner_scope is None:
+                claim.doubt(AUTHORITY, at, f"nobody stated who owns the claim that {event.by} ends")
+            return event.by == claim.owner_scope
+        if event.kind is Kind.CLAIM_DEMOTED:
+            return self._compiled.mode is Mode.DEMOTABLE
+        if unknown is not None:
+            claim.doubt(AUTHORITY, *unknown)
+        return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed
 
     def _load(self, event: Event, claim: ClaimRun) -> int:
         if event.positions:
@@ -351,17 +383,3 @@ def _fix_terms(claim: ClaimRun, event: Event) -> None:
 
 def _object(event: Event) -> tuple[str | None, str, str | None]:
     return event.cache_identity, event.object_id or "", event.token_map
-
-
-def _authorised(event: Event, claim: ClaimRun) -> bool:
-    """The owner may end a claim; the runtime may demote a demotable one and expire one in time.
-
-    Streams that carry no actor (the recorded dialects) are taken at their word.
-    """
-    if event.by is None:
-        return True
-    if event.by != "runtime":
-        return event.by == claim.owner_scope
-    if event.kind is Kind.CLAIM_DEMOTED:
-        return claim.declared_mode in (None, Mode.DEMOTABLE)
-    return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed

@@ -130,7 +130,7 @@ def block_lost_told(claim: str, request: str) -> list[Event]:
 
 
 def demoted(claim: str, request: str) -> list[Event]:
-    return [say(Kind.CLAIM_RETIRED, claim), say(Kind.CLAIM_DEMOTED, claim, by="runtime")]
+    return [say(Kind.CLAIM_RETIRED, claim), say(Kind.CLAIM_DEMOTED, claim, by="owner")]
 
 
 def demoted_aloud_only(claim: str, request: str) -> list[Event]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.claims import Mode
-from spec.modes import Bundle
+from spec.modes import MODES, Bundle
 from tests.monitor.traces import (
     CLAIM,
     OTHER,
@@ -124,28 +124,39 @@ class TestStreams:
 class TestOwnership:
     """Who may end a claim."""
 
-    def ended(self, event: str, by: str, mode: str, *before: str) -> str:
+    def ended(self, event: str, by: str, *before: str) -> str:
         facts = [about(kind) for kind in before]
-        trace = [*canonical_claim(mode=mode), *facts, about("claim_retired"), about(event, by=by)]
-        found = verdicts(judge(trace, Mode.DEMOTABLE))
-        return found["ordered_lifecycle_events"]
+        ends = [*facts, about("claim_retired"), about(event, by=by)]
+        report = judge([*canonical_claim(), *ends], Mode.DEMOTABLE)
+        return verdicts(report)["ordered_lifecycle_events"]
 
     def test_owner(self) -> None:
         """The owning scope may release and demote; nobody else may."""
         for event in ("claim_released", "claim_demoted"):
-            assert "satisfied" == self.ended(event, "tenant:1", "hard_protected")
-            assert "violated" == self.ended(event, "tenant:2", "hard_protected")
+            assert "satisfied" == self.ended(event, "tenant:1")
+            assert "violated" == self.ended(event, "tenant:2")
 
-    def test_runtime_demotes(self) -> None:
-        """The runtime may demote a demotable claim under pressure, and no other."""
-        assert "satisfied" == self.ended("claim_demoted", "runtime", "demotable")
-        assert "violated" == self.ended("claim_demoted", "runtime", "hard_protected")
+    @pytest.mark.parametrize("declared", ["demotable", "hard_protected", None])
+    @pytest.mark.parametrize("mode", [m for m in MODES if "explicit_acceptance" in MODES[m].paper])
+    def test_runtime_demotes(self, mode: Mode, declared: str | None) -> None:
+        """The runtime may demote where the mode judged by lets it, whatever the claim declares."""
+        allowed = "satisfied" if mode is Mode.DEMOTABLE else "violated"
+        trace = canonical_claim(mode="demotable" if declared is None else declared)
+        if declared is None:
+            del trace[0]["mode"]
+        ends = [about("claim_retired"), about("claim_demoted", by="runtime")]
+        report = judge([*trace, *ends], mode)
+        assert declared == claim_of(report).declared_mode
+        assert allowed == verdicts(report)["ordered_lifecycle_events"]
+
+    def test_runtime_releases(self) -> None:
+        """Withdrawing a claim is its owner's alone."""
+        assert "violated" == self.ended("claim_released", "runtime")
 
     def test_runtime_expires(self) -> None:
         """The runtime may expire a claim at its duration, not before."""
-        late = self.ended("claim_expired", "runtime", "expiring", "duration_elapsed")
-        assert "satisfied" == late
-        assert "violated" == self.ended("claim_expired", "runtime", "expiring")
+        assert "satisfied" == self.ended("claim_expired", "runtime", "duration_elapsed")
+        assert "violated" == self.ended("claim_expired", "runtime")
 
 
 class TestLosses:

@@ -1,4 +1,4 @@
-"""What nobody stated is not judged: the terms of a claim."""
+"""What nobody stated is not judged: the terms of a claim, its owner, and its clock."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
-from tests.monitor.traces import Trace, claim_of, having, judge, without
-from tests.monitor.traces_canonical import canonical_claim
+from tests.monitor.traces import OTHER, Trace, claim_of, having, judge, verdicts, without
+from tests.monitor.traces_canonical import about, canonical, canonical_claim
 
 IDENTITY = ("cache_identity", "object_id")
 PREDICATE = "it was accepted without materialization_predicate"
@@ -78,3 +78,133 @@ class TestTerms:
         trace = without(stripped(canonical_claim(), *IDENTITY), "claim_committed")
         report = judge(trace, Mode.HARD_PROTECTED)
         assert {"explicit_acceptance"} == having(report, "violated")
+
+
+class TestOwner:
+    """Only who owns a claim is known may end it; where nobody is known to, nothing is concluded."""
+
+    ended = (about("claim_retired"), about("claim_demoted", by="tenant:1"))
+
+    def test_unknown(self) -> None:
+        """An end by somebody is neither right nor wrong where nobody stated the owner."""
+        trace = [*stripped(canonical_claim(), "owner_scope"), *self.ended]
+        report = judge(trace, Mode.DEMOTABLE)
+        assert {"ordered_lifecycle_events"} == having(report, "inconclusive")
+        found = claim_of(report).obligations["ordered_lifecycle_events"]
+        assert "nobody stated who owns the claim that tenant:1 ends" == found.why
+
+    def test_at_acceptance(self) -> None:
+        """The acceptance may state the owner."""
+        trace = [*stripped(canonical_claim(), "owner_scope"), *self.ended]
+        trace[2]["owner_scope"] = "tenant:1"
+        assert "kept" == judge(trace, Mode.DEMOTABLE).verdict
+
+    def test_still_ordered(self) -> None:
+        """Who owns the claim changes nothing about an end that the registry does not know of."""
+        trace = [*stripped(canonical_claim(), "owner_scope"), self.ended[1]]
+        assert "violated" == verdicts(judge(trace, Mode.DEMOTABLE))["ordered_lifecycle_events"]
+
+    def test_relaxed(self) -> None:
+        """Nor is it known whether the end relaxed a claim that a request does not fit beside."""
+        arrived = canonical("request_arrived", request_id="q", needed=9, usable=10)
+        finished = canonical("request_finished", request_id="q")
+        trace = [*canonical_claim(), arrived, *self.ended, finished]
+        name = "explicit_conflict_action"
+        assert "satisfied" == verdicts(judge(trace, Mode.HARD_PROTECTED))[name]
+        unknown = stripped(trace, "owner_scope")
+        assert "inconclusive" == verdicts(judge(unknown, Mode.HARD_PROTECTED))[name]
+
+
+SECOND = 1_000_000_000
+
+
+def timed(*lines: dict[str, Any], step: int = SECOND // 10) -> Trace:
+    """The lines a tenth of a second apart."""
+    return [{"time_ns": i * step, **line} for i, line in enumerate(lines)]
+
+
+class TestClock:
+    """A duration that nobody can see the end of is not taken for one that never ends."""
+
+    expired = (about("claim_retired"), about("claim_expired", by="runtime"))
+
+    def lasting(self, duration: str) -> Trace:
+        return canonical_claim(mode="expiring", duration=duration)
+
+    def test_known(self) -> None:
+        """With a time on every line the end of the duration is known, and that it is not over."""
+        trace = timed(*self.lasting("2 s"))
+        report = judge(trace, Mode.EXPIRING)
+        assert ("kept", "unexercised") == (
+            report.verdict,
+            report.obligations["claim_expired_boundary"],
+        )
+        early = judge(timed(*self.lasting("2 s"), *self.expired), Mode.EXPIRING)
+        assert {"ordered_lifecycle_events"} == having(early, "violated")
+        late = timed(*self.lasting("2 s"), about("claim_expired", by="runtime"), step=SECOND)
+        assert "satisfied" == verdicts(judge(late, Mode.EXPIRING))["claim_expired_boundary"]
+
+    def test_commitment_without_time(self) -> None:
+        """A commitment without a time starts no clock."""
+        trace = timed(*self.lasting("1 s"))
+        trace[1]["time_ns"] = None
+        assert {"its commitment has no time_ns from which its duration counts"} == why(
+            trace, Mode.EXPIRING
+        )
+
+    def test_line_without_time(self) -> None:
+        """A line without a time may stand on either side of the end."""
+        trace = timed(*self.lasting("1 s"))
+        trace[3]["time_ns"] = None
+        assert {"a line without time_ns came while its duration ran"} == why(trace, Mode.EXPIRING)
+        before = timed(*self.lasting("1 s"))
+        before[0]["time_ns"] = None
+        assert "kept" == judge(before, Mode.EXPIRING).verdict
+
+    def test_stated_late(self) -> None:
+        """A duration that is first stated by the acceptance has begun at nobody knows what."""
+        trace = timed(*stripped(self.lasting("1 s"), "duration"))
+        trace[2]["duration"] = "1 s"
+        assert {"its duration was first stated after its commitment"} == why(trace, Mode.EXPIRING)
+        committed = timed(*stripped(self.lasting("1 s"), "duration"))
+        committed[1]["duration"] = "1 s"
+        assert "kept" == judge(committed, Mode.EXPIRING).verdict
+
+    def test_steps(self) -> None:
+        """Steps are over when a fact says so; where none ever does, they are never told."""
+        untold = self.lasting("3 steps")
+        reason = {"its duration is in steps, and no duration_elapsed tells them"}
+        assert reason == why(untold, Mode.EXPIRING)
+        assert reason == why([*untold, *self.expired], Mode.EXPIRING)
+        told = [*untold, about("duration_elapsed"), about("claim_expired", by="runtime")]
+        assert "kept" == judge(told, Mode.EXPIRING).verdict
+
+    def test_steps_of_another(self) -> None:
+        """A stream that tells the steps of one claim tells that those of another are not over."""
+        other = canonical_claim(OTHER, first=500, mode="expiring", duration="9 steps")
+        ended = [about("duration_elapsed"), about("claim_expired", by="runtime")]
+        trace = [*self.lasting("3 steps"), *other, *ended]
+        assert "kept" == judge(trace, Mode.EXPIRING).verdict
+        early = [*trace, about("claim_retired", OTHER), about("claim_expired", OTHER, by="runtime")]
+        found = verdicts(judge(early, Mode.EXPIRING), OTHER)
+        assert "violated" == found["ordered_lifecycle_events"]
+
+    def test_violated_before(self) -> None:
+        """An eviction that breaks the predicate with nothing said comes before the end or after a
+        silent one: it is a breach either way."""
+        victim = canonical("block_evicted", block_ids=[100])
+        report = judge([*self.lasting("3 steps"), victim], Mode.EXPIRING)
+        assert {"claim_expired_boundary"} == having(report, "violated")
+
+    def test_other_modes(self) -> None:
+        """Where responsibility does not end by itself, only the runtime's right to expire it is
+        open."""
+        assert "kept" == judge(self.lasting("3 steps"), Mode.DEMOTABLE).verdict
+        report = judge([*self.lasting("3 steps"), *self.expired], Mode.DEMOTABLE)
+        assert {"ordered_lifecycle_events"} == having(report, "inconclusive")
+        owner = [about("claim_retired"), about("claim_expired", by="tenant:1")]
+        assert "kept" == judge([*self.lasting("3 steps"), *owner], Mode.DEMOTABLE).verdict
+
+    def test_no_duration(self) -> None:
+        """A claim that states no duration has none to run out."""
+        assert "kept" == judge(canonical_claim(mode="expiring"), Mode.EXPIRING).verdict
