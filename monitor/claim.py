@@ -29,6 +29,7 @@ UNSTATED = 2**63
 
 ENDED_KEPT = 16  # requests that touched a claim stay in hand this long after their end
 
+_REGISTERED = CLAIM_REGISTERS.index("registered")
 _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
 _COMMITTED = CLAIM_REGISTERS.index("committed")
 _DECLARED = CLAIM_REGISTERS.index("declared")
@@ -114,6 +115,11 @@ class ClaimRun:
     @property
     def responsible(self) -> bool:
         return bool(self.facts[_RESPONSIBLE])
+
+    @property
+    def known(self) -> bool:
+        """Whether a registry holds or held the claim, an auditor's or the runtime's."""
+        return bool(self.facts[_REGISTERED])
 
     @property
     def committed(self) -> bool:

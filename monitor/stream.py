@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.claim import UNSTATED, ClaimRun
 from monitor.doubt import AUTHORITY, FAILURES, NAMES, POOL
+from monitor.objects import Objects
 from monitor.order import Clock, Order
 from monitor.requests import Blame, Request, tell_outcome
 from monitor.view import Constants, View
@@ -49,7 +50,7 @@ class Stream:
         self._count = 0
         self._requests: dict[str, Request] = {}
         self._owners: dict[int, dict[str, set[int]]] = {}
-        self._by_object: dict[tuple[str | None, str, str | None], str] = {}
+        self._objects = Objects()
         self._workers: dict[str, int] = {}
         self._order, self._clock = Order(), Clock()
 
@@ -151,8 +152,9 @@ class Stream:
             self._clock.tell(claim)
         elif event.kind is Kind.CLAIM_COMMITTED:
             self._clock.start(claim, at, event.time_ns)
-        if event.kind in REPORTS and not claim.registered and not claim.accepted:
-            self._misnamed(event, claim_id, at)
+        self._objects.add(claim)
+        if event.kind in REPORTS and not claim.known:
+            self._misnamed(event, at)
         if not bound:
             self._two_identities(claim, at)
 
@@ -186,21 +188,15 @@ class Stream:
                 value = str(parse_predicate(value))
             if value is not None and claim.binding.setdefault(name, value) != value:
                 return False
-        if event.kind in _INTRODUCES and event.object_id is not None:
-            self._by_object.setdefault(_object(event), claim.claim_id)
         return True
 
     def _two_identities(self, claim: ClaimRun, at: At) -> None:
         claim.distrust(at, "the claim goes by two identities")
         self._lose_track(at, f"claim {claim.claim_id} goes by two identities")
 
-    def _misnamed(self, event: Event, claim_id: str, at: At) -> None:
-        """A report about a registered claim's object, under an id that nobody registered."""
-        if event.object_id is None:
-            return
-        meant = self._by_object.get(_object(event))
-        if meant is not None and meant != claim_id:
-            claim = self.claims[meant]
+    def _misnamed(self, event: Event, at: At) -> None:
+        """A report under an id that no registry holds, about the object of claims that it does."""
+        for claim in self._objects.meant(event):
             self._tell_doubt(claim, NAMES, "who was registered")
             view = self._view(event, claim, at)
             view.mine, view.named = True, False
@@ -379,7 +375,3 @@ def _fix_terms(claim: ClaimRun, event: Event) -> None:
     claim.duration = claim.duration or event.duration
     if claim.priority is None:
         claim.priority = event.priority
-
-
-def _object(event: Event) -> tuple[str | None, str, str | None]:
-    return event.cache_identity, event.object_id or "", event.token_map
