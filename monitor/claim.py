@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS
-from monitor.doubt import without
+from monitor.doubt import RIVALS, without
 from spec.machine import Guard
 from spec.states import ClaimState, next_state
 from spec.verdicts import Verdict, pool
@@ -74,7 +74,7 @@ class ClaimRun:
     `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
     nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
     of the pool. `registered_at` and `lost_at` count the
-    stream's events: when the claim was registered, and when it first lost a block to eviction.
+    stream's events: when the claim was registered, and when it last lost a block to eviction.
     """
 
     stream: str
@@ -240,6 +240,30 @@ class ClaimRun:
         after = self.compiled.request(view, self.constants, was, now, request.facts)
         self._observe(request.watches, view, was, now, request.facts, after)
         request.facts = after
+
+    def compare(self, *views: View) -> None:
+        """Take the losses of this claim and one other into the observers of ranks, by themselves.
+
+        What a pair shows is kept; each pair begins anew, so that no third claim hides it.
+        """
+        empty = self.compiled.request_initial
+        for index, observer in enumerate(self.compiled.observers):
+            if self.taint is not None or without(observer.name, RIVALS) is None:
+                continue
+            watch = _Watch(0, tuple(register.initial for register in observer.registers))
+            for view in views:
+                watch.state, watch.own, rule = self._steps[index](
+                    watch.state,
+                    watch.own,
+                    view,
+                    self.constants,
+                    self.facts,
+                    self.facts,
+                    empty,
+                    empty,
+                )
+                watch.at, watch.rule = view.at, rule
+            self._keep(index, self._finding(index, watch))
 
     def _observe(
         self,

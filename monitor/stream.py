@@ -8,6 +8,7 @@ from monitor.claim import UNSTATED, ClaimRun
 from monitor.doubt import AUTHORITY, FAILURES, NAMES, POOL
 from monitor.objects import Objects
 from monitor.order import Clock, Order
+from monitor.ranks import compare_losses
 from monitor.requests import Blame, Request, tell_outcome
 from monitor.view import Constants, View
 from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
@@ -224,19 +225,16 @@ class Stream:
             view.lead = claim.drop_all() if blocks is None else claim.drop(blocks)
             self._deliver(claim, view)
             if self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED:
-                self._tell_rivals(claim, view)
+                self._pressed(claim, view)
 
-    def _tell_rivals(self, loser: ClaimRun, view: View) -> None:
+    def _pressed(self, loser: ClaimRun, view: View) -> None:
+        """A claim lost a block under pressure: the other ranked claims hear that somebody did."""
+        compare_losses(loser, view, self._count, self.claims.values())
         if loser.priority is None or not loser.registered:
             return
-        if loser.lost_at is None:
-            loser.lost_at = self._count
         for claim in self.claims.values():
-            if claim is loser or not claim.registered or claim.priority is None:
-                continue
-            if claim.lost_at is None or loser.registered_at < claim.lost_at:
-                rank = (loser.priority > claim.priority) - (loser.priority < claim.priority)
-                self._deliver(claim, View(view.kind, view.at, rival=rank))
+            if claim is not loser and claim.registered and claim.priority is not None:
+                self._deliver(claim, View(view.kind, view.at))
 
     def _take_request(self, event: Event, at: At) -> None:
         request_id = event.request_id

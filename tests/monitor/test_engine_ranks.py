@@ -1,0 +1,90 @@
+"""Priorities of more than two claims: every pair is compared, and no third claim hides it."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from spec.claims import Mode
+from tests.monitor.traces import Line, Trace, judge, verdicts
+from tests.monitor.traces_canonical import about, canonical, canonical_claim
+
+RANKS = {"claim:a": 1, "claim:b": 2, "claim:c": 3}
+FIRST = {claim: 100 * rank for claim, rank in RANKS.items()}
+
+
+def known(claim: str, **fields: int) -> Trace:
+    """A ranked claim with four blocks, of which the predicate needs one."""
+    asks = {"priority": RANKS[claim], **fields}
+    trace = canonical_claim(claim, 4, 1, FIRST[claim], mode="soft_priority", **asks)
+    return [trace[0], *trace[3:]]
+
+
+def loses(*claims: str, block: int = 3) -> Trace:
+    """Each of these claims loses its last block, and that is told."""
+    return [line for claim in claims for line in _loses(claim, block)]
+
+
+def _loses(claim: str, block: int) -> tuple[Line, Line]:
+    gone = [FIRST[claim] + block]
+    return canonical("block_evicted", block_ids=gone), about("claim_block_lost", claim)
+
+
+def ranked(*losses: str) -> Trace:
+    return [*(line for claim in RANKS for line in known(claim)), *loses(*losses)]
+
+
+def found(trace: Trace) -> dict[str, str]:
+    """The verdict on influence, of each claim."""
+    report = judge(trace, Mode.SOFT_PRIORITY)
+    return {claim: verdicts(report, claim)["priority_influence"] for claim in RANKS}
+
+
+class TestThreeRanks:
+    """Of any two that lost blocks the lower went first, or both are in breach."""
+
+    @pytest.mark.parametrize("order", list(permutations(RANKS)))
+    def test_all(self, order: tuple[str, ...]) -> None:
+        """Only the order of the ranks is kept; a claim is in breach if one of its pairs is."""
+        pairs = [(one, other) for i, one in enumerate(order) for other in order[i + 1 :]]
+        wrong = {claim for pair in pairs if RANKS[pair[0]] > RANKS[pair[1]] for claim in pair}
+        expected = {c: "violated" if c in wrong else "satisfied" for c in RANKS}
+        assert expected == found(ranked(*order))
+
+    @pytest.mark.parametrize("order", list(permutations(RANKS, 2)))
+    def test_two(self, order: tuple[str, str]) -> None:
+        """Of the pair that lost something is known, of the third nothing."""
+        one, other = order
+        kept = "satisfied" if RANKS[one] < RANKS[other] else "violated"
+        expected = {c: kept if c in order else "unexercised" for c in RANKS}
+        assert expected == found(ranked(*order))
+
+    def test_again(self) -> None:
+        """What a claim loses later changes nothing about who went first."""
+        trace = [*ranked("claim:a", "claim:b"), *loses("claim:a", block=2)]
+        assert found(ranked("claim:a", "claim:b")) == found(trace)
+
+    def test_one_rank(self) -> None:
+        """Claims of one rank may go in any order."""
+        equal = [*known("claim:a", priority=3), *known("claim:b", priority=3), *known("claim:c")]
+        trace = [*equal, *loses("claim:c", "claim:b", "claim:a")]
+        assert {"unexercised"} == set(found(trace).values())
+
+    def test_one_event(self) -> None:
+        """Where one event takes blocks of both, neither went first."""
+        both = canonical("block_evicted", block_ids=[FIRST[c] + 3 for c in RANKS])
+        told = [about("claim_block_lost", claim) for claim in RANKS]
+        assert {"unexercised"} == set(found([*ranked(), both, *told]).values())
+
+    def test_registered_later(self) -> None:
+        """A pair is compared from when both were registered: what was lost before is no matter."""
+        early = [*known("claim:c"), *loses("claim:c"), *known("claim:a"), *known("claim:b")]
+        assert {"unexercised"} == set(found([*early, *loses("claim:a")]).values())
+        lost_again = [*early, *loses("claim:c", block=2), *loses("claim:a")]
+        assert ("violated", "violated") == (
+            found(lost_again)["claim:c"],
+            found(lost_again)["claim:a"],
+        )
+        in_order = [*early, *loses("claim:a"), *loses("claim:c", block=2)]
+        assert {"satisfied", "unexercised"} == set(found(in_order).values())
