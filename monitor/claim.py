@@ -165,16 +165,6 @@ class ClaimRun:
             self.lead = 0
             self.facts = (*self.facts[:_LEAD], self.hold(()), *self.facts[_LEAD + 1 :])
 
-    def unstated(self) -> str:
-        """What nobody has stated of the claim though its obligations read it; empty if nothing."""
-        missing = []
-        if not {"cache_identity", "object_id"} & set(self.binding):
-            missing.append("cache_identity or object_id")
-        if self.predicate is None:
-            missing.append("materialization_predicate")
-        entered = "accepted" if self.accepted else "registered"
-        return f"it was {entered} without {', '.join(missing)}" if missing else ""
-
     # Requests in hand.
 
     def open_request(self, request_id: str) -> bool:

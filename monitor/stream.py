@@ -10,10 +10,10 @@ from monitor.objects import Objects
 from monitor.order import Clock, Order
 from monitor.ranks import compare_losses
 from monitor.requests import Blame, Request, tell_outcome
+from monitor.terms import binds, fix_terms, unstated
 from monitor.view import Constants, View
 from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 from spec.claims import Mode
-from spec.fields import IDENTITY
 from spec.modes import MODES
 from spec.predicates import parse_predicate
 from spec.states import TERMINAL
@@ -129,7 +129,7 @@ class Stream:
 
     def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
         claim = self._claim(event, claim_id, at)
-        bound = self._bind(claim, event)
+        bound = binds(claim, event)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             return
         view = self._view(event, claim, at)
@@ -146,7 +146,7 @@ class Stream:
         self._deliver(claim, view)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
-        if entered and (missing := claim.unstated()):
+        if entered and (missing := unstated(claim)):
             claim.distrust(at, missing)
         if event.kind is Kind.DURATION_ELAPSED:
             claim.elapsed = True
@@ -174,22 +174,12 @@ class Stream:
                 claim.registered, claim.registered_at = True, self._count
             if claim.committed and claim.duration is None and event.duration is not None:
                 self._clock.lose(claim, at, "its duration was first stated after its commitment")
-            _fix_terms(claim, event)
+            fix_terms(claim, event)
         elif self._mode["watched"] and not claim.registered and event.kind in REPORTS:
             claim.distrust(at, "it was spoken of before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(parse_predicate(event.predicate))
         return claim
-
-    def _bind(self, claim: ClaimRun, event: Event) -> bool:
-        """Whether the event means the object that the claim was first bound to."""
-        for name in IDENTITY:
-            value = getattr(event, name)
-            if value is not None and name == "predicate":
-                value = str(parse_predicate(value))
-            if value is not None and claim.binding.setdefault(name, value) != value:
-                return False
-        return True
 
     def _two_identities(self, claim: ClaimRun, at: At) -> None:
         claim.distrust(at, "the claim goes by two identities")
@@ -246,7 +236,7 @@ class Stream:
         request = self._requests.setdefault(request_id, Request())
         if event.claim_id is not None:
             claim = self._claim(event, event.claim_id, at)
-            if not self._bind(claim, event):
+            if not binds(claim, event):
                 self._deliver(claim, View(event.kind, at, named=True))
                 self._two_identities(claim, at)
             self._open(claim, request_id, arriving=arriving)
@@ -364,12 +354,3 @@ class Stream:
 
 _MOST_BLOCKS = 1 << 20
 _SOME_BLOCK = -1
-
-
-def _fix_terms(claim: ClaimRun, event: Event) -> None:
-    """What a claim asks for is fixed by the first event that says it: no report rewrites it."""
-    claim.declared_mode = claim.declared_mode or event.mode
-    claim.owner_scope = claim.owner_scope or event.owner_scope
-    claim.duration = claim.duration or event.duration
-    if claim.priority is None:
-        claim.priority = event.priority

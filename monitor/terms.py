@@ -1,0 +1,50 @@
+"""What a claim states of itself: fixed by the first event that says it, and compared from then on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.fields import IDENTITY
+from spec.predicates import parse_predicate
+
+if TYPE_CHECKING:
+    from monitor.claim import ClaimRun
+    from spec.events import Event
+
+__all__ = ["binds", "fix_terms", "unstated"]
+
+
+def fix_terms(claim: ClaimRun, event: Event) -> None:
+    """Take what the event that introduces a claim asks for; no later one rewrites it."""
+    claim.declared_mode = claim.declared_mode or event.mode
+    claim.owner_scope = claim.owner_scope or event.owner_scope
+    claim.duration = claim.duration or event.duration
+    if claim.priority is None:
+        claim.priority = event.priority
+
+
+def binds(claim: ClaimRun, event: Event) -> bool:
+    """Whether the event means the object that the claim was first bound to."""
+    for name in IDENTITY:
+        value = getattr(event, name)
+        if value is not None and name == "predicate":
+            value = str(parse_predicate(value))
+        if value is not None and claim.binding.setdefault(name, value) != value:
+            return False
+    return True
+
+
+def unstated(claim: ClaimRun) -> str:
+    """What nobody has stated of the claim though its obligations read it; empty if nothing.
+
+    Every bundle reads the identity and the predicate. What else table 2 of Resident KV Claims asks
+    for is missed where it is read: the footprint by the form, the owner and the duration at the
+    end of the claim.
+    """
+    missing = []
+    if not {"cache_identity", "object_id"} & set(claim.binding):
+        missing.append("cache_identity or object_id")
+    if claim.predicate is None:
+        missing.append("materialization_predicate")
+    entered = "accepted" if claim.accepted else "registered"
+    return f"it was {entered} without {', '.join(missing)}" if missing else ""
