@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from spec.alphabet import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Set
+
     from monitor.claim import ClaimRun
     from spec.events import Event
 
-__all__ = ["Objects"]
+__all__ = ["Objects", "whose"]
 
 _WITHIN = ("cache_identity", "token_map")
+_JUDGED: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.STORE_FINISHED: ("offload_restorability",),
+    Kind.HOST_COPY_LOST: ("offload_restorability",),
+    Kind.LOAD_FINISHED: ("offload_restorability",),
+    Kind.LOAD_FAILED: ("restoration_failure_outcome", "claim_harm_attribution"),
+    Kind.PREFIX_REUSED: ("offload_restorability",),
+    Kind.REQUEST_ROUTED: ("route_cost_attribution", "placement_attribution"),
+    Kind.REUSE_SERVED: ("reuse_routing_attribution",),
+}
+
+
+def whose(kind: Kind, obligations: Set[str]) -> bool:
+    """Whether it matters to any of these obligations whose object a fact of this kind is about."""
+    return not obligations.isdisjoint(_JUDGED.get(kind, ()))
 
 
 class Objects:

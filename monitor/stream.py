@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.claim import UNSTATED, ClaimRun
 from monitor.doubt import AUTHORITY, FAILURES, NAMES, POOL
-from monitor.objects import Objects
+from monitor.objects import Objects, whose
 from monitor.order import Clock, Order
 from monitor.ranks import compare_losses
 from monitor.requests import Blame, Request, tell_outcome
@@ -46,6 +46,7 @@ class Stream:
         self.gap: tuple[At | None, str] | None = None
         self._doubt: tuple[At | None, str] | None = None
         self._compiled = compiled
+        self._names = frozenset(observer.name for observer in compiled.observers)
         self._mode = MODES[compiled.mode].constants
         self._declared = 0
         self._count = 0
@@ -78,6 +79,9 @@ class Stream:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
         self._lose_track(at, why)
+        self._distrust_alive(at, why)
+
+    def _distrust_alive(self, at: At | None, why: str) -> None:
         for claim in self.claims.values():
             if claim.state not in TERMINAL:
                 claim.distrust(at, why)
@@ -126,24 +130,26 @@ class Stream:
             self._take_blocks_gone(event, at)
         elif event.claim_id is not None:
             self._take_claim(event, event.claim_id, at)
+        else:
+            self._take_unnamed(event, at)
+
+    def _take_unnamed(self, event: Event, at: At) -> None:
+        """A fact that names no claim is about the claims on its object, or of its blocks."""
+        meant = self._objects.meant(event)
+        if event.object_id is None and event.kind is not Kind.BLOCK_CACHED:
+            owners = {name for block in event.block_ids for name in self._owners.get(block, ())}
+            meant = [self.claims[name] for name in sorted(owners)]
+            if not meant and whose(event.kind, self._names):
+                self._distrust_alive(at, f"{event.kind} says neither whose claim nor which object")
+        for claim in meant:
+            self._concern(event, claim, at, named=False)
 
     def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
         claim = self._claim(event, claim_id, at)
         bound = binds(claim, event)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             return
-        view = self._view(event, claim, at)
-        view.mine = bound
-        if event.request_id is not None:
-            self._open(claim, event.request_id)
-            claim.touch(event.request_id)
-            request = self._requests[event.request_id]
-            if event.kind is Kind.LOAD_FAILED:
-                request.failed.add(claim_id)
-            elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
-                self._doubt_failures(claim, request)
-                tell_outcome(view, event, claim_id, request)
-        self._deliver(claim, view)
+        self._concern(event, claim, at, mine=bound)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
         if entered and (missing := unstated(claim)):
@@ -158,6 +164,25 @@ class Stream:
             self._misnamed(event, at)
         if not bound:
             self._two_identities(claim, at)
+
+    def _concern(
+        self, event: Event, claim: ClaimRun, at: At, *, mine: bool = True, named: bool = True
+    ) -> None:
+        """A claim hears of an event about its object, or under its name."""
+        view = self._view(event, claim, at)
+        view.mine, view.named = mine, named
+        if event.request_id is not None:
+            self._open(claim, event.request_id)
+            claim.touch(event.request_id)
+            request = self._requests[event.request_id]
+            if event.kind is Kind.LOAD_FAILED:
+                request.failed.add(claim.claim_id)
+            elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
+                self._doubt_failures(claim, request)
+                tell_outcome(view, event, claim.claim_id, request)
+        empty = event.kind is Kind.PREFIX_LOOKUP and event.held is None
+        if not (empty and mine):  # a look-up that says nothing of what it found shows nothing
+            self._deliver(claim, view)
 
     def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
         """The claim of this id, made on first sight and filled with what the event tells of it."""
@@ -181,6 +206,12 @@ class Stream:
             claim.fix_predicate(parse_predicate(event.predicate))
         return claim
 
+    def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> None:
+        """An event that is not about a claim's object alone may still name it wrongly."""
+        if not binds(claim, event):
+            self._deliver(claim, View(event.kind, at, named=True))
+            self._two_identities(claim, at)
+
     def _two_identities(self, claim: ClaimRun, at: At) -> None:
         claim.distrust(at, "the claim goes by two identities")
         self._lose_track(at, f"claim {claim.claim_id} goes by two identities")
@@ -194,21 +225,22 @@ class Stream:
             self._deliver(claim, view)
 
     def _take_blocks_gone(self, event: Event, at: At) -> None:
-        """Blocks are gone from whoever owns them, and from the claim that the event names."""
+        """Blocks are gone from whoever owns them, and from the claims that the event means."""
+        meant = self._objects.meant(event)
         if event.claim_id is not None:
-            claim = self._claim(event, event.claim_id, at)
-            losses: dict[str, list[tuple[int, int]] | None] = {claim.claim_id: []}
-        else:
-            losses = {}
+            meant = [self._claim(event, event.claim_id, at)]
+            self._check_identity(event, meant[0], at)
+        losses: dict[str, list[tuple[int, int]] | None] = {c.claim_id: [] for c in meant}
         for block in event.block_ids:
             for claim_id, positions in self._owners.pop(block, {}).items():
                 gone = losses.setdefault(claim_id, [])
                 if gone is not None:
                     gone.extend((position, block) for position in positions)
         if not event.block_ids:  # all of them
-            if event.claim_id is None:
+            everybody = event.claim_id is None and event.object_id is None
+            if everybody:
                 self._owners.clear()
-            losses = dict.fromkeys(losses or self.claims)
+            losses = dict.fromkeys(self.claims if everybody else losses)
         for claim_id, blocks in losses.items():
             claim = self.claims[claim_id]
             view = View(event.kind, at, event.request_id, mine=True, named=True)
@@ -236,9 +268,7 @@ class Stream:
         request = self._requests.setdefault(request_id, Request())
         if event.claim_id is not None:
             claim = self._claim(event, event.claim_id, at)
-            if not binds(claim, event):
-                self._deliver(claim, View(event.kind, at, named=True))
-                self._two_identities(claim, at)
+            self._check_identity(event, claim, at)
             self._open(claim, request_id, arriving=arriving)
             claim.touch(request_id)
         blame = Blame(event, request, self.claims)

@@ -21,7 +21,11 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "claim_id": ("name", "the claim that the event names"),
         "request_id": ("name", "the request that the event belongs to"),
         "cache_identity": ("name", "which blocks are the same blocks, as one canonical text"),
-        "object_id": ("name", "the object that the claim was made for"),
+        "object_id": (
+            "name",
+            "the object that the claim was made for; a fact that names no claim is about the "
+            "claims on its object",
+        ),
         "predicate": ("text", "materialization predicate, such as leading_prefix_at_least(40)"),
         "predicate_id": ("name", "the predicate by a name, where its text is not given"),
         "token_map": ("name", "digest of the map from tokens to logical block positions"),
@@ -38,7 +42,8 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "positions": ("list of positions", "logical positions of the claim, one for each block id"),
         "held": (
             "blocks",
-            "found by a look-up or brought back, from the first needed on",
+            "found by a look-up or brought back, from the first needed on; a look-up without it "
+            "shows nothing",
         ),
         "needed": ("blocks", "what the request needs"),
         "usable": ("blocks", "what of the pool is usable at all"),
@@ -156,7 +161,8 @@ _NAMES_CLAIM: Final = (REPORTS - CONFLICT_ACTIONS) | {
 def required_of(kind: Kind) -> tuple[str, ...]:
     """The fields without which an event of this kind says too little to be judged.
 
-    Facts about blocks, loads and routes may be about nobody's claim.
+    Facts about blocks, loads and routes may be about nobody's claim; loads, reuses and routes then
+    say about which object they are (or of which blocks), or nobody can tell whose they are.
     """
     names: tuple[str, ...] = ("claim_id",) if kind in _NAMES_CLAIM else ()
     names += ("request_id",) if kind in REQUEST_KINDS else ()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from spec.claims import Mode
-from tests.monitor.traces import CLAIM, OTHER, Line, Trace, having, judge, verdicts
-from tests.monitor.traces_canonical import about, canonical_claim
+from tests.monitor.traces import CLAIM, OTHER, Line, Trace, having, judge, verdicts, without
+from tests.monitor.traces_canonical import about, canonical, canonical_claim
 
 
 def misnamed(kind: str, **fields: Any) -> Line:
@@ -59,3 +59,138 @@ class TestMisnamed:
         less = {**self.accepted, "token_map": "map:1"}
         del less[field]
         assert "violated" == self.identity([*registered, less])
+
+
+def unnamed(kind: str, **fields: Any) -> Line:
+    """A fact of one request that names no claim."""
+    return canonical(kind, request_id="q", **fields)
+
+
+AWAY = (
+    *canonical_claim(mode="offloadable"),
+    about("store_finished"),
+    about("claim_offloaded"),
+    canonical("block_evicted", block_ids=[100, 101, 102, 103]),
+)
+OURS = {"object_id": f"object:{CLAIM}"}
+KNOWN = without(
+    canonical_claim(mode="routed_reuse"), "claim_committed", "claim_accepted", "claim_materialized"
+)
+
+
+class TestUnnamed:
+    """A fact that names no claim is about the claims on its object, or of its blocks."""
+
+    def restorable(self, *lines: Line) -> str:
+        report = judge([*AWAY, *lines], Mode.OFFLOADABLE)
+        return verdicts(report)["offload_restorability"]
+
+    def routed(self, *lines: Line) -> str:
+        trace = [*KNOWN, *lines, unnamed("request_finished")]
+        return verdicts(judge(trace, Mode.ROUTED_REUSE))["route_cost_attribution"]
+
+    def test_reuse(self) -> None:
+        """A prefix that was reused and not restored is a breach, if it is known to be the claim's;
+        if nobody says whose it was, nothing is kept."""
+        assert "unexercised" == self.restorable()
+        assert "violated" == self.restorable(unnamed("prefix_reused", **OURS))
+        assert "inconclusive" == self.restorable(unnamed("prefix_reused"))
+        assert "unexercised" == self.restorable(unnamed("prefix_reused", object_id="another"))
+
+    @pytest.mark.parametrize("cache", ["cache:v1", "cache:v2"])
+    def test_cache(self, cache: str) -> None:
+        """The object of another cache is another object."""
+        mine = "violated" if cache == "cache:v1" else "unexercised"
+        reused = unnamed("prefix_reused", **OURS, cache_identity=cache)
+        assert mine == self.restorable(reused)
+
+    def test_route(self) -> None:
+        """A route of the claim's object is owed its cost; one of nobody knows what is open."""
+        fields = {"cost": 5, "worker": "w"}
+        assert "violated" == self.routed(unnamed("request_routed", **OURS, **fields))
+        assert "inconclusive" == self.routed(unnamed("request_routed", **fields))
+        assert "unexercised" == self.routed(unnamed("request_routed", object_id="x", **fields))
+        told = about("route_cost_reported", request_id="q", cost=5)
+        assert "satisfied" == self.routed(unnamed("request_routed", **OURS, **fields), told)
+
+    def test_reason(self) -> None:
+        """The reason names the fact that says too little, and its line."""
+        report = judge([*AWAY, unnamed("load_failed")], Mode.OFFLOADABLE)
+        found = report.claims[0].obligations["restoration_failure_outcome"]
+        assert "load_failed says neither whose claim nor which object" == found.why
+        assert found.at is not None
+        assert len(AWAY) + 1 == found.at.line
+
+    def test_not_judged(self) -> None:
+        """Where no obligation of the mode judges such facts, they say nothing and hurt nothing."""
+        route = unnamed("request_routed", cost=5, worker="w")
+        trace = [*canonical_claim(), route, unnamed("prefix_reused")]
+        assert "kept" == judge(trace, Mode.HARD_PROTECTED).verdict
+
+    def test_before_and_after(self) -> None:
+        """Claims that ended before, or were registered after, are not touched by it."""
+        ended = [about("claim_retired"), about("claim_released", by="tenant:1")]
+        later = canonical_claim(OTHER, first=500, mode="offloadable")
+        report = judge([*AWAY, *ended, unnamed("prefix_reused"), *later], Mode.OFFLOADABLE)
+        assert "inconclusive" not in report.obligations.values()
+
+    def test_failure(self) -> None:
+        """A load of the claim's object that failed is its failure."""
+        failed = unnamed("load_failed", **OURS)
+        report = judge([*AWAY, failed, unnamed("request_finished")], Mode.OFFLOADABLE)
+        assert "restoration_failure_outcome" in having(report, "violated")
+
+    def test_blocks(self) -> None:
+        """A load into blocks that a claim owns is that claim's."""
+        required = about("claim_restore_required", request_id="q")
+        back = unnamed("load_finished", block_ids=[103], positions=[0], held=3)
+        held = [*AWAY[:-1], canonical("block_evicted", block_ids=[100, 101, 102]), required]
+        report = judge([*held, back], Mode.OFFLOADABLE)
+        assert "inconclusive" not in report.obligations.values()
+        back["block_ids"] = [900]
+        report = judge([*held, back], Mode.OFFLOADABLE)
+        assert "inconclusive" == report.obligations["offload_restorability"]
+
+    def test_cached(self) -> None:
+        """Blocks of the claim's object are the claim's; of no object they are ordinary cache."""
+        claim = without(canonical_claim(), "block_cached")
+        blocks = {"block_ids": [1, 2, 3], "positions": [0, 1, 2]}
+        ours = [*claim[:-1], canonical("block_cached", **OURS, **blocks), claim[-1]]
+        assert "kept" == judge(ours, Mode.HARD_PROTECTED).verdict
+        nobody = [*claim[:-1], canonical("block_cached", **blocks), claim[-1]]
+        report = judge(nobody, Mode.HARD_PROTECTED)
+        assert {"materialization_predicate"} == having(report, "violated")
+
+    def test_lost(self) -> None:
+        """All blocks of an object are lost to the claims on it, and to no other."""
+        lost = canonical("block_lost", **OURS)
+        both = [*canonical_claim(), *canonical_claim(OTHER, first=500), lost]
+        report = judge(both, Mode.HARD_PROTECTED)
+        assert {"claim_harm_attribution"} == having(report, "pending")
+        assert set() == having(report, "pending", OTHER)
+
+    def test_identity_of_blocks(self) -> None:
+        """A loss that names the claim and another object contradicts its identity."""
+        gone = {**about("block_lost"), "object_id": "another"}
+        report = judge([*canonical_claim(), gone], Mode.HARD_PROTECTED)
+        assert {"claim_identity"} == having(report, "violated")
+
+
+class TestLookUp:
+    """A look-up shows something of the predicate if it says what it found."""
+
+    registered = without(canonical_claim(mode="best_effort"), "claim_materialized", "block_cached")
+
+    def test_empty(self) -> None:
+        """One that does not say shows nothing."""
+        name = "materialization_predicate"
+        for held, verdict in ((None, "unexercised"), (0, "satisfied"), (3, "satisfied")):
+            looked_up = about("prefix_lookup", request_id="q", held=held)
+            report = judge([*self.registered, looked_up], Mode.BEST_EFFORT)
+            assert verdict == report.obligations[name]
+
+    def test_identity(self) -> None:
+        """It still names whom it names."""
+        looked_up = {**about("prefix_lookup", request_id="q"), "object_id": "another"}
+        report = judge([*self.registered, looked_up], Mode.BEST_EFFORT)
+        assert {"claim_identity"} == having(report, "violated")
