@@ -7,28 +7,39 @@ from typing import TYPE_CHECKING, Final
 from spec.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Set
+    from collections.abc import Mapping
 
     from monitor.claim import ClaimRun
     from spec.events import Event
 
-__all__ = ["Objects", "whose"]
+__all__ = ["Objects", "open_without"]
 
 _WITHIN = ("cache_identity", "token_map")
-_JUDGED: Final[Mapping[Kind, tuple[str, ...]]] = {
-    Kind.STORE_FINISHED: ("offload_restorability",),
-    Kind.HOST_COPY_LOST: ("offload_restorability",),
-    Kind.LOAD_FINISHED: ("offload_restorability",),
-    Kind.LOAD_FAILED: ("restoration_failure_outcome", "claim_harm_attribution"),
-    Kind.PREFIX_REUSED: ("offload_restorability",),
-    Kind.REQUEST_ROUTED: ("route_cost_attribution", "placement_attribution"),
-    Kind.REUSE_SERVED: ("reuse_routing_attribution",),
+_RESTS: Final = frozenset(
+    {Kind.STORE_FINISHED, Kind.HOST_COPY_LOST, Kind.LOAD_FINISHED, Kind.PREFIX_REUSED}
+)
+_JUDGED: Final[Mapping[Kind, frozenset[str]]] = {
+    Kind.LOAD_FAILED: frozenset(
+        {
+            "offload_restorability",
+            "restoration_failure_outcome",
+            "claim_harm_attribution",
+            "blocking_claim_ids",
+        }
+    ),
+    Kind.REQUEST_ROUTED: frozenset({"route_cost_attribution", "placement_attribution"}),
+    Kind.REUSE_SERVED: frozenset({"reuse_routing_attribution"}),
 }
 
 
-def whose(kind: Kind, obligations: Set[str]) -> bool:
-    """Whether it matters to any of these obligations whose object a fact of this kind is about."""
-    return not obligations.isdisjoint(_JUDGED.get(kind, ()))
+def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
+    """Which of a bundle's obligations are open where a fact does not say whose object it is about.
+
+    What is on the GPU and in the tier, and when something is done with a claim, all others rest on.
+    """
+    if kind in _RESTS:
+        return obligations if "offload_restorability" in obligations else frozenset()
+    return obligations & _JUDGED.get(kind, frozenset())
 
 
 class Objects:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from monitor.claim import UNSTATED, ClaimRun
 from monitor.doubt import AUTHORITY, FAILURES, NAMES, POOL
-from monitor.objects import Objects, whose
+from monitor.objects import Objects, open_without
 from monitor.order import Clock, Order
 from monitor.ranks import compare_losses
+from monitor.records import Doubt
 from monitor.requests import Blame, Request, tell_outcome
 from monitor.terms import binds, fix_terms, unstated
 from monitor.view import Constants, View
@@ -20,7 +21,7 @@ from spec.states import TERMINAL
 
 if TYPE_CHECKING:
     from monitor.compile import Compiled
-    from monitor.records import At, Doubt, Stamp
+    from monitor.records import At, Stamp
     from spec.events import Event
 
 __all__ = ["Stream"]
@@ -79,14 +80,9 @@ class Stream:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
         self._lose_track(at, why)
-        self._distrust_alive(at, why)
+        self.doubt(Doubt(why), at)
 
-    def _distrust_alive(self, at: At | None, why: str) -> None:
-        for claim in self.claims.values():
-            if claim.state not in TERMINAL:
-                claim.distrust(at, why)
-
-    def doubt(self, doubt: Doubt, at: At) -> None:
+    def doubt(self, doubt: Doubt, at: At | None) -> None:
         """A line says too little: of the claims that it concerns less can be concluded."""
         for claim_id in self.claims if doubt.claim_id is None else (doubt.claim_id,):
             claim = self.claims.get(claim_id)
@@ -139,8 +135,9 @@ class Stream:
         if event.object_id is None and event.kind is not Kind.BLOCK_CACHED:
             owners = {name for block in event.block_ids for name in self._owners.get(block, ())}
             meant = [self.claims[name] for name in sorted(owners)]
-            if not meant and whose(event.kind, self._names):
-                self._distrust_alive(at, f"{event.kind} says neither whose claim nor which object")
+            if not meant and (only := open_without(event.kind, self._names)):
+                why = f"{event.kind} says neither whose claim nor which object"
+                self.doubt(Doubt(why, only=only), at)
         for claim in meant:
             self._concern(event, claim, at, named=False)
 

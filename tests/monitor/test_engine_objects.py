@@ -121,6 +121,15 @@ class TestUnnamed:
         assert found.at is not None
         assert len(AWAY) + 1 == found.at.line
 
+    def test_what_is_open(self) -> None:
+        """A route leaves open what is owed for routes, a reuse whatever rests on what was done."""
+        route = unnamed("request_routed", cost=5, worker="w")
+        report = judge([*KNOWN, route], Mode.ROUTED_REUSE)
+        expected = {"route_cost_attribution", "placement_attribution"}
+        assert expected == having(report, "inconclusive")
+        report = judge([*AWAY, unnamed("prefix_reused")], Mode.OFFLOADABLE)
+        assert set(report.obligations) == having(report, "inconclusive")
+
     def test_not_judged(self) -> None:
         """Where no obligation of the mode judges such facts, they say nothing and hurt nothing."""
         route = unnamed("request_routed", cost=5, worker="w")
