@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS
 from monitor.doubt import RIVALS, without
+from monitor.positions import Positions
 from spec.machine import Guard
 from spec.states import ClaimState, next_state
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from monitor.compile import Compiled, Registers
     from monitor.doubt import Step
@@ -73,8 +74,8 @@ class ClaimRun:
 
     `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
     nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
-    of the pool. `registered_at` and `lost_at` count the
-    stream's events: when the claim was registered, and when it last lost a block to eviction.
+    of the pool. `registered_at` and `lost_at` count the stream's events: when the claim was
+    registered, and when it last lost a block to eviction.
     """
 
     stream: str
@@ -93,8 +94,7 @@ class ClaimRun:
     accepted: bool = False
     elapsed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
-    held: dict[int, set[int]] = field(default_factory=dict)
-    lead: int = 0
+    held: Positions = field(default_factory=Positions)
     taint: tuple[At | None, str] | None = None
     facts: Registers = ()
     base: list[_Watch] = field(default_factory=list)
@@ -130,40 +130,13 @@ class ClaimRun:
         """Blocks that the claim adds to its pool's ledger: what it declared, while responsible."""
         return int(self.facts[_DECLARED]) if self.responsible else 0
 
-    # Logical positions: `held` maps each to the blocks that hold it.
-
-    def hold(self, blocks: Iterable[tuple[int, int]]) -> int:
-        """These (position, block) pairs are held; the run of held positions from the start."""
-        for position, block in blocks:
-            self.held.setdefault(position, set()).add(block)
-        start = self.predicate.start if self.predicate else 0
-        while start + self.lead in self.held:
-            self.lead += 1
-        return self.lead
-
-    def drop(self, blocks: Iterable[tuple[int, int]]) -> int:
-        """These (position, block) pairs are gone; the run of held positions from the start."""
-        start = self.predicate.start if self.predicate else 0
-        for position, block in blocks:
-            holders = self.held.get(position, set())
-            holders.discard(block)
-            if not holders and self.held.pop(position, None) is not None and position >= start:
-                self.lead = min(self.lead, position - start)
-        return self.lead
-
-    def drop_all(self) -> int:
-        """Nothing is held any more; the run of held positions, which is 0."""
-        self.held.clear()
-        self.lead = 0
-        return self.lead
-
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
         if self.predicate is None:
             self.predicate = predicate
             self.constants.threshold = predicate.threshold
-            self.lead = 0
-            self.facts = (*self.facts[:_LEAD], self.hold(()), *self.facts[_LEAD + 1 :])
+            self.held.start = predicate.start
+            self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
 
     # Requests in hand.
 
@@ -199,8 +172,8 @@ class ClaimRun:
 
     def _keep(self, index: int, finding: Finding) -> None:
         """Remember a finding whose state is left or forgotten: what is still owed stays owed."""
-        kept = self._kept.get(index)
-        if kept is None or pool((kept.verdict, finding.verdict)) is not kept.verdict:
+        kept = self._kept[index].verdict if index in self._kept else Verdict.UNEXERCISED
+        if pool((kept, finding.verdict)) is not kept:
             self._kept[index] = finding
 
     # Stepping.

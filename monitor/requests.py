@@ -23,8 +23,9 @@ class Request:
     """One request, whatever claims it has to do with.
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
-    usable at all, and so is in conflict with nobody. `failed` names the claims whose restore failed
-    for it. `whole` says that it was seen from its arrival on and nothing has been missing since.
+    usable at all, and so is in conflict with nobody. `failed` names the known claims whose restore
+    failed for it; `lacks` says that somebody was responsible for one of them. `whole` says that it
+    was seen from its arrival on and nothing has been missing since.
     """
 
     at: At | None = None
@@ -32,6 +33,7 @@ class Request:
     usable: int = 0
     arrived: bool = False
     whole: bool = False
+    lacks: bool = False
     failed: set[str] = field(default_factory=set)
 
     @classmethod
@@ -53,7 +55,7 @@ class Blame:
         self.named = frozenset(event.blocking_claim_ids or ())
         said = self.named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
         self._event = event
-        self._restore = event.restore and bool(request.failed)
+        self._restore = event.restore and request.lacks
         self._smear = bool(said - request.failed)
         self._strangers = {n for n in self.named if n not in claims or not claims[n].responsible}
         self._declared = {n: claims[n].declared for n in self.named if n in claims}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from monitor.blocks import Blocks
 from monitor.claim import UNSTATED, ClaimRun
 from monitor.doubt import AUTHORITY, FAILURES, NAMES, POOL
 from monitor.objects import Objects, open_without
@@ -30,6 +31,7 @@ _ENDS = frozenset({Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED})
 _BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _INTRODUCES = _BEGINS | {Kind.CLAIM_ACCEPTED}
 _BLOCKS_GONE = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
+_BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 
 
@@ -52,8 +54,9 @@ class Stream:
         self._declared = 0
         self._count = 0
         self._requests: dict[str, Request] = {}
-        self._owners: dict[int, dict[str, set[int]]] = {}
+        self._blocks = Blocks()
         self._objects = Objects()
+        self._blamed: dict[str, tuple[View, Blame]] = {}  # by ids that were named and not yet known
         self._workers: dict[str, int] = {}
         self._order, self._clock = Order(), Clock()
 
@@ -133,8 +136,7 @@ class Stream:
         """A fact that names no claim is about the claims on its object, or of its blocks."""
         meant = self._objects.meant(event)
         if event.object_id is None and event.kind is not Kind.BLOCK_CACHED:
-            owners = {name for block in event.block_ids for name in self._owners.get(block, ())}
-            meant = [self.claims[name] for name in sorted(owners)]
+            meant = [self.claims[name] for name in self._blocks.owners(event.block_ids)]
             if not meant and (only := open_without(event.kind, self._names)):
                 why = f"{event.kind} says neither whose claim nor which object"
                 self.doubt(Doubt(why, only=only), at)
@@ -172,8 +174,9 @@ class Stream:
             self._open(claim, event.request_id)
             claim.touch(event.request_id)
             request = self._requests[event.request_id]
-            if event.kind is Kind.LOAD_FAILED:
+            if event.kind is Kind.LOAD_FAILED and claim.known:
                 request.failed.add(claim.claim_id)
+                request.lacks = request.lacks or claim.responsible
             elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
                 self._doubt_failures(claim, request)
                 tell_outcome(view, event, claim.claim_id, request)
@@ -189,6 +192,8 @@ class Stream:
                 self.name, claim_id, self._compiled, Constants(threshold=UNSTATED, **self._mode)
             )
             self.claims[claim_id] = claim
+            if claim_id in self._blamed:
+                self._blame_early(claim, *self._blamed.pop(claim_id))
             if self.gap is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
         if event.kind in _INTRODUCES:
@@ -202,6 +207,15 @@ class Stream:
         if event.predicate is not None:
             claim.fix_predicate(parse_predicate(event.predicate))
         return claim
+
+    def _blame_early(self, claim: ClaimRun, view: View, blame: Blame) -> None:
+        """An action named the claim before anything was known of it: that explains nothing."""
+        blame.tell(view, claim.claim_id)
+        view.proof = False  # its sums are judged by those who were there
+        request_id = view.request_id or ""
+        claim.open_request(request_id)
+        claim.step_request(request_id, view)
+        claim.close_request(request_id)
 
     def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> None:
         """An event that is not about a claim's object alone may still name it wrongly."""
@@ -227,24 +241,18 @@ class Stream:
         if event.claim_id is not None:
             meant = [self._claim(event, event.claim_id, at)]
             self._check_identity(event, meant[0], at)
-        losses: dict[str, list[tuple[int, int]] | None] = {c.claim_id: [] for c in meant}
-        for block in event.block_ids:
-            for claim_id, positions in self._owners.pop(block, {}).items():
-                gone = losses.setdefault(claim_id, [])
-                if gone is not None:
-                    gone.extend((position, block) for position in positions)
-        if not event.block_ids:  # all of them
-            everybody = event.claim_id is None and event.object_id is None
-            if everybody:
-                self._owners.clear()
-            losses = dict.fromkeys(self.claims if everybody else losses)
-        for claim_id, blocks in losses.items():
-            claim = self.claims[claim_id]
+        losers, unseen = self._blocks.lose(event, meant, self.claims)
+        for claim in losers.values():
             view = View(event.kind, at, event.request_id, mine=True, named=True)
-            view.lead = claim.drop_all() if blocks is None else claim.drop(blocks)
+            view.lead = claim.held.lead
             self._deliver(claim, view)
             if self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED:
                 self._pressed(claim, view)
+        for claim in unseen:
+            if claim.state not in TERMINAL:
+                claim.distrust(
+                    at, "a block is gone that may be one of those that a load left unnamed"
+                )
 
     def _pressed(self, loser: ClaimRun, view: View) -> None:
         """A claim lost a block under pressure: the other ranked claims hear that somebody did."""
@@ -269,6 +277,9 @@ class Stream:
             self._open(claim, request_id, arriving=arriving)
             claim.touch(request_id)
         blame = Blame(event, request, self.claims)
+        if self._doubt is None:
+            for name in blame.named - self.claims.keys():
+                self._blamed.setdefault(name, (View(event.kind, at, request_id), blame))
         for claim in self._concerned(event, request_id, request, blame.named):
             late = self._open(claim, request_id, arriving=arriving)
             if arriving and not late:
@@ -325,12 +336,12 @@ class Stream:
         if event.worker is not None:
             view.worker = self._workers.setdefault(event.worker, len(self._workers) + 1)
         kind = event.kind
-        if kind is Kind.BLOCK_CACHED:
-            view.lead = self._hold(event, claim)
-        elif kind is Kind.LOAD_FINISHED:
-            view.lead = self._load(event, claim)
+        if kind in _BLOCKS_THERE:
+            if not self._blocks.hold(event, claim):
+                claim.distrust(at, "the load does not say how many blocks it brought back")
+            view.lead = claim.held.lead
         elif kind is Kind.CLAIM_BLOCK_LOST:
-            view.breaks = claim.lead < claim.constants.threshold
+            view.breaks = claim.held.lead < claim.constants.threshold
         elif kind in _ENDS:
             view.authorised = self._authorised(event, claim, at)
         return view
@@ -355,29 +366,7 @@ class Stream:
             claim.doubt(AUTHORITY, *unknown)
         return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed
 
-    def _load(self, event: Event, claim: ClaimRun) -> int:
-        if event.positions:
-            return self._hold(event, claim)
-        start = claim.predicate.start if claim.predicate else 0
-        needed = claim.predicate.threshold if claim.predicate else 0
-        held = needed if event.held is None else event.held - start
-        found = range(start, start + max(0, min(held, _MOST_BLOCKS)))
-        return claim.hold((position, _SOME_BLOCK) for position in found)
-
-    def _hold(self, event: Event, claim: ClaimRun) -> int:
-        """Blocks of the claim are cached; without ids, in blocks that no later event can name."""
-        blocks = event.block_ids or (_SOME_BLOCK,) * len(event.positions)
-        pairs = list(zip(event.positions, blocks, strict=False))
-        for position, block in pairs:
-            if block is not _SOME_BLOCK:
-                self._owners.setdefault(block, {}).setdefault(claim.claim_id, set()).add(position)
-        return claim.hold(pairs)
-
     def _deliver(self, claim: ClaimRun, view: View) -> None:
         before = claim.declared
         claim.step(view)
         self._declared += claim.declared - before
-
-
-_MOST_BLOCKS = 1 << 20
-_SOME_BLOCK = -1

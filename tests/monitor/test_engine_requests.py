@@ -1,10 +1,22 @@
-"""Requests in hand: what outlives them."""
+"""Requests in hand: what outlives them, and what is said of them before its time."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from monitor.claim import ENDED_KEPT
 from spec.claims import Mode
-from tests.monitor.traces import CLAIM, Trace, claim_of, having, judge
+from tests.monitor.traces import (
+    CLAIM,
+    OTHER,
+    Line,
+    Trace,
+    claim_of,
+    having,
+    judge,
+    verdicts,
+    without,
+)
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
 
 
@@ -59,3 +71,120 @@ class TestForgotten:
         evicted = canonical("block_evicted", block_ids=[100, 101, 102, 103])
         trace = [*self.owing(ENDED_KEPT), evicted, *request("r", silent)]
         assert "violated" == judge(trace, Mode.OFFLOADABLE).obligations["offload_restorability"]
+
+    def test_satisfied_afterwards(self) -> None:
+        """A request that had nothing to show hides nothing that is shown and gone again later."""
+        known, *filled = without(
+            canonical_claim(mode="best_effort"), "claim_committed", "claim_accepted"
+        )
+        lost = canonical("block_lost", block_ids=[100])
+        trace = [
+            known,
+            *(line for i in range(ENDED_KEPT + 1) for line in request(f"q{i}")),
+            *filled,
+            lost,
+            about("claim_unmaterialized"),
+            about("block_cached", block_ids=[200], positions=[0]),
+            lost | {"block_ids": [200]},
+        ]
+        report = judge(trace, Mode.BEST_EFFORT)
+        assert "satisfied" == report.obligations["claim_materialized_event"]
+
+
+def refused(blocking: list[str] | None = None, **fields: Any) -> Line:
+    return canonical("request_refused", request_id="q", blocking_claim_ids=blocking, **fields)
+
+
+ARRIVED = canonical("request_arrived", request_id="q", needed=7, usable=10)
+FINISHED = canonical("request_finished", request_id="q")
+
+
+class TestBeforeItsTime:
+    """Blame is judged by what was known when it was said."""
+
+    def blame(self, trace: Trace, claim: str = CLAIM) -> str:
+        return verdicts(judge(trace, Mode.HARD_PROTECTED), claim)["blocking_claim_ids"]
+
+    def test_explained_afterwards(self) -> None:
+        """A refusal that names a claim which nobody knows is not explained by a later claim."""
+        early = [ARRIVED, refused([CLAIM]), FINISHED, *canonical_claim()]
+        assert "violated" == self.blame(early)
+        assert "violated" == self.blame([ARRIVED, refused([CLAIM]), *canonical_claim(), FINISHED])
+        assert "satisfied" == self.blame([*canonical_claim(), ARRIVED, refused([CLAIM]), FINISHED])
+
+    def test_line(self) -> None:
+        """The breach is the refusal, not the commitment that came too late for it."""
+        trace = [ARRIVED, refused([CLAIM]), FINISHED, *canonical_claim()]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        at = claim_of(report).obligations["blocking_claim_ids"].at
+        assert at is not None
+        assert 2 == at.line
+        assert {"blocking_claim_ids"} == having(report, "violated")
+
+    def test_nobody_named(self) -> None:
+        """A refusal that names nobody is no business of claims that come later."""
+        assert "unexercised" == self.blame([ARRIVED, refused(), FINISHED, *canonical_claim()])
+
+    def test_named_with_another(self) -> None:
+        """Naming the right claim beside an unknown one is wrong of both."""
+        other = canonical_claim(OTHER, first=500)
+        trace = [*canonical_claim(), ARRIVED, refused([CLAIM, OTHER]), FINISHED, *other]
+        assert "violated" == self.blame(trace)
+        assert "violated" == self.blame(trace, OTHER)
+
+    def test_after_a_gap(self) -> None:
+        """Whoever is named after a gap may have been known in it."""
+        trace = [ARRIVED, refused([CLAIM]), FINISHED, *canonical_claim()]
+        numbered = [{**line, "sequence": i + 1} for i, line in enumerate(trace)]
+        assert "violated" != self.blame(numbered)
+
+    def test_proof_of_that_time(self) -> None:
+        """The sums of a proof are not those of a claim that was not there."""
+        proof = {"resident": 0, "active": 7, "total": 7, "usable": 10, "shortfall": 0}
+        trace = [ARRIVED, refused([CLAIM], proof=proof), FINISHED, *canonical_claim()]
+        assert {"blocking_claim_ids"} == having(judge(trace, Mode.HARD_PROTECTED), "violated")
+
+
+class TestRestoreRefused:
+    """A refusal is for a failed restore if a restore of a known claim failed for that request."""
+
+    def blame(self, *lines: Line) -> str:
+        trace = [*canonical_claim(), *canonical_claim(OTHER, first=500), ARRIVED, *lines, FINISHED]
+        return verdicts(judge(trace, Mode.HARD_PROTECTED))["blocking_claim_ids"]
+
+    failed = about("load_failed", OTHER, request_id="q")
+
+    def test_real(self) -> None:
+        """A real failure, of the claim that is named."""
+        trace = [
+            *canonical_claim(),
+            ARRIVED,
+            about("load_failed", request_id="q"),
+            refused([CLAIM], restore=True),
+            FINISHED,
+        ]
+        found = verdicts(judge(trace, Mode.HARD_PROTECTED))
+        assert "satisfied" == found["blocking_claim_ids"]
+
+    def test_stranger(self) -> None:
+        """The failure of something that no registry holds is no claim's failure, named or not."""
+        strange = about("load_failed", "claim:x", request_id="q")
+        assert "violated" == self.blame(strange, refused(restore=True))
+        assert "violated" == self.blame(strange, refused(["claim:x"], restore=True))
+
+    def test_another_request(self) -> None:
+        """A failure for another request explains nothing about this one."""
+        elsewhere = {**self.failed, "request_id": "r"}
+        assert "violated" == self.blame(elsewhere, refused(restore=True))
+        assert "violated" == self.blame(elsewhere, refused([OTHER], restore=True))
+
+    def test_earlier_request_of_that_name(self) -> None:
+        """Nor does one for an earlier request of the same id."""
+        again = [self.failed, refused([OTHER], restore=True), FINISHED, ARRIVED]
+        assert "violated" == self.blame(*again, refused(restore=True))
+
+    def test_ended(self) -> None:
+        """Nor the failure of a claim that nobody is responsible for any more."""
+        ended = [about("claim_retired", OTHER), about("claim_released", OTHER, by="tenant:1")]
+        report = [*ended, ARRIVED | {"needed": 8}, self.failed, refused(restore=True)]
+        assert "violated" == self.blame(*report)

@@ -1,0 +1,106 @@
+"""Which logical positions a claim holds, in blocks that have names and in blocks that have none."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Positions"]
+
+
+@dataclass(slots=True)
+class _Runs:
+    """A set of positions, kept as runs that lie apart, whatever their length."""
+
+    _begins: list[int] = field(default_factory=list)
+    _ends: list[int] = field(default_factory=list)  # exclusive
+
+    def __bool__(self) -> bool:
+        return bool(self._begins)
+
+    def add(self, begin: int, end: int) -> None:
+        first, last = bisect_left(self._ends, begin), bisect_right(self._begins, end)
+        begin, end = min([begin, *self._begins[first:last]]), max([end, *self._ends[first:last]])
+        self._begins[first:last], self._ends[first:last] = [begin], [end]
+
+    def remove(self, position: int) -> None:
+        run, end = bisect_right(self._begins, position) - 1, self.end(position)
+        if end is not None:
+            parts = ((self._begins[run], position), (position + 1, end))
+            left = [(b, e) for b, e in parts if b < e]
+            self._begins[run : run + 1] = [b for b, _ in left]
+            self._ends[run : run + 1] = [e for _, e in left]
+
+    def end(self, position: int) -> int | None:
+        """The end of the run that covers the position; None where none does."""
+        run = bisect_right(self._begins, position) - 1
+        return self._ends[run] if run >= 0 and position < self._ends[run] else None
+
+    def clear(self) -> None:
+        self._begins.clear()
+        self._ends.clear()
+
+
+@dataclass(slots=True)
+class Positions:
+    """The logical positions that a claim holds, in blocks that were named or that nobody named."""
+
+    start: int = 0
+    _named: dict[int, set[int]] = field(default_factory=dict)
+    _unnamed: _Runs = field(default_factory=_Runs)
+    _held: _Runs = field(default_factory=_Runs)
+
+    @property
+    def lead(self) -> int:
+        """Positions held one after another from `start` on."""
+        return (self._held.end(self.start) or self.start) - self.start
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether any position is held in a block that nobody named."""
+        return bool(self._unnamed)
+
+    @property
+    def blocks(self) -> set[int]:
+        """The blocks that were named."""
+        return set().union(*self._named.values())
+
+    def hold(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """These pairs of a position and a block are held."""
+        for position, block in pairs:
+            self._named.setdefault(position, set()).add(block)
+            self._held.add(position, position + 1)
+
+    def hold_run(self, begin: int, end: int) -> None:
+        """The positions from `begin` to before `end` are held, in blocks that nobody named."""
+        if begin < end:
+            self._unnamed.add(begin, end)
+            self._held.add(begin, end)
+
+    def drop(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """These pairs of a position and a named block are gone."""
+        for position, block in pairs:
+            holders = self._named.get(position, set())
+            holders.discard(block)
+            if not holders:
+                self._named.pop(position, None)
+            self._lose(position)
+
+    def drop_unnamed(self, position: int) -> None:
+        """The unnamed block at this position is gone."""
+        self._unnamed.remove(position)
+        self._lose(position)
+
+    def clear(self) -> None:
+        """Nothing is held any more."""
+        self._named.clear()
+        self._unnamed.clear()
+        self._held.clear()
+
+    def _lose(self, position: int) -> None:
+        if position not in self._named and self._unnamed.end(position) is None:
+            self._held.remove(position)
