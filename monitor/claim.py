@@ -14,7 +14,7 @@ from spec.states import ClaimState, next_state
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from monitor.compile import Compiled, Registers
     from monitor.doubt import Step
@@ -74,8 +74,9 @@ class ClaimRun:
 
     `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
     nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
-    of the pool. `registered_at` and `lost_at` count the stream's events: when the claim was
-    registered, and when it last lost a block to eviction.
+    of the pool. `owes` says that something is owed in the scope of the claim itself. Numbers of the
+    stream's events: `registered_at`, `took` and `left` say when the claim was registered, and when
+    responsibility for it last began and ended; `lost_at` when it last lost a block to eviction.
     """
 
     stream: str
@@ -96,6 +97,9 @@ class ClaimRun:
     state: ClaimState = ClaimState.SUBMITTED
     held: Positions = field(default_factory=Positions)
     taint: tuple[At | None, str] | None = None
+    owes: bool = False
+    took: int = 0
+    left: int = 0
     facts: Registers = ()
     base: list[_Watch] = field(default_factory=list)
     requests: dict[str, _Request] = field(default_factory=dict)
@@ -104,13 +108,22 @@ class ClaimRun:
     _unknown: frozenset[str] = frozenset()
     _doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
     _steps: tuple[Step, ...] = ()
+    _empty: Registers = ()
+    _all: Sequence[int] = ()
+    _scoped: list[int] = field(default_factory=list)
+    _pending: list[set[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.facts = self.compiled.claim_initial
-        self._steps = self.compiled.steps
-        self.base = [
-            _Watch(0, tuple(r.initial for r in o.registers)) for o in self.compiled.observers
+        self._steps, self._empty = self.compiled.steps, self.compiled.request_initial
+        observers = self.compiled.observers
+        self._all = range(len(observers))
+        self._scoped = [index for index in self._all if observers[index].per_request]
+        self._pending = [
+            {i for i, state in enumerate(o.states) if state.verdict is Verdict.PENDING}
+            for o in observers
         ]
+        self.base = [_Watch(0, tuple(r.initial for r in o.registers)) for o in observers]
 
     @property
     def responsible(self) -> bool:
@@ -144,31 +157,34 @@ class ClaimRun:
         """Follow a request; False if it was in hand already. It starts where the claim stands."""
         if request_id in self.requests:
             return False
-        watches = [w.copy() for w in self.base]
-        self.requests[request_id] = _Request(self.compiled.request_initial, watches)
+        watches = [self.base[index].copy() for index in self._scoped]
+        self.requests[request_id] = _Request(self._empty, watches)
         return True
 
     def touch(self, request_id: str) -> None:
         """The request has had to do with this claim itself, not only with its pool."""
         self.requests[request_id].touched = True
 
-    def close_request(self, request_id: str) -> None:
-        """The request ended. If it touched the claim it is kept a while: reports may come late."""
+    def close_request(self, request_id: str) -> list[str]:
+        """The request ended; the ids of those that are out of hand now.
+
+        If it touched the claim it is kept a while: reports may come late.
+        """
         request = self.requests[request_id]
         if request.ended:
-            return
+            return []
         request.ended = True
         if not request.touched:
-            self._forget(request_id)
-            return
+            return [self._forget(request_id)]
         self._ended.append(request_id)
-        if len(self._ended) > ENDED_KEPT:
-            self._forget(self._ended.popleft())
+        return [self._forget(self._ended.popleft())] if len(self._ended) > ENDED_KEPT else []
 
-    def _forget(self, request_id: str) -> None:
+    def _forget(self, request_id: str) -> str:
         request = self.requests.pop(request_id)
-        for index, watch in enumerate(request.watches):
-            self._keep(index, self._finding(index, watch))
+        for index, watch in zip(self._scoped, request.watches, strict=True):
+            if watch.rule >= 0:
+                self._keep(index, self._finding(index, watch))
+        return request_id
 
     def _keep(self, index: int, finding: Finding) -> None:
         """Remember a finding whose state is left or forgotten: what is still owed stays owed."""
@@ -179,7 +195,11 @@ class ClaimRun:
     # Stepping.
 
     def step(self, view: View) -> None:
-        """Take one event into every ledger and observer of this claim."""
+        """Take one event into every ledger and observer of this claim.
+
+        An event that is not about the claim moves no request but its own: what else it puts an
+        end to, such as the time for a report, is the same in the scope of the claim itself.
+        """
         was = self.facts
         now = self.compiled.claim(view, self.constants, was)
         self.facts = now
@@ -187,11 +207,17 @@ class ClaimRun:
         if self.taint is not None:
             return
         view.here = False
-        empty = self.compiled.request_initial
-        self._observe(self.base, view, was, now, empty, empty)
-        for request_id, request in self.requests.items():
-            view.here = request_id == view.request_id
-            self._step_request(request, view, was, now)
+        empty = self._empty
+        if self._observe(self._all, self.base, view, was, now, empty, empty):
+            states = zip(self.base, self._pending, strict=True)
+            self.owes = any(watch.state in pending for watch, pending in states)
+        if view.mine:
+            for request_id, request in self.requests.items():
+                view.here = request_id == view.request_id
+                self._step_request(request, view, was, now)
+        elif view.request_id in self.requests:
+            view.here = True
+            self._step_request(self.requests[view.request_id], view, was, now)
 
     def step_request(self, request_id: str, view: View) -> None:
         """Take one event into one request alone (its arrival, told late)."""
@@ -201,7 +227,7 @@ class ClaimRun:
 
     def _step_request(self, request: _Request, view: View, was: Registers, now: Registers) -> None:
         after = self.compiled.request(view, self.constants, was, now, request.facts)
-        self._observe(request.watches, view, was, now, request.facts, after)
+        self._observe(self._scoped, request.watches, view, was, now, request.facts, after)
         request.facts = after
 
     def compare(self, *views: View) -> None:
@@ -209,36 +235,28 @@ class ClaimRun:
 
         What a pair shows is kept; each pair begins anew, so that no third claim hides it.
         """
-        empty = self.compiled.request_initial
+        empty = self._empty
         for index, observer in enumerate(self.compiled.observers):
-            if self.taint is not None or without(observer.name, RIVALS) is None:
-                continue
-            watch = _Watch(0, tuple(register.initial for register in observer.registers))
-            for view in views:
-                watch.state, watch.own, rule = self._steps[index](
-                    watch.state,
-                    watch.own,
-                    view,
-                    self.constants,
-                    self.facts,
-                    self.facts,
-                    empty,
-                    empty,
-                )
-                watch.at, watch.rule = view.at, rule
-            self._keep(index, self._finding(index, watch))
+            if self.taint is None and without(observer.name, RIVALS) is not None:
+                watch = _Watch(0, tuple(register.initial for register in observer.registers))
+                for view in views:
+                    self._observe([index], [watch], view, self.facts, self.facts, empty, empty)
+                self._keep(index, self._finding(index, watch))
 
     def _observe(
         self,
+        places: Sequence[int],
         watches: list[_Watch],
         view: View,
         was: Registers,
         now: Registers,
         req_was: Registers,
         req: Registers,
-    ) -> None:
-        for index, (watch, step) in enumerate(zip(watches, self._steps, strict=True)):
-            state, own, rule = step(
+    ) -> bool:
+        """Take one event into the observers at these places; whether any of them moved."""
+        moved = False
+        for index, watch in zip(places, watches, strict=True):
+            state, own, rule = self._steps[index](
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
             if rule >= 0:
@@ -247,6 +265,8 @@ class ClaimRun:
                     if left.verdict is Verdict.SATISFIED:
                         self._keep(index, left)
                 watch.state, watch.own, watch.at, watch.rule = state, own, view.at, rule
+                moved = True
+        return moved
 
     def _follow(self, view: View) -> None:
         if view.named and view.mine:
@@ -257,7 +277,7 @@ class ClaimRun:
     def distrust(self, at: At | None, why: str, only: frozenset[str] = frozenset()) -> None:
         """From here on nothing new is concluded about this claim, or of the obligations `only`."""
         if not only:
-            self.taint = self.taint or (at, why)
+            self.taint, self.owes = self.taint or (at, why), False
         for index, observer in enumerate(self.compiled.observers):
             if observer.name in only:
                 self._doubt(index, at, why, _unmoved)
@@ -284,7 +304,10 @@ class ClaimRun:
             candidates = [self._finding(index, self.base[index])]
             if index in self._kept:
                 candidates.append(self._kept[index])
-            candidates += [self._finding(index, r.watches[index]) for r in self.requests.values()]
+            if observer.per_request:
+                place = self._scoped.index(index)
+                in_hand = (request.watches[place] for request in self.requests.values())
+                candidates += [self._finding(index, watch) for watch in in_hand]
             verdict = pool(f.verdict for f in candidates)
             equals = [f for f in candidates if f.verdict is verdict]
             finding = next((f for f in equals if f.why != observer.states[0].says), equals[0])

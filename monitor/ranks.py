@@ -14,23 +14,27 @@ if TYPE_CHECKING:
 __all__ = ["compare_losses"]
 
 
-def compare_losses(loser: ClaimRun, view: View, now: int, claims: Iterable[ClaimRun]) -> None:
-    """A claim lost a block: tell it and each claim that lost one before it how the pair stands.
+def compare_losses(
+    loser: ClaimRun, view: View, now: int, newest: int, claims: Iterable[ClaimRun]
+) -> None:
+    """A ranked claim lost a block: tell it, and those that lost one before, how the pair stands.
 
     Nothing is told of a pair of one rank, of one whose first loss was one event, or twice.
 
     Args:
         view: the loss as the loser saw it.
         now: the number of the event in its stream.
+        newest: the number of the event that registered the last claim.
+        claims: all of the pool.
     """
-    if loser.priority is None or not loser.registered:
-        return
     before, loser.lost_at = loser.lost_at, now
+    if loser.priority is None or (before is not None and before > newest):
+        return
     for rival in claims:
-        if rival is loser or not rival.registered or rival.priority in (None, loser.priority):
+        if rival.lost_at is None or rival.priority is None or rival.priority == loser.priority:
             continue
         first = before is None or before < rival.registered_at
-        if first and rival.lost_at is not None and loser.registered_at < rival.lost_at < now:
+        if first and loser.registered_at < rival.lost_at < now:
             higher = 1 if rival.priority > loser.priority else -1
             own, other = View(view.kind, view.at, mine=True), View(view.kind, view.at, rival=higher)
             loser.compare(other, own)

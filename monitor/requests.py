@@ -1,7 +1,8 @@
-"""A request of a stream: what it needs, which restores failed for it, and who is named for it."""
+"""The requests of a stream: what each needs, who has a part in it, and who is named for it."""
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,10 @@ if TYPE_CHECKING:
     from monitor.view import View
     from spec.events import Event
 
-__all__ = ["OUTCOMES", "Blame", "Request", "tell_outcome"]
+__all__ = ["OUTCOMES", "Blame", "Request", "Requests", "tell_outcome"]
 
 OUTCOMES = frozenset({"refusal", "demotion", "expiry", "harm"})
+_PAST_KEPT = 10_000  # ended requests of which it is known that a claim had to do with them
 
 
 @dataclass(slots=True)
@@ -23,29 +25,94 @@ class Request:
     """One request, whatever claims it has to do with.
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
-    usable at all, and so is in conflict with nobody. `failed` names the known claims whose restore
-    failed for it; `lacks` says that somebody was responsible for one of them. `whole` says that it
-    was seen from its arrival on and nothing has been missing since.
+    usable at all, and so is in conflict with nobody. `since` is the number of the event by which it
+    arrived, `pool` the blocks declared then; `again` says that it has arrived before and not ended.
+    `failed` names the known claims whose restore failed for it; `lacks` says that somebody was
+    responsible for one of them. `whole` says that it was seen from its arrival on and nothing has
+    been missing since. `claims` have it in hand; `former` had, and it is too long ago.
     """
 
     at: At | None = None
     needed: int = 1
     usable: int = 0
     arrived: bool = False
+    since: int = 0
+    pool: int = 0
+    again: bool = False
     whole: bool = False
     lacks: bool = False
+    ended: bool = False
     failed: set[str] = field(default_factory=set)
-
-    @classmethod
-    def arriving(cls, event: Event, at: At) -> Request:
-        """The request as its arrival states it."""
-        if event.needed is None:
-            return cls(at, whole=True)
-        return cls(at, event.needed, event.usable or 0, arrived=True, whole=True)
+    claims: dict[str, ClaimRun] = field(default_factory=dict)
+    former: set[str] = field(default_factory=set)
 
     def tell(self, view: View) -> None:
         """What the request needs, of what."""
         view.needed, view.usable = self.needed, self.usable
+
+
+class Requests:
+    """The requests of a stream by their ids: those that have not ended, and some that have."""
+
+    def __init__(self) -> None:
+        self._requests: dict[str, Request] = {}
+        self._past: deque[str] = deque()
+
+    def get(self, request_id: str) -> Request:
+        """The request of this id, made on first sight."""
+        if request_id not in self._requests:
+            self._requests[request_id] = Request()
+        return self._requests[request_id]
+
+    def arrive(self, event: Event, at: At, now: int, pool: int) -> None:
+        """A request arrives, or another of the same id, which is in hand where that one is."""
+        name = event.request_id or ""
+        before = self.get(name)
+        again = before.arrived and not before.ended
+        request = Request(at, since=now, pool=pool, again=again, whole=True, claims=before.claims)
+        if again:
+            request.since = before.since
+        if event.needed is not None:
+            request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
+        self._requests[name] = request
+
+    def end(self, request_id: str) -> None:
+        """The request ended. What it needed no longer matters; what failed may still be told."""
+        request = self._requests[request_id]
+        if not request.failed:
+            fresh = Request(claims=request.claims, former=request.former)
+            self._requests[request_id] = request = fresh
+        request.ended = True
+        self._settle(request_id)
+
+    def close(self, claim: ClaimRun, request_id: str) -> None:
+        """The request ended for a claim, which may put an older one out of hand."""
+        for gone in claim.close_request(request_id):
+            request = self._requests[gone]
+            del request.claims[claim.claim_id]
+            if gone != request_id:
+                request.former.add(claim.claim_id)
+                self._settle(gone)
+
+    def lose_track(self) -> None:
+        """Events are missing, or out of order."""
+        for request in self._requests.values():
+            request.whole = False
+
+    def _settle(self, request_id: str) -> None:
+        """Nobody may have an ended request in hand any more: remember it a while if at all."""
+        request = self._requests[request_id]
+        if not request.ended or request.claims:
+            return
+        if not request.former and not request.failed:
+            del self._requests[request_id]
+            return
+        self._past.append(request_id)
+        if len(self._past) > _PAST_KEPT:
+            oldest = self._past.popleft()
+            found = self._requests.get(oldest)
+            if found is not None and found.ended and not found.claims:
+                del self._requests[oldest]
 
 
 class Blame:

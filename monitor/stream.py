@@ -11,7 +11,7 @@ from monitor.objects import Objects, open_without
 from monitor.order import Clock, Order
 from monitor.ranks import compare_losses
 from monitor.records import Doubt
-from monitor.requests import Blame, Request, tell_outcome
+from monitor.requests import Blame, Request, Requests, tell_outcome
 from monitor.terms import binds, fix_terms, unstated
 from monitor.view import Constants, View
 from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
@@ -21,6 +21,8 @@ from spec.predicates import parse_predicate
 from spec.states import TERMINAL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from monitor.compile import Compiled
     from monitor.records import At, Stamp
     from spec.events import Event
@@ -52,8 +54,11 @@ class Stream:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._mode = MODES[compiled.mode].constants
         self._declared = 0
-        self._count = 0
-        self._requests: dict[str, Request] = {}
+        self._count = 0  # of events
+        self._newest = 0  # the event that registered the last claim
+        self._requests = Requests()
+        self._responsible: dict[str, ClaimRun] = {}
+        self._owing: dict[str, ClaimRun] = {}
         self._blocks = Blocks()
         self._objects = Objects()
         self._blamed: dict[str, tuple[View, Blame]] = {}  # by ids that were named and not yet known
@@ -102,8 +107,7 @@ class Stream:
     def _lose_track(self, at: At | None, why: str) -> None:
         """From here on nobody knows what the pool holds, nor what happened to its requests."""
         self._doubt = self._doubt or (at, why)
-        for request in self._requests.values():
-            request.whole = False
+        self._requests.lose_track()
 
     def _doubt_pool(self, claim: ClaimRun) -> None:
         self._tell_doubt(claim, POOL, "who else is in the pool")
@@ -173,7 +177,7 @@ class Stream:
         if event.request_id is not None:
             self._open(claim, event.request_id)
             claim.touch(event.request_id)
-            request = self._requests[event.request_id]
+            request = self._requests.get(event.request_id)
             if event.kind is Kind.LOAD_FAILED and claim.known:
                 request.failed.add(claim.claim_id)
                 request.lacks = request.lacks or claim.responsible
@@ -199,6 +203,7 @@ class Stream:
         if event.kind in _INTRODUCES:
             if not claim.registered:
                 claim.registered, claim.registered_at = True, self._count
+                self._newest = self._count
             if claim.committed and claim.duration is None and event.duration is not None:
                 self._clock.lose(claim, at, "its duration was first stated after its commitment")
             fix_terms(claim, event)
@@ -255,11 +260,11 @@ class Stream:
                 )
 
     def _pressed(self, loser: ClaimRun, view: View) -> None:
-        """A claim lost a block under pressure: the other ranked claims hear that somebody did."""
-        compare_losses(loser, view, self._count, self.claims.values())
-        if loser.priority is None or not loser.registered:
+        """A claim lost a block under pressure: ranked claims that owe news of theirs are late."""
+        if not loser.registered or loser.priority is None:
             return
-        for claim in self.claims.values():
+        compare_losses(loser, view, self._count, self._newest, self.claims.values())
+        for claim in list(self._owing.values()):
             if claim is not loser and claim.registered and claim.priority is not None:
                 self._deliver(claim, View(view.kind, view.at))
 
@@ -267,63 +272,70 @@ class Stream:
         request_id = event.request_id
         if request_id is None:
             return
-        arriving = event.kind is Kind.REQUEST_ARRIVED
-        if arriving:
-            self._requests[request_id] = Request.arriving(event, at)
-        request = self._requests.setdefault(request_id, Request())
+        if event.kind is Kind.REQUEST_ARRIVED:
+            self._requests.arrive(event, at, self._count, self._declared)
+        request = self._requests.get(request_id)
         if event.claim_id is not None:
             claim = self._claim(event, event.claim_id, at)
             self._check_identity(event, claim, at)
-            self._open(claim, request_id, arriving=arriving)
+            self._open(claim, request_id, arriving=event.kind is Kind.REQUEST_ARRIVED)
             claim.touch(request_id)
         blame = Blame(event, request, self.claims)
         if self._doubt is None:
             for name in blame.named - self.claims.keys():
                 self._blamed.setdefault(name, (View(event.kind, at, request_id), blame))
-        for claim in self._concerned(event, request_id, request, blame.named):
-            late = self._open(claim, request_id, arriving=arriving)
-            if arriving and not late:
-                continue
+        for claim in self._concerned(event, request, blame.named):
+            self._open(claim, request_id, arriving=event.kind is Kind.REQUEST_ARRIVED)
             view = self._view(event, claim, at)
             view.named = False
             if event.kind in CONFLICT_ACTIONS:
                 self._doubt_pool(claim)
                 self._doubt_failures(claim, request)
                 blame.tell(view, claim.claim_id)
-            elif arriving:
+            elif event.kind is Kind.REQUEST_ARRIVED:
                 request.tell(view)
             self._deliver(claim, view)
             if event.kind is Kind.REQUEST_FINISHED:
-                claim.close_request(request_id)
-        if event.kind is Kind.REQUEST_FINISHED and not request.failed:
-            self._requests.pop(request_id, None)
+                self._requests.close(claim, request_id)
+        if event.kind is Kind.REQUEST_FINISHED:
+            self._requests.end(request_id)
 
     def _concerned(
-        self, event: Event, request_id: str, request: Request, named: frozenset[str]
-    ) -> list[ClaimRun]:
-        """Claims with a part in the request: it is in hand, or it presses on their pool."""
-        presses = request.arrived or event.kind in CONFLICT_ACTIONS
-        return [
-            claim
-            for claim in self.claims.values()
-            if request_id in claim.requests
-            or claim.claim_id in named
-            or (presses and claim.responsible)
-        ]
+        self, event: Event, request: Request, named: frozenset[str]
+    ) -> Iterable[ClaimRun]:
+        """Claims with a part in the request: it is in hand, or it presses on their pool.
 
-    def _open(self, claim: ClaimRun, request_id: str, *, arriving: bool = False) -> bool:
+        Where it fits beside them all, it matters to those alone that owe something by its end.
+        """
+        found = dict(request.claims)
+        found.update((name, self.claims[name]) for name in named if name in self.claims)
+        full = self._doubt is not None or request.usable < self._declared + request.needed
+        presses = request.arrived and (request.again or (full and request.needed <= request.usable))
+        if presses or event.kind in CONFLICT_ACTIONS:
+            found.update(self._responsible)
+        if request.arrived and event.kind is not Kind.REQUEST_ARRIVED:
+            since = request.since
+            found.update(
+                (claim.claim_id, claim)
+                for claim in self._owing.values()
+                if claim.responsible or claim.took <= since < claim.left
+            )
+        return [c for c in found.values() if c.taint is None or c.claim_id in request.claims]
+
+    def _open(self, claim: ClaimRun, request_id: str, *, arriving: bool = False) -> None:
         """Follow a request for a claim, telling it of an arrival that was before its time."""
-        request = self._requests.setdefault(request_id, Request())
+        request = self._requests.get(request_id)
         if claim.responsible and request.needed <= request.usable:
             self._doubt_pool(claim)
-        if not claim.open_request(request_id):
-            return arriving
-        if not arriving:
+        if claim.claim_id in request.former:
+            claim.distrust(request.at, f"request {request_id} ended too long ago to be followed")
+        request.claims[claim.claim_id] = claim
+        if claim.open_request(request_id) and not arriving:
             view = View(Kind.REQUEST_ARRIVED, request.at, request_id)
             request.tell(view)
-            view.rest = self._declared - claim.declared
+            there = claim.took <= request.since
+            view.rest = (request.pool if there else self._declared) - claim.declared
             claim.step_request(request_id, view)
-        return True
 
     # Fields.
 
@@ -367,6 +379,15 @@ class Stream:
         return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed
 
     def _deliver(self, claim: ClaimRun, view: View) -> None:
-        before = claim.declared
+        name, declared, responsible = claim.claim_id, claim.declared, claim.responsible
         claim.step(view)
-        self._declared += claim.declared - before
+        self._declared += claim.declared - declared
+        if claim.responsible and not responsible:
+            claim.took, self._responsible[name] = self._count, claim
+        elif responsible and not claim.responsible:
+            claim.left = self._count
+            del self._responsible[name]
+        if claim.owes:
+            self._owing[name] = claim
+        else:
+            self._owing.pop(name, None)

@@ -188,3 +188,67 @@ class TestRestoreRefused:
         ended = [about("claim_retired", OTHER), about("claim_released", OTHER, by="tenant:1")]
         report = [*ended, ARRIVED | {"needed": 8}, self.failed, refused(restore=True)]
         assert "violated" == self.blame(*report)
+
+
+class TestLate:
+    """A request may be followed for a claim only when something comes of it."""
+
+    def order(self, *lines: Line) -> str:
+        trace = [*canonical_claim(), *lines]
+        return verdicts(judge(trace, Mode.HARD_PROTECTED))["ordered_lifecycle_events"]
+
+    small = canonical("request_arrived", request_id="q", needed=1, usable=10)
+    retired = about("claim_retired")
+
+    def test_silent_end(self) -> None:
+        """A request that began beside the claim ends: what the claim owes is due."""
+        assert "violated" == self.order(self.small, self.retired, FINISHED)
+        assert "pending" == self.order(self.retired, self.small, FINISHED)
+        assert "pending" == self.order(self.small, FINISHED, self.retired)
+
+    def test_action(self) -> None:
+        """So it is when the request is acted on."""
+        deferred = canonical("request_deferred", request_id="q")
+        assert "violated" == self.order(self.small, self.retired, deferred)
+        assert "pending" == self.order(self.retired, self.small, deferred)
+
+    def test_another_of_that_name(self) -> None:
+        """One that arrives again and has not ended began with its first arrival."""
+        assert "violated" == self.order(self.small, self.retired, self.small, FINISHED)
+        assert "violated" == self.order(self.small, self.small, self.retired, FINISHED)
+        assert "pending" == self.order(self.small, FINISHED, self.retired, self.small, FINISHED)
+
+    def test_room_at_arrival(self) -> None:
+        """Whether it fits is judged by the claims that were there, until it is acted on."""
+        tight = {**self.small, "needed": 6}
+        other = canonical_claim(OTHER, first=500)
+        looked_up = about("prefix_lookup", request_id="q", held=3)
+        name = "explicit_conflict_action"
+        before = judge([*canonical_claim(), tight, *other, looked_up], Mode.HARD_PROTECTED)
+        assert ("unexercised", "unexercised") == (
+            verdicts(before)[name],
+            verdicts(before, OTHER)[name],
+        )
+        after = judge([*canonical_claim(), *other, tight, looked_up], Mode.HARD_PROTECTED)
+        assert ("pending", "pending") == (verdicts(after)[name], verdicts(after, OTHER)[name])
+        ended = judge([*canonical_claim(), tight, *other, FINISHED], Mode.HARD_PROTECTED)
+        assert ("violated", "violated") == (verdicts(ended)[name], verdicts(ended, OTHER)[name])
+
+    def test_forgotten(self) -> None:
+        """A late report about a request that the monitor has forgotten proves nothing."""
+        away = TestForgotten.away
+        failed = [
+            about("claim_restore_required", request_id="q"),
+            about("load_failed", request_id="q"),
+            about("claim_restoration_failed", request_id="q", outcome="harm"),
+            about("claim_harmed"),
+        ]
+        echo = about("claim_restoration_failed", request_id="q", outcome="harm", echo=True)
+        for later, verdict in ((ENDED_KEPT - 1, "satisfied"), (ENDED_KEPT, "inconclusive")):
+            others = [line for i in range(later) for line in request(f"q{i}")]
+            trace = [*away, *request("q", *failed), *others, echo]
+            report = judge(trace, Mode.OFFLOADABLE)
+            assert verdict == report.obligations["restoration_failure_outcome"]
+            again = [*trace[:-1], *request("q")]
+            report = judge(again, Mode.OFFLOADABLE)
+            assert "satisfied" == report.obligations["restoration_failure_outcome"]

@@ -1,0 +1,97 @@
+"""What an event costs, in steps of observers: nothing here is timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from monitor.compile import compile_mode
+from monitor.records import At
+from monitor.stream import Stream
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.events import Event
+from spec.modes import Bundle
+
+CLAIMS = [f"claim:{number}" for number in range(12)]
+REQUESTS = [f"request:{number}" for number in range(9)]
+USABLE = 2 * len(CLAIMS) + 5
+
+
+class Counted:
+    """A stream that counts the steps of its observers."""
+
+    def __init__(self, mode: Mode) -> None:
+        compiled = compile_mode(mode, Bundle.CONTRACT)
+        self.steps = 0
+        self.width = len(compiled.observers)
+        counted = tuple(self._counting(step) for step in compiled.steps)
+        self.stream = Stream(replace(compiled, steps=counted), "run")
+        self.line = 0
+
+    def _counting(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any) -> Any:
+            self.steps += 1
+            return step(*arguments)
+
+        return counted
+
+    def take(self, kind: Kind, **fields: Any) -> int:
+        """One event; how many steps it took."""
+        before, self.line = self.steps, self.line + 1
+        self.stream.take(Event(kind=kind, **fields), At("f", self.line))
+        return self.steps - before
+
+    def fill(self, **fields: Any) -> None:
+        """Claims of two blocks each, all there and all told."""
+        for number, claim in enumerate(CLAIMS):
+            about: dict[str, Any] = {"claim_id": claim, "object_id": claim}
+            predicate = "leading_prefix_at_least(1)"
+            self.take(Kind.CLAIM_REGISTERED, **about, predicate=predicate, **fields)
+            self.take(Kind.CLAIM_COMMITTED, **about, footprint=2)
+            self.take(Kind.CLAIM_ACCEPTED, **about, footprint=2)
+            blocks = (2 * number, 2 * number + 1)
+            self.take(Kind.BLOCK_CACHED, **about, block_ids=blocks, positions=(0, 1))
+            self.take(Kind.CLAIM_MATERIALIZED, **about)
+
+    def arrive(self, request: str, needed: int) -> int:
+        arrived = Kind.REQUEST_ARRIVED
+        return self.take(arrived, request_id=request, needed=needed, usable=USABLE)
+
+    def finish(self, request: str) -> int:
+        return self.take(Kind.REQUEST_FINISHED, request_id=request)
+
+
+class TestCost:
+    def test_a_request_that_fits(self) -> None:
+        """A request that fits beside all claims costs no step of a claim that owes nothing."""
+        run = Counted(Mode.HARD_PROTECTED)
+        run.fill()
+        assert [0] * len(REQUESTS) == [run.arrive(name, 5) for name in REQUESTS]
+        assert [0] * len(REQUESTS) == [run.finish(name) for name in REQUESTS]
+
+    def test_a_claim_that_owes(self) -> None:
+        """Its end is told to the one claim that owes something by then."""
+        run = Counted(Mode.HARD_PROTECTED)
+        run.fill()
+        run.arrive("request:1", 5)
+        run.take(Kind.BLOCK_LOST, block_ids=(0,))
+        assert 0 < run.finish("request:1") <= 3 * run.width
+
+    def test_open_requests(self) -> None:
+        """What one conflicting request costs does not grow with the others that are open."""
+        apart, together = Counted(Mode.HARD_PROTECTED), Counted(Mode.HARD_PROTECTED)
+        apart.fill()
+        together.fill()
+        one = [(apart.arrive(name, 6), apart.finish(name)) for name in REQUESTS]
+        arrivals = [together.arrive(name, 6) for name in REQUESTS]
+        ends = [together.finish(name) for name in REQUESTS]
+        assert one == list(zip(arrivals, ends, strict=True))
+
+    def test_evictions(self) -> None:
+        """An eviction among ranked claims is told to those that owe news of theirs."""
+        run = Counted(Mode.SOFT_PRIORITY)
+        run.fill(priority=1)
+        costs = [run.take(Kind.BLOCK_EVICTED, block_ids=(2 * n + 1,)) for n in range(6)]
+        assert [run.width] + [2 * run.width] * 5 == costs
