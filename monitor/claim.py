@@ -47,17 +47,14 @@ class Finding:
     allowed: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Watch:
-    """One observer in one scope (the claim itself or one request)."""
+    """One observer in one scope (the claim itself or one request), as its last step left it."""
 
     state: int
     own: Registers
     at: At | None = None
     rule: int = -1
-
-    def copy(self) -> _Watch:
-        return _Watch(self.state, self.own, self.at, self.rule)
 
 
 @dataclass(slots=True)
@@ -157,7 +154,7 @@ class ClaimRun:
         """Follow a request; False if it was in hand already. It starts where the claim stands."""
         if request_id in self.requests:
             return False
-        watches = [self.base[index].copy() for index in self._scoped]
+        watches = [self.base[index] for index in self._scoped]
         self.requests[request_id] = _Request(self._empty, watches)
         return True
 
@@ -238,10 +235,10 @@ class ClaimRun:
         empty = self._empty
         for index, observer in enumerate(self.compiled.observers):
             if self.taint is None and without(observer.name, RIVALS) is not None:
-                watch = _Watch(0, tuple(register.initial for register in observer.registers))
+                watches = [_Watch(0, tuple(register.initial for register in observer.registers))]
                 for view in views:
-                    self._observe([index], [watch], view, self.facts, self.facts, empty, empty)
-                self._keep(index, self._finding(index, watch))
+                    self._observe([index], watches, view, self.facts, self.facts, empty, empty)
+                self._keep(index, self._finding(index, watches[0]))
 
     def _observe(
         self,
@@ -255,7 +252,8 @@ class ClaimRun:
     ) -> bool:
         """Take one event into the observers at these places; whether any of them moved."""
         moved = False
-        for index, watch in zip(places, watches, strict=True):
+        for place, index in enumerate(places):
+            watch = watches[place]
             state, own, rule = self._steps[index](
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
@@ -264,7 +262,7 @@ class ClaimRun:
                     left = self._finding(index, watch)
                     if left.verdict is Verdict.SATISFIED:
                         self._keep(index, left)
-                watch.state, watch.own, watch.at, watch.rule = state, own, view.at, rule
+                watches[place] = _Watch(state, own, view.at, rule)
                 moved = True
         return moved
 
