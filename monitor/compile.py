@@ -28,6 +28,7 @@ __all__ = [
     "REQUEST_REGISTERS",
     "Compiled",
     "compile_mode",
+    "compile_observer",
     "to_python",
 ]
 
@@ -151,6 +152,15 @@ def _observer(index: int, o: Observer) -> list[str]:
         lines.append(f"        return {states[rule.to]}, {after}, {number}")
     lines.append("    return state, own, -1")
     return lines
+
+
+def compile_observer(observer: Observer) -> Callable[..., tuple[int, Registers, int]]:
+    """One observer as a function, the same that `compile_mode` makes of it."""
+    made: dict[str, Any] = {}
+    source = "\n".join(_observer(0, observer)) + "\n"
+    exec(compile(source, f"<{observer.name}>", "exec"), made)
+    step: Callable[..., tuple[int, Registers, int]] = made["observe_0"]
+    return step
 
 
 @cache

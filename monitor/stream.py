@@ -255,9 +255,7 @@ class Stream:
                 self._pressed(claim, view)
         for claim in unseen:
             if claim.state not in TERMINAL:
-                claim.distrust(
-                    at, "a block is gone that may be one of those that a load left unnamed"
-                )
+                claim.distrust(at, "a block is gone that may be one that a load did not name")
 
     def _pressed(self, loser: ClaimRun, view: View) -> None:
         """A claim lost a block under pressure: ranked claims that owe news of theirs are late."""
