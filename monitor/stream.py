@@ -347,9 +347,10 @@ class Stream:
             view.worker = self._workers.setdefault(event.worker, len(self._workers) + 1)
         kind = event.kind
         if kind in _BLOCKS_THERE:
-            if not self._blocks.hold(event, claim):
-                claim.distrust(at, "the load does not say how many blocks it brought back")
+            told = self._blocks.hold(event, claim)
             view.lead = claim.held.lead
+            if not told and view.lead < claim.constants.threshold:
+                claim.distrust(at, "the load does not say how many blocks it brought back")
         elif kind is Kind.CLAIM_BLOCK_LOST:
             view.breaks = claim.held.lead < claim.constants.threshold
         elif kind in _ENDS:

@@ -91,6 +91,9 @@ class TestUnnamedBlocks:
         trace = put(list(self.back), "load_finished", about("load_finished", request_id="q"))
         report = judge(without(trace[:-3], "claim_restored"), Mode.OFFLOADABLE)
         assert set(report.obligations) == having(report, "inconclusive")
+        again = put(list(self.back), "claim_restored", about("load_finished", request_id="q"))
+        report = judge(again, Mode.OFFLOADABLE)
+        assert "satisfied" == report.obligations["offload_restorability"]
 
     def test_range(self) -> None:
         """What a load brought back is counted from the first block that the predicate needs."""

@@ -56,9 +56,8 @@ def written(path: Path, *events: Event) -> str:
 
 def life(number: int) -> list[Event]:
     """A claim whose predicate comes to hold and breaks `number` times, silently."""
-    events = [
-        Event(kind=Kind.CLAIM_REGISTERED, claim_id="a", predicate="leading_prefix_at_least(1)")
-    ]
+    about = {"claim_id": "a", "object_id": "object of a", "predicate": "leading_prefix_at_least(1)"}
+    events = [Event(kind=Kind.CLAIM_REGISTERED, **about)]
     for block in range(number):
         events.append(
             Event(kind=Kind.BLOCK_CACHED, claim_id="a", block_ids=(block,), positions=(0,))
