@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from proofs.auditor import BELIEFS
 from proofs.fold import Known, fold
 from proofs.world import POOL, facts_are_facts
+from spec.alphabet import Kind
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
-from spec.terms import TRUE, And, Const, Scope, Sort, Term, Var, variables
+from spec.terms import FALSE, TRUE, And, Const, Scope, Sort, Term, Var, variables
 from spec.vocabulary import EVENT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from proofs.theorems import Clause
-    from spec.alphabet import Kind
     from spec.claims import Mode
     from spec.machine import Observer
 
@@ -63,9 +63,11 @@ class Cone:
             for ledger, before, _ in _LEDGERS
             for r in ledger.registers
         }
-        self._mode_constants: Known = {
+        self._constants: Known = {
             (Scope.CLAIM, n): Const(v) for n, v in MODES[mode].constants.items()
         }
+        if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal is for a failed restore
+            self._constants[Scope.EVENT, "restore"] = FALSE
 
     @cached_property
     def _known(self) -> Known:
@@ -88,7 +90,7 @@ class Cone:
 
     def _with(self, still: Known) -> Known:
         after = {(AFTER[scope], name): value for (scope, name), value in still.items()}
-        return {**self._mode_constants, **still, **after}
+        return {**self._constants, **still, **after}
 
     @cached_property
     def registers(self) -> tuple[Register, ...]:

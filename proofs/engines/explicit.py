@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     _Effect = tuple[State, tuple[str, ...]]
 
-__all__ = ["Bounds", "Explored", "Machine", "explore", "machine_of"]
+__all__ = ["Bounds", "Explored", "Instance", "Machine", "explore", "machine_of"]
 
 Machine = Finite | Ranked
 STATES = 2_000_000
@@ -82,38 +82,63 @@ def machine_of(model: Model) -> Machine:
     return Ranked(one) if model.mode is Mode.SOFT_PRIORITY else one
 
 
+class Instance:
+    """A machine within bounds."""
+
+    def __init__(self, machine: Machine, bounds: Bounds) -> None:
+        self._machine, self._bounds = machine, bounds
+        self._most = [
+            (i, most)
+            for i, name in enumerate(machine.names)
+            if (most := bounds.most(name)) is not None
+        ]
+        self._effects: dict[Kind, dict[State, list[_Effect]]] = {k: {} for k in machine.moves}
+
+    def initial(self) -> list[State]:
+        """The states before any event."""
+        bounds = self._bounds
+        return list(self._machine.initial(range(1, bounds.blocks + 1), range(bounds.ranks + 1)))
+
+    def after(self, state: State) -> Iterator[tuple[State, tuple[str, ...]] | None]:
+        """Each transition out of a state: the next state with the clauses that the event breaks;
+        None for one that leaves the instance."""
+        for kind, move in self._machine.moves.items():
+            read = tuple([state[i] for i in move.reads])
+            effects = self._effects[kind].get(read)
+            if effects is None:
+                effects = list(dict.fromkeys(_effects(move, read, self._bounds)))
+                self._effects[kind][read] = effects
+            for written, failed in effects:
+                new = list(state)
+                for place, value in zip(move.writes, written, strict=True):
+                    new[place] = value
+                outside = any(new[i] > most for i, most in self._most)
+                yield None if outside else (tuple(new), failed)
+
+
 def explore(machine: Machine, bounds: Bounds) -> Explored:
     """Breadth first through everything that can be reached, up to the first clause that fails."""
-    most = [(i, m) for i, n in enumerate(machine.names) if (m := bounds.most(n)) is not None]
-    level = list(machine.initial(range(1, bounds.blocks + 1), range(bounds.ranks + 1)))
+    instance = Instance(machine, bounds)
+    level = instance.initial()
     seen = dict.fromkeys(level)
-    memory: dict[Kind, dict[State, list[_Effect]]] = {kind: {} for kind in machine.moves}
     transitions = cut = depth = 0
     while level:
         found: list[State] = []
         for state in level:
-            for kind, move in machine.moves.items():
-                read = tuple([state[i] for i in move.reads])
-                effects = memory[kind].get(read)
-                if effects is None:
-                    effects = memory[kind][read] = list(dict.fromkeys(_effects(move, read, bounds)))
-                for written, failed in effects:
-                    new = list(state)
-                    for place, value in zip(move.writes, written, strict=True):
-                        new[place] = value
-                    if any(new[i] > m for i, m in most):
-                        cut += 1
-                        continue
-                    transitions += 1
-                    after = tuple(new)
-                    fresh = after not in seen
-                    fails = failed + machine.fails(after) if failed or fresh else ()
-                    if fails:
-                        so_far = (len(seen), transitions, cut, depth + 1)
-                        return Explored(*so_far, False, fails, tuple(seen))
-                    if fresh:
-                        seen[after] = None
-                        found.append(after)
+            for effect in instance.after(state):
+                if effect is None:
+                    cut += 1
+                    continue
+                transitions += 1
+                after, failed = effect
+                fresh = after not in seen
+                fails = failed + machine.fails(after) if failed or fresh else ()
+                if fails:
+                    so_far = (len(seen), transitions, cut, depth + 1)
+                    return Explored(*so_far, False, fails, tuple(seen))
+                if fresh:
+                    seen[after] = None
+                    found.append(after)
             if len(seen) > bounds.states:
                 return Explored(len(seen), transitions, cut, depth, False, seen=tuple(seen))
         level = found

@@ -28,6 +28,7 @@ __all__ = ["Finite", "Move", "State", "Value"]
 
 Value = bool | int
 State = tuple[Value, ...]
+_OBSERVED = ("state_", "own_")
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Finite(Cone):
         lines = ["def step(state, e):"]
         if reads:
             lines.append(f"    {', '.join(reads)}, = state")
-        lines += [f"    {new} = {old}" for old, new in changed.items() if old[0] in "so"]
+        lines += [f"    {new} = {old}" for old, new in changed.items() if old.startswith(_OBSERVED)]
         news = "".join(f"{new}, " for new in changed.values())
         lines += ["    failed = ()", body, f"    return ({news}), failed"]
         writes = tuple(self._olds[name] for name in changed)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from proofs.engines.finite import State, Value
     from proofs.model import Model
 
-__all__ = ["Atom", "Candidate", "Literal", "candidates", "holds_at", "survives"]
+__all__ = ["Candidate", "candidates", "holds_at", "survives"]
 
 SAMPLES = 4000
 _SMALL = (Bounds(blocks=1, counted=2, states=20_000), Bounds(blocks=2, states=2_000))
@@ -88,89 +88,99 @@ def candidates(model: Model, machine: Machine) -> list[Candidate]:
     for bounds in _SMALL:
         reached = explore(machine, bounds).seen
         seen += reached[:: max(1, len(reached) // SAMPLES)]
-    samples = [dict(zip(machine.names, s, strict=True)) for s in seen]
-    everything = (1 << len(samples)) - 1
-    masks: dict[Literal, int] = {}
-    for atom in _atoms(model, machine, seen):
-        mask = sum(1 << i for i, values in enumerate(samples) if atom.holds(values))
-        masks[atom, True], masks[atom, False] = mask, everything & ~mask
-    names: dict[str, list[Literal]] = {}
-    for atom, sign in masks:
-        if atom.op == "is" and sign and _named(atom.left):
-            names.setdefault(atom.left, []).append((atom, sign))
-    found: list[Candidate] = [frozenset(literals) for literals in names.values()]
-    found += [frozenset({literal}) for literal, mask in masks.items() if mask == everything]
-    maybe = {lit: m for lit, m in masks.items() if m not in (0, everything)}
-    for (one, m), (other, n) in combinations(maybe.items(), 2):
-        if m | n == everything and one[0] != other[0]:
-            found.append(frozenset({one, other}))
-    owed = _owed(machine, maybe)
-    for literal, mask in maybe.items():
-        guard = _narrowed(owed, maybe, mask, everything)
-        if guard and len(guard) > 1:
-            found.append(guard | {literal})
-    for state, flag in product(_states(maybe), _flags(maybe)):
-        mask = maybe[state] | maybe[flag]
-        if mask != everything:
-            rest = frozenset(lit for lit in owed if lit[0].left != state[0].left)
-            guard = _narrowed(rest, maybe, mask, everything)
+    offers = _Offers(_atoms(model, machine, seen), machine, seen)
+    return list(dict.fromkeys([*offers.all(), *_still(model, machine)]))
+
+
+class _Offers:
+    """The candidates that hold in each sample. A mask has a bit for each sample where it holds."""
+
+    def __init__(self, atoms: list[Atom], machine: Machine, seen: list[State]) -> None:
+        samples = [dict(zip(machine.names, state, strict=True)) for state in seen]
+        self._every = (1 << len(samples)) - 1
+        self._masks: dict[Literal, int] = {}
+        for atom in atoms:
+            mask = sum(1 << i for i, values in enumerate(samples) if atom.holds(values))
+            self._masks[atom, True], self._masks[atom, False] = mask, self._every & ~mask
+        self._maybe = {lit: m for lit, m in self._masks.items() if m not in (0, self._every)}
+        self._not_in = [
+            lit for lit in self._maybe if lit[0].op == "is" and _named(lit[0].left) and not lit[1]
+        ]
+        self._flags = [lit for lit in self._maybe if lit[0].op == ""]
+        owed = _owed(machine)
+        self._owed = frozenset(
+            lit for lit in self._maybe if lit[1] and (lit[0].left, lit[0].right) in owed
+        )
+
+    def all(self) -> Iterator[Candidate]:
+        yield from self._ranges()
+        yield from (frozenset({lit}) for lit, mask in self._masks.items() if mask == self._every)
+        for (one, m), (other, n) in combinations(self._maybe.items(), 2):
+            if m | n == self._every and one[0] != other[0]:
+                yield frozenset({one, other})
+        yield from self._unless_owed()
+        yield from self._in_a_state()
+
+    def _ranges(self) -> Iterator[Candidate]:
+        """A name is one of those that it was seen to be."""
+        names: dict[str, list[Literal]] = {}
+        for atom, sign in self._masks:
+            if atom.op == "is" and sign and _named(atom.left):
+                names.setdefault(atom.left, []).append((atom, sign))
+        yield from map(frozenset, names.values())
+
+    def _unless_owed(self) -> Iterator[Candidate]:
+        """A literal, or a flag in a state of an observer, wherever certain others owe nothing."""
+        for literal, mask in self._maybe.items():
+            guard = self._narrowed(self._owed, mask)
+            if guard and len(guard) > 1:
+                yield guard | {literal}
+        for state, flag in product(self._not_in, self._flags):
+            mask = self._maybe[state] | self._maybe[flag]
+            others = frozenset(lit for lit in self._owed if lit[0].left != state[0].left)
+            guard = None if mask == self._every else self._narrowed(others, mask)
             if guard:
-                found.append(guard | {state, flag})
-    return list(dict.fromkeys([*found, *_guarded(maybe, everything), *_still(model, machine)]))
+                yield guard | {state, flag}
 
-
-def _states(masks: dict[Literal, int]) -> list[Literal]:
-    """Being in no such state, for each state of an observer."""
-    return [lit for lit in masks if lit[0].op == "is" and _named(lit[0].left) and not lit[1]]
-
-
-def _flags(masks: dict[Literal, int]) -> list[Literal]:
-    return [lit for lit in masks if lit[0].op == ""]
-
-
-def _guarded(masks: dict[Literal, int], everything: int) -> Iterator[Candidate]:
-    """In one state of an observer one of two literals holds, and not by a pair alone."""
-    states, flags = _states(masks), _flags(masks)
-    tests = [*flags, *(lit for lit in masks if "c.threshold" in lit[0].left or lit[0].term)]
-    for state in states:
-        for one in flags:
+    def _in_a_state(self) -> Iterator[Candidate]:
+        """In one state of an observer one of two literals holds, and not by a pair alone."""
+        masks, every = self._maybe, self._every
+        tests = [*self._flags]
+        tests += [lit for lit in masks if "c.threshold" in lit[0].left or lit[0].term]
+        for state, one in product(self._not_in, self._flags):
             mask = masks[state] | masks[one]
-            if mask == everything:
-                continue
-            for other in tests:
+            for other in tests if mask != every else ():
                 pairs = (masks[state] | masks[other], masks[one] | masks[other])
-                if mask | masks[other] == everything and everything not in pairs:
+                if mask | masks[other] == every and every not in pairs:
                     yield frozenset({state, one, other})
 
+    def _narrowed(self, owed: Candidate, mask: int) -> Candidate | None:
+        """A part of `owed`, none of it idle, with which what `mask` stands for holds everywhere."""
 
-def _narrowed(
-    owed: Candidate, masks: dict[Literal, int], mask: int, everything: int
-) -> Candidate | None:
-    """A part of `owed`, none of it idle, with which what `mask` stands for holds everywhere."""
+        def enough(part: Candidate) -> bool:
+            whole = mask
+            for literal in part:
+                whole |= self._maybe[literal]
+            return whole == self._every
 
-    def enough(part: Candidate) -> bool:
-        whole = mask
-        for literal in part:
-            whole |= masks[literal]
-        return whole == everything
-
-    if not enough(owed):
-        return None
-    for literal in sorted(owed, key=lambda lit: (lit[0].left, lit[0].right)):
-        if enough(owed - {literal}):
-            owed -= {literal}
-    return owed
+        if not enough(owed):
+            return None
+        for literal in sorted(owed, key=lambda lit: (lit[0].left, lit[0].right)):
+            if enough(owed - {literal}):
+                owed -= {literal}
+        return owed
 
 
-def _owed(machine: Machine, masks: dict[Literal, int]) -> Candidate:
-    """Something is owed: one of the observers is in a pending state."""
-    places: set[tuple[str, int]] = set()
-    for name in machine.names:
-        for o in machine.observers:
-            if name.rpartition("/")[2] == f"state.{o.name}":
-                pending = (i for i, s in enumerate(o.states) if s.verdict is Verdict.PENDING)
-                places |= {(name, i) for i in pending}
-    return frozenset(lit for lit in masks if lit[1] and (lit[0].left, lit[0].right) in places)
+def _owed(machine: Machine) -> set[tuple[str, int]]:
+    """The observers' states in which something is owed, by variable and value."""
+    return {
+        (name, number)
+        for name in machine.names
+        for o in machine.observers
+        if name.rpartition("/")[2] == f"state.{o.name}"
+        for number, state in enumerate(o.states)
+        if state.verdict is Verdict.PENDING
+    }
 
 
 def _still(model: Model, machine: Machine) -> list[Candidate]:

@@ -10,12 +10,14 @@ from proofs.check import check_mode, exit_code
 from proofs.encode import Integers
 from proofs.engines import induction, portfolio
 from proofs.engines.answers import Answer, Engine, EngineName, Question
-from proofs.engines.explicit import Bounds, explore, machine_of
+from proofs.engines.explicit import Bounds, Instance, Machine, explore, machine_of
+from proofs.engines.finite import State
 from proofs.engines.induction import DEEPEST, Induction, induct
 from proofs.engines.portfolio import Auto, Explicit, Search, Spacer, engine_named
 from proofs.engines.spacer import Invariant, Proof, ProofResult
+from proofs.engines.unrolling import value_of
 from proofs.junit import to_junit
-from proofs.model import model_of
+from proofs.model import Model, model_of
 from spec.claims import Mode
 from spec.modes import Bundle
 from tests.proofs.pinned import NECESSARY
@@ -24,7 +26,7 @@ from tests.proofs.pinned import NECESSARY
 EXPLICIT = {
     Mode.BEST_EFFORT: (2, 144, 2_142, 7),
     Mode.SOFT_PRIORITY: (2, 2_916, 24_768, 9),
-    Mode.HARD_PROTECTED: (1, 5_162, 94_830, 16),
+    Mode.HARD_PROTECTED: (1, 4_746, 86_924, 16),
     Mode.DEMOTABLE: (2, 3_321, 62_811, 14),
     Mode.EXPIRING: (2, 3_051, 61_740, 13),
     Mode.OFFLOADABLE: (1, 77_734, 2_378_192, 24),
@@ -53,6 +55,7 @@ PLANTED = {
     Mode.ROUTED_REUSE: "route_cost_attribution",
 }
 DEPTH = 8
+SAMPLES = 10
 SLOW = (Mode.HARD_PROTECTED, Mode.OFFLOADABLE)
 modes = pytest.mark.parametrize(
     "mode", [pytest.param(m, marks=pytest.mark.slow if m in SLOW else ()) for m in Mode]
@@ -106,6 +109,46 @@ class TestContract:
         assert (ProofResult.PROVED, None, None) == (answer.result, answer.bound, answer.blocks)
         assert answer.proof is not None
         assert answer.proof.rechecked
+
+
+class TestSameSystem:
+    """The explicit engine steps the system that Z3 is asked about."""
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_successors(self, mode: Mode) -> None:
+        """States of an instance have the same successors by Python as by Z3, all of them."""
+        model, bounds = Question(mode).model(Integers()), Bounds(blocks=1)
+        machine = machine_of(model)
+        seen = explore(machine, Bounds(blocks=1, states=2_000)).seen
+        instance = Instance(machine, bounds)
+
+        for state in seen[:: len(seen) // SAMPLES]:
+            expected = {effect[0] for effect in instance.after(state) if effect is not None}
+            assert expected == by_z3(model, machine, state, bounds)
+
+
+def by_z3(model: Model, machine: Machine, state: State, bounds: Bounds) -> set[State]:
+    """Every state of the instance after one event out of this one."""
+    before, event = model.state(""), model.event("")
+    step = model.step(before, event)
+    solver = z3.SolverFor("QF_LIA")
+    solver.add(step.possible, step.kept)
+    known = dict(zip(machine.names, state, strict=True))
+    solver.add(*(v == known.get(n, False if z3.is_bool(v) else 0) for n, v in before.items()))
+    for name, field in event.items():
+        if z3.is_int(field) and name != "kind":
+            solver.add(field <= bounds.values(name)[-1])
+    after = [step.following.get(name, before[name]) for name in machine.names]
+    for name, value in zip(machine.names, after, strict=True):
+        most = bounds.most(name)
+        if most is not None:
+            solver.add(value <= most)
+    found = set()
+    while solver.check() == z3.sat:
+        values = tuple(value_of(solver.model(), value) for value in after)
+        found.add(values)
+        solver.add(z3.Or([v != w for v, w in zip(after, values, strict=True)]))
+    return found
 
 
 class TestPlantedBug:
