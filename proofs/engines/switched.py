@@ -159,7 +159,7 @@ class Switched:
     def _extend(self) -> None:
         run, at = self._run, len(self._run.steps) + 1
         event, after = self.model.event(f"@{at}"), self.model.state(f"@{at}")
-        step = self.model.step(run.states[-1], event)
+        step = run.stepper.of(run.states[-1], event)
         run.solver.add(*(after[name] == value for name, value in step.following.items()))
         run.events.append(event)
         run.states.append(after)
