@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from proofs.results import Lacking
     from spec.claims import Mode
 
-__all__ = ["DEPTHS", "Cores", "contract_cores", "cores_of", "system_of"]
+__all__ = ["DEEP", "Cores", "contract_cores", "cores_of", "system_of"]
 
-DEPTHS = (8, 16)
-"""How many events are searched for a run that shows that obligations do not suffice, before a proof
-is tried that they do; then, where there was none, once more."""
+SHALLOW, DEEP = 8, 16
+"""How many events are searched for a run that shows that obligations do not suffice: before a proof
+is tried that they do, and where there was none."""
 RLIMIT = 300_000_000
 """Work for a proof that may well not exist."""
 
@@ -93,34 +93,44 @@ class _Clause:
     def least(self, found: Support, known: Set[str]) -> tuple[Support, Set[str]]:
         """A smallest set that suffices, and what is in every set that does.
 
-        What is needed is looked for first; if it does not suffice, the fewest more are tried, up to
-        as many as `found` has.
+        What short runs show to be needed is looked for first. Of the rest goes what the lemmas do
+        without; what then remains is shown to be needed by longer runs, or replaced by the fewest
+        that are proved to suffice.
         """
-        needed = set(known)
-        for depth in DEPTHS:
-            for name in sorted(found.obligations - needed):
-                if self._runs.fails(self._name, {name}, depth):
-                    needed.add(name)
-            least = found if needed == found.obligations else self._proof(needed, depth)
-            if least is not None:
-                return least, needed
+        needed = set(known) | self._needed(found.obligations - known, SHALLOW)
+        for name in sorted(found.obligations - needed):
+            if name in found.obligations:
+                found = self._inherited(found.obligations - {name}) or found
+        if needed == found.obligations:
+            return found, needed
+        least = self._proof(needed, SHALLOW)
+        if least is not None:
+            return least, needed
+        needed |= self._needed(found.obligations - needed, DEEP)
         others = [name for name in self._runs.obligations if name not in needed]
-        sizes = range(1, len(found.obligations - needed) + 1)
-        for on in (needed.union(more) for size in sizes for more in combinations(others, size)):
-            least = found if on == found.obligations else self._proof(on, DEPTHS[-1])
-            if least is not None:
-                return least, needed
+        for size in range(len(found.obligations - needed) + 1):
+            for more in combinations(others, size):
+                on = needed.union(more)
+                least = found if on == found.obligations else self._proof(on, DEEP)
+                if least is not None:
+                    return least, needed
         return found, needed
 
-    def _proof(self, on: Set[str], depth: int) -> Support | None:
-        """The proof of the clause from these obligations alone, if there is one."""
-        off = self._all - on
-        if self._runs.fails(self._name, off, depth):
-            return None
+    def _needed(self, among: Set[str], depth: int) -> set[str]:
+        return {name for name in sorted(among) if self._runs.fails(self._name, {name}, depth)}
+
+    def _inherited(self, on: Set[str]) -> Support | None:
+        """The proof of the clause from these obligations alone, if known lemmas give it."""
         system = system_of(self._mode, self._name, on)
-        proof = inherit(system, self._invariant, self._runs.model)
-        if proof.result is not ProofResult.PROVED:
-            proof = prove(system, RLIMIT)
+        return self._support(inherit(system, self._invariant, self._runs.model), on)
+
+    def _proof(self, on: Set[str], depth: int) -> Support | None:
+        """The proof of the clause from these obligations alone, if no run refutes it."""
+        if self._runs.fails(self._name, self._all - on, depth):
+            return None
+        return self._support(prove(system_of(self._mode, self._name, on), RLIMIT), on)
+
+    def _support(self, proof: Proof, on: Set[str]) -> Support | None:
         if proof.result is not ProofResult.PROVED or proof.invariant is None:
             return None
-        return Supports(self._mode, proof.invariant, off).of(self._name)
+        return Supports(self._mode, proof.invariant, self._all - on).of(self._name)

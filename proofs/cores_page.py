@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proofs.cores import DEPTHS
+from proofs.cores import DEEP
 from spec.markdown import link, table
 from spec.modes import MODES
 
@@ -22,7 +22,7 @@ _HEAD = (
     "# What each clause rests on",
     "Each clause of a mode's theorem is proved, for runs of every length and any number of blocks, "
     "from the obligations marked in its column alone, as if the bundle had no others. "
-    f"{_ALWAYS}: every set that suffices has this one, since a run of at most {DEPTHS[-1]} events "
+    f"{_ALWAYS}: every set that suffices has this one, since a run of at most {DEEP} events "
     "breaks the clause without it and keeps all other obligations of the bundle. "
     f"{_HERE}: another set does without it. A column without {_HERE} is the only smallest set; "
     "otherwise it is one of several.",

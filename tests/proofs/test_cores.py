@@ -83,7 +83,7 @@ class TestCores:
                     without=frozenset({name}),
                     only=frozenset({clause}),
                 )
-                assert find_refutation(model, cores.DEPTHS[-1]).found
+                assert find_refutation(model, cores.DEEP).found
 
     @modes
     def test_necessary_is_in_every_core(self, mode: Mode) -> None:

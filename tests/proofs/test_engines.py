@@ -24,13 +24,13 @@ from tests.proofs.pinned import NECESSARY
 
 # Blocks of the instance, its states and transitions, and the longest of the shortest runs.
 EXPLICIT = {
-    Mode.BEST_EFFORT: (2, 144, 2_142, 7),
-    Mode.SOFT_PRIORITY: (2, 2_916, 24_768, 9),
-    Mode.HARD_PROTECTED: (1, 4_746, 86_924, 16),
-    Mode.DEMOTABLE: (2, 3_321, 62_811, 14),
-    Mode.EXPIRING: (2, 3_051, 61_740, 13),
-    Mode.OFFLOADABLE: (1, 77_734, 2_378_192, 24),
-    Mode.ROUTED_REUSE: (2, 2_025, 43_799, 11),
+    Mode.BEST_EFFORT: (2, 360, 6_792, 10),
+    Mode.SOFT_PRIORITY: (2, 9_072, 120_924, 11),
+    Mode.HARD_PROTECTED: (1, 2_816, 57_654, 16),
+    Mode.DEMOTABLE: (2, 4_212, 102_852, 15),
+    Mode.EXPIRING: (2, 3_105, 78_651, 14),
+    Mode.OFFLOADABLE: (1, 58_394, 1_884_606, 24),
+    Mode.ROUTED_REUSE: (2, 5_460, 146_994, 14),
 }
 
 # The k for which induction succeeds on the contract, or None.
@@ -38,7 +38,7 @@ K = {
     Mode.BEST_EFFORT: 1,
     Mode.SOFT_PRIORITY: 2,
     Mode.HARD_PROTECTED: 1,
-    Mode.DEMOTABLE: 2,
+    Mode.DEMOTABLE: 1,
     Mode.EXPIRING: 1,
     Mode.OFFLOADABLE: None,
     Mode.ROUTED_REUSE: 1,
