@@ -11,12 +11,25 @@ import typer
 from proofs import commands_certificate, commands_explain
 from proofs.beside import second_process
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
+from proofs.cores import contract_cores
+from proofs.cores_page import cores_page
+from proofs.engines.answers import EngineName
 from proofs.itf import check_suffix
 from proofs.junit import to_junit
 from proofs.text import print_check
 from spec import __version__
 from spec.claims import Mode
-from spec.cli import Format, FormatOption, add_schema, console, new_app, page, print_json, run
+from spec.cli import (
+    Code,
+    Format,
+    FormatOption,
+    add_schema,
+    console,
+    new_app,
+    page,
+    print_json,
+    run,
+)
 from spec.digest import spec_digest
 from spec.errors import SpecError
 from spec.files import check_target, write_bytes
@@ -33,6 +46,9 @@ def check(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
     bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
+    engine: Annotated[
+        str, typer.Option(help="What decides soundness: auto, search, induction, spacer, explicit.")
+    ] = EngineName.AUTO,
     depth: Annotated[int, typer.Option(help="Events that bounded searches go to.")] = DEPTH,
     guards: Annotated[bool, typer.Option("--guards", help="Take out each rule, too.")] = False,
     story: Annotated[bool, typer.Option("--story", help="Tell every run, in full.")] = False,
@@ -56,12 +72,16 @@ def check(
     reads only reports concludes what is true)? What does the paper's bundle lack, and which
     obligations are needed?
 
-    Exit 0: witnessed and proved. 1: refuted. 2: bad input. 3: unknown or vacuous.
+    Exit 0: witnessed and proved. 1: refuted. 2: bad input. 3: unknown, vacuous, or shown only
+    within a bound.
     """
     modes = _modes(mode, every)
     chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
+    by = EngineName(resolve(engine, list(EngineName), what="engine"))
     if not 1 <= depth <= _DEEPEST:
         raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
+    if certificate is not None and by not in (EngineName.AUTO, EngineName.SPACER):
+        raise SpecError(f"--engine {by} finds no invariant to certify", "use --engine spacer")
     if trace is not None:
         if len(modes) > 1:
             raise SpecError("-o writes one run, and --all has many", "name one mode")
@@ -79,6 +99,7 @@ def check(
                     chosen,
                     depth,
                     status.update,
+                    engine=by,
                     guards=guards,
                     plain=story,
                     beside=beside,
@@ -103,6 +124,30 @@ commands_certificate.register(app)
 add_schema(
     app, proof_schema, of="what `check --format json` prints", example="-o docs/schema/proof.json"
 )
+
+
+@app.command(epilog="Example: python -m proofs cores -o docs/cores.md")
+def cores(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
+    ] = None,
+) -> None:
+    """Print the page that says which obligations each clause of the theorems rests on."""
+    found, spinner = {}, console(stderr=True)
+    spinner.quiet = not spinner.is_terminal
+    with spinner.status("") as status:
+        for mode in Mode:
+            status.update(f"{mode}: finding what each clause rests on")
+            found[mode] = contract_cores(mode)
+    if not all(each.core for each in found.values()):
+        typer.echo("a mode was not proved within the work limit: nothing is written", err=True)
+        raise typer.Exit(Code.INCONCLUSIVE)
+    text = cores_page(found)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write_bytes(output, text.encode())
+
 
 _DEEPEST = 60
 

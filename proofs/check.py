@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from proofs.beside import Task
 from proofs.certificate import write_certificate
-from proofs.encode import Bits, Integers
-from proofs.engines.search import WIDTH, Found, find_refutation
-from proofs.engines.spacer import ProofResult, prove
+from proofs.cores import cores_of
+from proofs.engines.answers import EngineName
 from proofs.engines.switched import Switched, readable_contract
 from proofs.itf import write_trace
 from proofs.lemmas import lemmas_of
-from proofs.model import model_of
 from proofs.necessity import lacking
-from proofs.pair import swap_lemma
 from proofs.paper import paper_as_contract, paper_by_clause
 from proofs.reach import reachable
 from proofs.receptive import receptive
@@ -31,15 +28,13 @@ from proofs.results import (
     Lacking,
     Leaned,
     Paper,
-    Sound,
     exit_code,
     proof_schema,
 )
-from proofs.story import Line, tell
+from proofs.sound import sound_by
+from proofs.story import tell
 from proofs.tale import tales
-from spec.claims import Mode
 from spec.errors import SpecError
-from spec.events import Event
 from spec.modes import MODES, Bundle
 
 if TYPE_CHECKING:
@@ -47,11 +42,13 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from pathlib import Path
 
-    from proofs.engines.search import Outcome
+    from proofs.engines.search import Found, Outcome
     from proofs.model import Model
     from proofs.reach import Reached
     from proofs.receptive import Receptive
+    from proofs.results import Sound
     from proofs.tale import Tale
+    from spec.claims import Mode
 
 __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]
 
@@ -68,19 +65,13 @@ class _Searched(NamedTuple):
     guards: dict[str, Lacking]
 
 
-class _Proved(NamedTuple):
-    """The answer about the theorem, with the run that refutes it."""
-
-    sound: Sound
-    shown: tuple[Model, Found] | None = None
-
-
 def check_mode(
     mode: Mode,
     bundle: Bundle = Bundle.CONTRACT,
     depth: int = DEPTH,
     progress: Callable[[str], None] = lambda _: None,
     *,
+    engine: EngineName = EngineName.AUTO,
     guards: bool = False,
     plain: bool = False,
     beside: Executor | None = None,
@@ -92,6 +83,7 @@ def check_mode(
     Args:
         depth: how many events the bounded searches go to.
         progress: told what is being worked on.
+        engine: answers whether the theorem holds.
         guards: take out each rule by itself, too.
         plain: of the runs that an obligation or rule prevents, find the plainest.
         beside: works on other questions while the theorem is being proved.
@@ -105,7 +97,9 @@ def check_mode(
     reach = Task(beside, partial(reachable, mode))
     others = Task(beside, partial(_others, mode))
     progress(f"{mode}: proving the auditor's theorem")
-    sound, refutation = _sound(mode, bundle, depth, certificate)
+    sound, answer = sound_by(engine, mode, bundle, depth)
+    if certificate is not None and answer.proof is not None:
+        write_certificate(certificate, mode, bundle, answer.proof)
     progress(f"{mode}: telling its story, and whether anybody can be forced")
     told, receptiveness, lemmas = others.result()
     progress(f"{mode}: looking for states and rules out of reach")
@@ -113,13 +107,17 @@ def check_mode(
     progress(f"{mode}: taking the contract apart")
     found, spec = search.result(), MODES[mode]
     paper = found.paper
-    if paper is None and sound.result == "proved" and sound.bound is None:
+    if paper is None and sound.result == "proved":
         paper = paper_as_contract(sound)
     readable = readable_contract(mode)
     witnessed = found.witness.found
-    shown = refutation or (None if witnessed is None else (readable, witnessed))
+    shown = None if witnessed is None else (readable, witnessed)
+    if answer.shown is not None:
+        shown = (answer.shown.model, answer.shown.found)
     if trace is not None:
         _write(trace, bundle, sound, shown)
+    progress(f"{mode}: finding what each clause rests on")
+    cores = cores_of(mode, bundle, answer.proof, found.necessary)
     return Check(
         mode=mode,
         bundle=bundle,
@@ -133,6 +131,9 @@ def check_mode(
         added=[Added(name, why) for name, why in spec.added.items()],
         necessary=found.necessary,
         guards=found.guards,
+        core=cores.core,
+        in_every_core=cores.in_every,
+        unused=cores.unused,
     )
 
 
@@ -179,84 +180,6 @@ def _write(path: Path, bundle: Bundle, sound: Sound, shown: tuple[Model, Found] 
     breaks = ", ".join(sound.failed)
     meta = {"property": f"breaks {breaks}" if breaks else "witness", "bundle": str(bundle)}
     write_trace(path, model, found, meta, events=sound.trace if breaks else None)
-
-
-def _sound(mode: Mode, bundle: Bundle, depth: int, certificate: Path | None = None) -> _Proved:
-    started = time.perf_counter()
-    model = model_of(mode, bundle, Integers())
-    clauses = {clause.name: clause.says for clause in model.clauses}
-    proof = prove(model)
-    if proof.result is ProofResult.PROVED and mode is Mode.SOFT_PRIORITY and not swap_lemma():
-        return _Proved(
-            _answer("unknown", "spacer", None, started, clauses, reason="the swap lemma fails")
-        )
-    if proof.result is ProofResult.PROVED:
-        if certificate is not None:
-            write_certificate(certificate, mode, bundle, proof)
-        return _Proved(
-            _answer("proved", "spacer", None, started, clauses, rechecked=proof.rechecked)
-        )
-    readable = model_of(mode, bundle, Bits(WIDTH), replay=True)
-    outcome = find_refutation(readable, depth, plain=True)
-    if outcome.found is not None:
-        events = to_events(readable, outcome.found)
-        sound = _refuted(readable, outcome.found, events, started, clauses)
-        return _Proved(sound, (readable, outcome.found))
-    anything = model_of(mode, bundle, Bits(WIDTH))
-    outcome = find_refutation(anything, depth, plain=True)
-    if outcome.found is not None:
-        sound = _refuted(anything, outcome.found, [], started, clauses)
-        return _Proved(sound, (anything, outcome.found))
-    if proof.result is ProofResult.REFUTED:
-        reason = f"refuted by Spacer; no run of up to {outcome.depth} events shows it"
-        return _Proved(_answer("refuted", "spacer", None, started, clauses, reason=reason))
-    if outcome.complete:
-        return _Proved(_answer("proved", "search", depth, started, clauses, reason=proof.reason))
-    return _Proved(
-        _answer("unknown", "search", outcome.depth, started, clauses, reason=proof.reason)
-    )
-
-
-def _refuted(
-    model: Model, found: Found, events: list[Event], started: float, clauses: dict[str, str]
-) -> Sound:
-    return _answer(
-        "refuted",
-        "search",
-        len(found.events),
-        started,
-        clauses,
-        failed=list(found.failed),
-        trace=events,
-        story=tell(model, found),
-    )
-
-
-def _answer(
-    result: str,
-    engine: str,
-    bound: int | None,
-    started: float,
-    clauses: dict[str, str],
-    *,
-    rechecked: bool = False,
-    failed: list[str] | None = None,
-    trace: list[Event] | None = None,
-    story: list[Line] | None = None,
-    reason: str = "",
-) -> Sound:
-    return Sound(
-        result=result,
-        engine=engine,
-        bound=bound,
-        rechecked=rechecked,
-        seconds=_since(started),
-        clauses=clauses,
-        failed=failed or [],
-        trace=trace or [],
-        story=story or [],
-        reason=reason,
-    )
 
 
 def _since(started: float) -> float:

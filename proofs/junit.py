@@ -64,8 +64,7 @@ def _cases(check: Check) -> Iterator[_Case]:
         sound.seconds,
         failure=f"refuted: {', '.join(sound.failed)}" if sound.result == "refuted" else "",
         story=tuple(sound.story),
-        error=limit if sound.result == "unknown" else "",
-        said=f"bound: {sound.bound} events" if sound.result == "proved" and sound.bound else "",
+        error={"unknown": limit, "bounded": "shown only within a bound"}.get(sound.result, ""),
     )
     for name, clause in check.paper.clauses.items():
         yield _Case(f"paper.{name}", said=_said(clause.result, clause.length))

@@ -56,15 +56,18 @@ class Leaned(msgspec.Struct, frozen=True):
 
 
 class Sound(msgspec.Struct, frozen=True):
-    """`proved` for every run if `bound` is null, else for runs of up to `bound` events.
+    """`proved` for every run, and checked again. `bounded`: only of runs of up to `bound` events,
+    with up to `blocks` of anything that is counted; null is any number.
 
-    `refuted` comes with the clauses that fail and a shortest run that shows it; where that run
-    could not be written as events, `trace` is empty and `story` still tells it.
+    `refuted` comes with the clauses that fail and a shortest run that shows it, of `bound` events;
+    where that run could not be written as events, `trace` is empty and `story` still tells it.
+    `possibly_unreachable` is a state out of which induction could not go on: it refutes nothing.
     """
 
     result: str
     engine: str
     bound: int | None
+    blocks: int | None
     rechecked: bool
     seconds: float
     clauses: dict[str, str]
@@ -72,6 +75,7 @@ class Sound(msgspec.Struct, frozen=True):
     trace: list[Event]
     story: list[Line]
     reason: str = ""
+    possibly_unreachable: dict[str, bool | int] = {}
 
 
 class PaperClause(msgspec.Struct, frozen=True):
@@ -128,6 +132,10 @@ class Check(msgspec.Struct, frozen=True):
 
     `paper`, `added`, `necessary` and `guards` compare the two bundles and take the contract apart,
     whichever bundle is checked. `guards` is empty unless it was asked for.
+
+    `core` gives for each clause obligations from which alone it is proved, and `in_every_core`
+    those of them that no such set can do without; `unused` are the rules of which these proofs make
+    no use. All three are empty unless Spacer proved the contract.
     """
 
     mode: str
@@ -142,6 +150,9 @@ class Check(msgspec.Struct, frozen=True):
     added: list[Added]
     necessary: dict[str, Lacking]
     guards: dict[str, Lacking]
+    core: dict[str, list[str]]
+    in_every_core: dict[str, list[str]]
+    unused: list[str]
 
 
 class Checks(msgspec.Struct, frozen=True):

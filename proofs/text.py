@@ -8,6 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from proofs.text_cores import print_cores
+from proofs.text_sound import counterexample_to_induction, how
 from spec.modes import Bundle
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ _STYLE = {
     "untold": "red",
     "failed": "red",
 }
+_SIGNS = {"proved": "holds", "refuted": "-", "bounded": "so far"}
 
 
 def print_check(console: Console, check: Check, *, story: bool = False) -> None:
@@ -53,6 +56,8 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
     _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
     if check.guards:
         _print_lacking(console, "Guards", "guards", check.guards, story=story)
+    if check.core:
+        print_cores(console, check)
     _indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
     console.print()
 
@@ -120,19 +125,21 @@ def _print_receptive(console: Console, found: Receptive) -> None:
 
 
 def _print_sound(console: Console, sound: Sound) -> None:
-    _headline(console, "Sound", sound.result, _how(sound))
+    _headline(console, "Sound", sound.result, how(sound))
     rows = Table.grid(padding=(0, 1))
     for _ in range(3):
         rows.add_column(overflow="fold")
     for name, says in sound.clauses.items():
         failed = name in sound.failed
-        sign = {"proved": "holds", "refuted": "FAILS" if failed else "-"}.get(sound.result, "?")
+        sign = _SIGNS.get(sound.result, "?") if not failed else "FAILS"
         style = "red" if failed else "green" if sound.result == "proved" else ""
         rows.add_row(Text(sign, style=style), Text(name, style="bold"), Text(says))
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
     if sound.story:
         _indented(console, Text("A shortest run that keeps every obligation and breaks it:"))
         _print_story(console, sound.story)
+    if sound.possibly_unreachable:
+        _indented(console, Text(counterexample_to_induction(sound)))
 
 
 def _print_paper(console: Console, check: Check, *, story: bool) -> None:
@@ -189,24 +196,6 @@ def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) 
         style = _STYLE.get(result, "yellow")
         rows.add_row(Text(result, style=style), Text(name), Text(length), Text(clause))
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
-
-
-def _how(sound: Sound) -> str:
-    time = f"{sound.seconds:.1f} s"
-    if sound.result == "proved" and sound.bound is None:
-        return (
-            "for runs of every length and any number of blocks, one claim among arbitrary others "
-            f"(Spacer, {time}; its invariant was checked again by plain Z3: initiation, "
-            "consecution, implication). An auditor who reads only reports, and the promise:"
-        )
-    if sound.result == "proved":
-        return (
-            f"only for runs of up to {sound.bound} events and small block counts (bounded search, "
-            f"{time}); no proof for every length was found. An auditor who reads only reports:"
-        )
-    if sound.result == "refuted":
-        return f"the obligations do not carry every clause ({time}):"
-    return f"neither proved nor refuted within the work limit ({time}): {sound.reason}"
 
 
 def _print_story(console: Console, story: list[Line]) -> None:

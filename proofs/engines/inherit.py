@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from proofs.encode import Expr
     from proofs.model import Model
 
-__all__ = ["inherit"]
+__all__ = ["conjuncts", "idle", "inherit"]
 
 
 def inherit(system: Model, invariant: Invariant, of: Model) -> Proof:
@@ -25,10 +25,10 @@ def inherit(system: Model, invariant: Invariant, of: Model) -> Proof:
 
     Unknown where the lemmas that are left do not suffice; it is never a refutation.
     """
-    idle = _idle(system, of)
+    at_rest = idle(system, of)
 
     def lemmas(state: dict[str, Expr]) -> list[Expr]:
-        return _conjuncts(z3.simplify(invariant.at({**idle, **state})))
+        return conjuncts(z3.simplify(invariant.at({**at_rest, **state})))
 
     state, event = system.state(""), system.event("")
     step = system.step(state, event)
@@ -72,7 +72,7 @@ def _starts(system: Model, state: dict[str, Expr], lemma: Expr) -> bool:
     return bool(solver.check() == z3.unsat)
 
 
-def _idle(system: Model, of: Model) -> dict[str, Expr]:
+def idle(system: Model, of: Model) -> dict[str, Expr]:
     """The obligations that went, as if they had never moved."""
     found, numbers = {}, system.numbers
     remaining = {o.name for o in system.observers}
@@ -88,9 +88,10 @@ def _idle(system: Model, of: Model) -> dict[str, Expr]:
     return found
 
 
-def _conjuncts(formula: Expr) -> list[Expr]:
+def conjuncts(formula: Expr) -> list[Expr]:
+    """The lemmas that an invariant in simplified form consists of."""
     if z3.is_and(formula):
-        return [part for child in formula.children() for part in _conjuncts(child)]
+        return [part for child in formula.children() for part in conjuncts(child)]
     if z3.is_not(formula) and z3.is_or(formula.arg(0)):
-        return [part for child in formula.arg(0).children() for part in _conjuncts(z3.Not(child))]
+        return [part for child in formula.arg(0).children() for part in conjuncts(z3.Not(child))]
     return [formula]

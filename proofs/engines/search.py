@@ -36,11 +36,14 @@ class Outcome:
     complete: bool
 
 
-def find_refutation(system: Model, depth: int, *, plain: bool = False) -> Outcome:
+def find_refutation(
+    system: Model, depth: int, *, plain: bool = False, rlimit: int = RLIMIT
+) -> Outcome:
     """A shortest run of at most `depth` events that keeps every obligation and breaks a clause.
 
     Args:
         plain: of the shortest runs, the plainest that breaks the first clause that can be broken.
+        rlimit: the work that one question to the solver may take.
     """
     return _search(
         system,
@@ -48,6 +51,7 @@ def find_refutation(system: Model, depth: int, *, plain: bool = False) -> Outcom
         goal=lambda step: z3.Not(step.sound),
         meanwhile=lambda step: step.sound,
         plain=plain,
+        rlimit=rlimit,
     )
 
 
@@ -73,8 +77,9 @@ def _search(
     meanwhile: Callable[[Step], Expr],
     *,
     plain: bool,
+    rlimit: int = RLIMIT,
 ) -> Outcome:
-    run = Run.of(system, RLIMIT)
+    run = Run.of(system, rlimit)
     for length in range(1, depth + 1):
         step = run.extend()
         run.solver.push()

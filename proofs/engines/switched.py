@@ -22,7 +22,7 @@ from spec.modes import Bundle
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Set
 
     from proofs.model import Model
     from proofs.system import Step
@@ -112,12 +112,21 @@ class Switched:
         off = next(name for name in names if not z3.is_true(answer.eval(switch(name), True)))
         return off, self._read(length, [*assumed, z3.Not(switch(off))], plain=self._plain)
 
+    def fails(self, clause: str, off: Set[str], depth: int) -> bool:
+        """Whether a run of up to `depth` events breaks a clause where these are not in force."""
+        for length in range(1, depth + 1):
+            goal = z3.Not(self._step(length).clauses[clause])
+            assumed = self._assumed(length, f"breaks {clause}", goal, off, replay=False)
+            if self._run.solver.check(*assumed) == z3.sat:
+                return True
+        return False
+
     def _assumed(
         self,
         length: int,
         name: str,
         goal: Expr,
-        off: frozenset[str] = _NONE,
+        off: Set[str] = _NONE,
         *,
         replay: bool = True,
         free: frozenset[str] = _NONE,
@@ -150,7 +159,7 @@ class Switched:
     def _extend(self) -> None:
         run, at = self._run, len(self._run.steps) + 1
         event, after = self.model.event(f"@{at}"), self.model.state(f"@{at}")
-        step = self.model.step(run.states[-1], event)
+        step = run.stepper.of(run.states[-1], event)
         run.solver.add(*(after[name] == value for name, value in step.following.items()))
         run.events.append(event)
         run.states.append(after)

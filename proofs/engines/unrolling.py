@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.encode import Bits, Expr
+from proofs.system import Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from proofs.model import Model
-    from proofs.system import Step
 
-__all__ = ["Found", "Run", "Value", "read_run", "value_of"]
+__all__ = ["Found", "Run", "Stepper", "Value", "read_run", "value_of"]
 
 Value = bool | int
 
@@ -29,6 +29,36 @@ class Found:
     failed: tuple[str, ...] = ()
 
 
+class Stepper:
+    """A system's step, encoded once and copied for each event: encoding takes far longer."""
+
+    def __init__(self, system: Model) -> None:
+        self._state, self._event = system.state("@before"), system.event("@event")
+        self._step = step = system.step(self._state, self._event)
+        parts = [step.possible, step.settled]
+        for named in (step.following, step.clauses, step.keeps, step.exercised):
+            parts += named.values()
+        pack = z3.Function("step", *(part.sort() for part in parts), z3.BoolSort())
+        self._whole = pack(*parts)
+
+    def of(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        """What `system.step` gives."""
+        pairs = [(variable, state[name]) for name, variable in self._state.items()]
+        pairs += [(variable, event[name]) for name, variable in self._event.items()]
+        possible, settled, *parts = z3.substitute(self._whole, *pairs).children()
+        rest = iter(parts)
+        following, clauses, keeps, exercised = (
+            {name: next(rest) for name in named}
+            for named in (
+                self._step.following,
+                self._step.clauses,
+                self._step.keeps,
+                self._step.exercised,
+            )
+        )
+        return Step(possible, following, clauses, keeps, exercised, settled)
+
+
 @dataclass
 class Run:
     """Every run of `len(steps)` events, as variables of `solver` and what they stand for.
@@ -37,6 +67,7 @@ class Run:
     """
 
     system: Model
+    stepper: Stepper
     solver: Expr
     states: list[dict[str, Expr]]
     events: list[dict[str, Expr]] = field(default_factory=list)
@@ -50,13 +81,13 @@ class Run:
         solver.set("rlimit", rlimit)
         state = system.state("@0")
         solver.add(system.initial(state))
-        return cls(system, solver, [state], rlimit=rlimit)
+        return cls(system, Stepper(system), solver, [state], rlimit=rlimit)
 
     def extend(self) -> Step:
         """One more event, which is possible and keeps every obligation."""
         number = len(self.events) + 1
         event, after = self.system.event(f"@{number}"), self.system.state(f"@{number}")
-        step = self.system.step(self.states[-1], event)
+        step = self.stepper.of(self.states[-1], event)
         self.solver.add(step.possible, step.kept)
         self.solver.add(*(after[name] == value for name, value in step.following.items()))
         self.events.append(event)

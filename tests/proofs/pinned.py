@@ -77,6 +77,7 @@ GUARDS_NOT_NEEDED = {
         "materialization_predicate.still there",
         "claim_materialized_event.silent",
         "claim_scoped_telemetry.silent",
+        "claim_scoped_telemetry.back again, but lost",
         "claim_scoped_telemetry.thinned",
         "claim_scoped_telemetry.invented",
     },
@@ -84,6 +85,7 @@ GUARDS_NOT_NEEDED = {
         "priority_influence.higher first",
         "priority_influence.overtaken",
         "claim_scoped_telemetry.untrue",
+        "claim_scoped_telemetry.back again, but lost",
         "claim_scoped_telemetry.fell",
     },
     Mode.HARD_PROTECTED: {
@@ -151,6 +153,7 @@ GUARDS_NOT_NEEDED = {
         "materialization_predicate.still there",
         "claim_scoped_telemetry.untrue",
         "claim_scoped_telemetry.silent",
+        "claim_scoped_telemetry.back again, but lost",
         "claim_scoped_telemetry.fell",
         "claim_scoped_telemetry.thinned",
         "claim_scoped_telemetry.invented",

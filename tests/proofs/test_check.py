@@ -2,11 +2,10 @@
 
 import pytest
 
-from proofs import check as asking
 from proofs.beside import second_process
 from proofs.check import DEPTH, check_mode, exit_code
 from proofs.encode import Integers
-from proofs.engines.spacer import Invariant, Proof, ProofResult, prove, recheck
+from proofs.engines.spacer import Invariant, ProofResult, prove, recheck
 from proofs.model import model_of
 from proofs.pair import swap_lemma
 from spec.claims import Mode
@@ -132,19 +131,6 @@ class TestTrust:
         proof = prove(model, rlimit=1000)
 
         assert (ProofResult.UNKNOWN, False) == (proof.result, proof.rechecked)
-
-    def test_bounded_result_says_its_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where only the bounded search answers, the result carries the bound and no recheck."""
-        monkeypatch.setattr(asking, "prove", lambda _: Proof(ProofResult.UNKNOWN, False, "limit"))
-
-        sound = check_mode(Mode.EXPIRING, depth=5).sound
-
-        assert ("proved", "search", 5, False) == (
-            sound.result,
-            sound.engine,
-            sound.bound,
-            sound.rechecked,
-        )
 
     def test_vacuous_is_no_pass(self) -> None:
         """A depth too small for a witness is reported as vacuous and exits 3."""

@@ -1,0 +1,156 @@
+"""What the theorem of a mode can depend on: which registers move, and which are ever read."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from proofs.auditor import BELIEFS
+from proofs.fold import Known, fold
+from proofs.world import POOL, facts_are_facts
+from spec.alphabet import Kind
+from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.modes import MODES
+from spec.terms import FALSE, TRUE, And, Const, Scope, Sort, Term, Var, variables
+from spec.vocabulary import EVENT_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from proofs.theorems import Clause
+    from spec.claims import Mode
+    from spec.machine import Observer
+
+__all__ = ["AFTER", "BEFORE", "Cone", "Register"]
+
+Register = tuple[Scope, str]
+
+_LEDGERS = (
+    (CLAIM_FACTS, Scope.WAS, Scope.NOW),
+    (DECLARED, Scope.WAS, Scope.NOW),
+    (POOL, Scope.WAS, Scope.NOW),
+    (REQUEST_FACTS, Scope.REQ_WAS, Scope.REQ),
+    (BELIEFS, Scope.BELIEVED, Scope.BELIEVES),
+)
+BEFORE = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS, Scope.BELIEVES: Scope.BELIEVED}
+AFTER = {before: after for after, before in BEFORE.items()}
+_PLAIN: Known = {
+    (Scope.EVENT, name): Const(False if sort is Sort.BOOL else 0)
+    for name, (sort, _) in EVENT_FIELDS.items()
+    if name != "rest"
+}
+
+
+class Cone:
+    """The ledgers as far as the given observers and clauses, under an alphabet, can read them."""
+
+    def __init__(
+        self,
+        mode: Mode,
+        observers: tuple[Observer, ...],
+        clauses: tuple[Clause, ...],
+        alphabet: Iterable[Kind],
+    ) -> None:
+        self.mode, self.observers, self.clauses = mode, observers, clauses
+        self.alphabet = tuple(alphabet)
+        self.following = {
+            (before, r.name): ledger.following[r.name]
+            for ledger, before, _ in _LEDGERS
+            for r in ledger.registers
+        }
+        self.begins = {
+            (before, r.name): Const(r.initial)
+            for ledger, before, _ in _LEDGERS
+            for r in ledger.registers
+        }
+        self._constants: Known = {
+            (Scope.CLAIM, n): Const(v) for n, v in MODES[mode].constants.items()
+        }
+        if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal is for a failed restore
+            self._constants[Scope.EVENT, "restore"] = FALSE
+
+    @cached_property
+    def _known(self) -> Known:
+        """The constants of the mode, and the registers that no event of the alphabet moves."""
+        still = dict(self.begins)
+        while True:
+            known = self._with(still)
+            moved = [
+                register
+                for register in still
+                if any(
+                    fold(self.following[register], kind, known) != still[register]
+                    for kind in self.alphabet
+                )
+            ]
+            if not moved:
+                return known
+            for register in moved:
+                del still[register]
+
+    def _with(self, still: Known) -> Known:
+        after = {(AFTER[scope], name): value for (scope, name), value in still.items()}
+        return {**self._constants, **still, **after}
+
+    @cached_property
+    def registers(self) -> tuple[Register, ...]:
+        """The registers that something can read, and that move."""
+        found: set[Register] = set()
+        todo = [v for kind in self.alphabet for t in self._roots(kind) for v in variables(t)]
+        while todo:
+            var = todo.pop()
+            register = (Scope.WAS, "rest") if _is_rest(var) else _register(var)
+            if register in found or register not in self.following:
+                continue
+            found.add(register)
+            for kind in self.alphabet:
+                todo.extend(variables(fold(self.following[register], kind, self._known)))
+        return tuple(r for r in self.following if r in found)
+
+    def _roots(self, kind: Kind) -> Iterator[Term]:
+        yield self._whole(kind)
+        for o in self.observers:
+            for rule in o.rules:
+                yield from (self.fold(t, kind) for t in (rule.when, *rule.sets.values()))
+        yield from (self.fold(clause.holds, kind) for clause in self.clauses)
+
+    def fold(self, term: Term, kind: Kind) -> Term:
+        """The term for an event of this kind, where registers that never move are constants."""
+        return fold(term, kind, self._known)
+
+    def _whole(self, kind: Kind) -> Term:
+        return self.fold(facts_are_facts(), kind)
+
+    def possible(self, kind: Kind) -> Term:
+        """What makes an event of this kind possible, as far as fields that matter are concerned.
+
+        Constraints on fields that nothing else reads are left out: their plain values satisfy them.
+        """
+        terms = [self.fold(self.following[r], kind) for r in self.registers]
+        terms += list(self._roots(kind))[1:]
+        fields = {n for t in terms for n in _fields(t)}
+        whole = self._whole(kind)
+        parts = whole.args if isinstance(whole, And) else (whole,)
+        grown = True
+        while grown:
+            grown = False
+            for part in parts:
+                reads = _fields(part)
+                if reads <= fields or (not reads & fields and fold(part, kind, _PLAIN) == TRUE):
+                    continue
+                fields |= reads
+                grown = True
+        plain = {key: value for key, value in _PLAIN.items() if key[1] not in fields}
+        return fold(whole, kind, plain)
+
+
+def _is_rest(var: Var) -> bool:
+    return var.scope is Scope.EVENT and var.name == "rest"
+
+
+def _register(var: Var) -> Register:
+    return (BEFORE.get(var.scope, var.scope), var.name)
+
+
+def _fields(term: Term) -> set[str]:
+    return {v.name for v in variables(term) if v.scope is Scope.EVENT and not _is_rest(v)}

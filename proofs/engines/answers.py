@@ -1,0 +1,81 @@
+"""One question, and what an engine answers to it.
+
+Does every clause of a mode's theorem hold in every run that keeps the obligations?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from proofs.engines.spacer import ProofResult
+from proofs.model import model_of
+from spec.modes import Bundle
+
+if TYPE_CHECKING:
+    from proofs.encode import Numbers
+    from proofs.engines.spacer import Proof
+    from proofs.engines.unrolling import Found, Value
+    from proofs.model import Model
+    from spec.claims import Mode
+
+__all__ = ["Answer", "Engine", "EngineName", "Question", "Shown"]
+
+
+class EngineName(StrEnum):
+    """`auto` tries several of the others."""
+
+    AUTO = "auto"
+    SEARCH = "search"
+    INDUCTION = "induction"
+    SPACER = "spacer"
+    EXPLICIT = "explicit"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A bundle of a mode, less the obligations or rules that are taken out."""
+
+    mode: Mode
+    bundle: Bundle = Bundle.CONTRACT
+    without: frozenset[str] = frozenset()
+
+    def model(self, numbers: Numbers, *, replay: bool = False) -> Model:
+        """The system that the question is about; `replay` as in `proofs.model.model_of`."""
+        return model_of(self.mode, self.bundle, numbers, without=self.without, replay=replay)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run that breaks a clause of `model`; `readable` if it can be written as events."""
+
+    model: Model
+    found: Found
+    readable: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an engine found.
+
+    `bound` is how many events a run may have, and `blocks` how many of them there may be of
+    anything that is counted, for the answer to speak of it; None is any number. A refutation has
+    the length of its shortest run as `bound`, or None where no run was found. `proved` is said only
+    of what was checked again; `proof` then holds an invariant, if that is how it was proved.
+    """
+
+    result: ProofResult
+    engine: EngineName
+    bound: int | None = None
+    blocks: int | None = None
+    reason: str = ""
+    proof: Proof | None = None
+    shown: Shown | None = None
+    possibly_unreachable: dict[str, Value] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """A way to answer a question with bounded work; where that runs out the answer is unknown."""
+
+    def answer(self, question: Question) -> Answer: ...

@@ -1,0 +1,104 @@
+"""What the proof of a clause uses: lemmas of an invariant, obligations, and rules of these.
+
+Each question of a proof (is the clause implied, is this lemma preserved?) is asked with the lemmas,
+obligations and rules as assumptions. The solver's unsat core says which of them it used; the
+lemmas among these are asked about in turn, until every lemma that is used is preserved by lemmas
+that are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.encode import Integers
+from proofs.engines.inherit import conjuncts
+from proofs.engines.search import RLIMIT
+from proofs.engines.switched import guards_of
+from proofs.model import model_of
+from proofs.system import switch
+from spec.modes import Bundle
+
+if TYPE_CHECKING:
+    from proofs.encode import Expr
+    from proofs.engines.spacer import Invariant
+    from spec.claims import Mode
+
+__all__ = ["Support", "Supports"]
+
+
+@dataclass(frozen=True)
+class Support:
+    """Obligations that suffice for a clause, and the rules that bind which the proof from these
+    uses. It is one such set among others."""
+
+    obligations: frozenset[str]
+    rules: frozenset[str]
+
+
+class Supports:
+    """The contract of a mode, of which an invariant was found.
+
+    Args:
+        without: obligations that the invariant was found without.
+    """
+
+    def __init__(
+        self, mode: Mode, invariant: Invariant, without: frozenset[str] = frozenset()
+    ) -> None:
+        model = model_of(mode, Bundle.CONTRACT, Integers(), without=without, switched=True)
+        self._state, event = model.state(""), model.event("")
+        self._step = model.step(self._state, event)
+        self._lemmas: list[Expr] = conjuncts(z3.simplify(invariant.at(self._state)))
+        self._solver = z3.Solver()
+        self._solver.set("rlimit", RLIMIT)
+        self._solver.set("core.minimize", True)
+        self._solver.add(self._step.possible, self._step.kept)
+        self._assumed: list[Expr] = []
+        for o in model.observers:
+            bind = guards_of(o)
+            self._assumed += [switch(name) for name in (o.name, *bind)]
+            rest = {f"{o.name}.{rule.name}" for rule in o.rules} - set(bind)
+            self._solver.add(*map(switch, sorted(rest)))
+            for prefix in model.sides.values():
+                at_rest = [self._state[f"{prefix}state.{o.name}"] == 0]
+                for r in o.registers:
+                    at_rest.append(self._state[f"{prefix}own.{o.name}.{r.name}"] == r.initial)
+                self._solver.add(z3.Or(switch(o.name), z3.And(at_rest)))
+        self._stands = [z3.Bool(f"lemma {n}") for n in range(len(self._lemmas))]
+        for stands, lemma in zip(self._stands, self._lemmas, strict=True):
+            self._solver.add(z3.Implies(stands, lemma))
+
+    def of(self, clause: str) -> Support | None:
+        """What a clause rests on; None where the work limit was reached, or it is not proved."""
+        number = {str(stands): n for n, stands in enumerate(self._stands)}
+        lemmas, used = set[int](), set[str]()
+        todo = [self._step.clauses[clause]]
+        while todo:
+            core = self._core(todo.pop())
+            if core is None:
+                return None
+            for name in sorted(core):
+                if name in number and number[name] not in lemmas:
+                    lemmas.add(number[name])
+                    todo.append(self._renewed(number[name]))
+            used |= core - set(number)
+        names = frozenset(name.removeprefix("on ") for name in used)
+        rules = frozenset(name for name in names if "." in name)
+        return Support(names - rules, rules)
+
+    def _core(self, goal: Expr) -> set[str] | None:
+        self._solver.push()
+        self._solver.add(z3.Not(goal))
+        answer = self._solver.check(*self._assumed, *self._stands)
+        core = {str(name) for name in self._solver.unsat_core()} if answer == z3.unsat else None
+        self._solver.pop()
+        return core
+
+    def _renewed(self, number: int) -> Expr:
+        """A lemma after the event."""
+        following = self._step.following
+        pairs = [(v, following[n]) for n, v in self._state.items() if n in following]
+        return z3.substitute(self._lemmas[number], *pairs)

@@ -1,0 +1,102 @@
+"""Terms made smaller where something is known: the kind of the event, a register that never moves.
+
+What is left tells which variables a question can depend on at all. Nothing here knows Z3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.terms import (
+    FALSE,
+    TRUE,
+    And,
+    Arith,
+    Compare,
+    Const,
+    Ite,
+    KindIn,
+    Not,
+    Or,
+    Scope,
+    Sort,
+    Term,
+    Var,
+    conj,
+    disj,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spec.alphabet import Kind
+
+__all__ = ["Known", "fold"]
+
+Known = dict[tuple[Scope, str], Const]
+
+_SIGNED = {(Scope.EVENT, "rival")}
+
+
+def fold(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Const]) -> Term:
+    """The term for an event of this kind, with `known` variables replaced, and simplified.
+
+    Every integer but `rival` counts something, so it is taken to be at least 0.
+    """
+
+    def go(t: Term) -> Term:
+        match t:
+            case Var(scope, name, _):
+                return known.get((scope, name), t)
+            case KindIn(kinds):
+                return Const(kind in kinds)
+            case Not(arg):
+                return ~go(arg)
+            case And(args):
+                return conj(*map(go, args))
+            case Or(args):
+                return disj(*map(go, args))
+            case Compare(op, left, right):
+                return _compare(op, go(left), go(right))
+            case Arith(op, left, right):
+                return _arith(op, go(left), go(right))
+            case Ite(cond, then, otherwise):
+                return _choose(go(cond), go(then), go(otherwise))
+        return t
+
+    return go(term)
+
+
+def _compare(op: str, left: Term, right: Term) -> Term:
+    if left == right:
+        return Const(op != "<")
+    if isinstance(left, Const) and isinstance(right, Const):
+        a, b = left.value, right.value
+        return Const(a == b if op == "==" else a < b if op == "<" else a <= b)
+    if left.sort is Sort.BOOL:
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Const):
+                return other if one.value else ~other
+    if op == "<=" and left == Const(0) and _counts(right):
+        return TRUE
+    if op == "<" and right == Const(0) and _counts(left):
+        return FALSE
+    return Compare(op, left, right)
+
+
+def _counts(term: Term) -> bool:
+    return isinstance(term, Var) and (term.scope, term.name) not in _SIGNED
+
+
+def _arith(op: str, left: Term, right: Term) -> Term:
+    if isinstance(left, Const) and isinstance(right, Const):
+        return Const(left.value + right.value if op == "+" else left.value - right.value)
+    if right == Const(0):
+        return left
+    return right if left == Const(0) and op == "+" else Arith(op, left, right)
+
+
+def _choose(cond: Term, then: Term, otherwise: Term) -> Term:
+    if isinstance(cond, Const):
+        return then if cond.value else otherwise
+    return then if then == otherwise else Ite(cond, then, otherwise)

@@ -1,0 +1,157 @@
+"""What each clause is said to rest on is true, and the page says it."""
+
+from pathlib import Path
+
+import pytest
+
+from proofs import cores
+from proofs.cores import Cores, contract_cores, cores_of, system_of
+from proofs.cores_page import cores_page, cores_section
+from proofs.encode import Bits, Integers
+from proofs.engines import support
+from proofs.engines.search import WIDTH, find_refutation
+from proofs.engines.spacer import Proof, ProofResult, prove
+from proofs.model import model_of
+from spec.claims import Mode
+from spec.modes import MODES, Bundle
+from tests.proofs.pinned import GUARDS_NOT_NEEDED, NECESSARY, checked
+
+PAGE = Path(__file__).parents[2] / "docs" / "cores.md"
+FAST = (Mode.BEST_EFFORT, Mode.EXPIRING, Mode.DEMOTABLE)
+
+modes = pytest.mark.parametrize("mode", Mode)
+fast_modes = pytest.mark.parametrize(
+    "mode", [pytest.param(m, marks=() if m in FAST else pytest.mark.slow) for m in Mode]
+)
+
+
+def found(mode: Mode) -> Cores:
+    """The cores in the check of a mode."""
+    check = checked(mode)
+    return Cores(check.core, check.in_every_core, check.unused)
+
+
+class TestCores:
+    """The cores that `check` finds for the contracts."""
+
+    @modes
+    def test_every_clause(self, mode: Mode) -> None:
+        """Each clause rests on some obligations of the bundle, and on what is in every core."""
+        names = MODES[mode].names()
+
+        assert list(checked(mode).sound.clauses) == list(found(mode).core)
+        for clause, core in found(mode).core.items():
+            assert core
+            assert set(found(mode).in_every[clause]) <= set(core) <= set(names)
+
+    @fast_modes
+    def test_suffices(self, mode: Mode) -> None:
+        """Each clause is proved anew of the bundle that consists of its core alone."""
+        for clause, core in found(mode).core.items():
+            assert Proof(ProofResult.PROVED, True) == prove(
+                system_of(mode, clause, frozenset(core))
+            )
+
+    @fast_modes
+    def test_guards_are_unused(self, mode: Mode) -> None:
+        """Each clause is proved anew of its core where no unused guard is in force."""
+        for clause, core in found(mode).core.items():
+            without = {*MODES[mode].names()} - {*core} | {*found(mode).unused}
+            model = model_of(
+                mode,
+                Bundle.CONTRACT,
+                Integers(),
+                without=frozenset(without),
+                only=frozenset({clause}),
+            )
+            assert Proof(ProofResult.PROVED, True) == prove(model)
+
+    @modes
+    def test_unused_is_not_needed(self, mode: Mode) -> None:
+        """A guard that no proof uses is one that can be taken out by itself."""
+        assert set(found(mode).unused) <= GUARDS_NOT_NEEDED[mode]
+
+    @fast_modes
+    def test_in_every_core(self, mode: Mode) -> None:
+        """What every core has is needed: without it a run breaks the clause, and keeps the rest."""
+        for clause, needed in found(mode).in_every.items():
+            for name in needed:
+                model = model_of(
+                    mode,
+                    Bundle.CONTRACT,
+                    Bits(WIDTH),
+                    without=frozenset({name}),
+                    only=frozenset({clause}),
+                )
+                assert find_refutation(model, cores.DEEP).found
+
+    @modes
+    def test_necessary_is_in_every_core(self, mode: Mode) -> None:
+        """An obligation without which a clause fails is in every core of that clause, and each
+        obligation that is necessary is in some core."""
+        for name, without in checked(mode).necessary.items():
+            for clause in without.failed:
+                assert name in found(mode).in_every[clause]
+            if NECESSARY[mode][name] is not None:
+                assert any(name in core for core in found(mode).core.values())
+
+    def test_one_of_two(self) -> None:
+        """Of two obligations that owe the outcome of a failed restore either will do; the first is
+        taken, and is not said to be in every core."""
+        cores = found(Mode.OFFLOADABLE)
+
+        assert ["claim_identity", "restoration_failure_outcome"] == cores.core["failure"]
+        assert ["claim_identity"] == cores.in_every["failure"]
+        other = frozenset({"claim_identity", "claim_harm_attribution"})
+        assert ProofResult.PROVED is prove(system_of(Mode.OFFLOADABLE, "failure", other)).result
+
+    def test_without_a_proof_is_empty(self) -> None:
+        """Where no invariant proves the contract nothing is said of cores."""
+        nothing = Cores({}, {}, [])
+
+        assert nothing == cores_of(Mode.EXPIRING, Bundle.CONTRACT, None, {})
+        proof = Proof(ProofResult.PROVED, True)
+        assert nothing == cores_of(Mode.EXPIRING, Bundle.CONTRACT, proof, {})
+
+    def test_bundle_with_gaps_is_empty(self) -> None:
+        """A proof of another bundle than the contract says nothing of the contract's cores."""
+        proof = prove(model_of(Mode.BEST_EFFORT, Bundle.CONTRACT, Integers()))
+
+        assert Cores({}, {}, []) == cores_of(Mode.EXPIRING, Bundle.PAPER, proof, {})
+
+    def test_out_of_work_uses_everything(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the solver runs out of work, the whole bundle and all guards count as used."""
+        proof = prove(model_of(Mode.BEST_EFFORT, Bundle.CONTRACT, Integers()))
+        monkeypatch.setattr(support, "RLIMIT", 1)
+
+        found = cores_of(Mode.BEST_EFFORT, Bundle.CONTRACT, proof, {})
+
+        assert {"usefulness": list(MODES[Mode.BEST_EFFORT].names())} == found.core
+        assert [] == found.unused
+
+
+class TestPage:
+    @modes
+    def test_is_fresh(self, mode: Mode) -> None:
+        """The table of each mode in docs is the one that a check finds (else: make docs)."""
+        assert f"\n\n{cores_section(mode, found(mode))}\n" in PAGE.read_text(encoding="utf-8")
+
+    def test_head_and_order(self) -> None:
+        """The page begins as it is generated, and has a section for each mode, in order."""
+        page = PAGE.read_text(encoding="utf-8")
+
+        assert page.startswith(cores_page({}).rstrip())
+        assert [f"## {mode}" for mode in Mode] == [n for n in page.splitlines() if "## " in n]
+
+    def test_idle_obligations_are_named(self) -> None:
+        """An obligation that no clause rests on is named below the table."""
+        names = MODES[Mode.ROUTED_REUSE].names()
+        cores = Cores({"cost": list(names[1:])}, {"cost": []}, [])
+
+        assert "No clause rests on `claim_identity`." in cores_section(Mode.ROUTED_REUSE, cores)
+
+    def test_contract_cores(self) -> None:
+        """A proof made for the page gives the cores that a check gives."""
+        cores = contract_cores(Mode.BEST_EFFORT)
+
+        assert (found(Mode.BEST_EFFORT).core, found(Mode.BEST_EFFORT).in_every) == cores[:2]
