@@ -98,8 +98,9 @@ def check_mode(
     others = Task(beside, partial(_others, mode))
     progress(f"{mode}: proving the auditor's theorem")
     sound, answer = sound_by(engine, mode, bundle, depth)
-    if certificate is not None and answer.proof is not None:
-        write_certificate(certificate, mode, bundle, answer.proof)
+    written = certificate if answer.proof is not None else None
+    if written is not None and answer.proof is not None:
+        write_certificate(written, mode, bundle, answer.proof)
     progress(f"{mode}: telling its story, and whether anybody can be forced")
     told, receptiveness, lemmas = others.result()
     progress(f"{mode}: looking for states and rules out of reach")
@@ -134,6 +135,7 @@ def check_mode(
         core=cores.core,
         in_every_core=cores.in_every,
         unused=cores.unused,
+        certificate=None if written is None else str(written),
     )
 
 

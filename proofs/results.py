@@ -135,7 +135,8 @@ class Check(msgspec.Struct, frozen=True):
 
     `core` gives for each clause obligations from which alone it is proved, and `in_every_core`
     those of them that no such set can do without; `unused` are the rules of which these proofs make
-    no use. All three are empty unless Spacer proved the contract.
+    no use. All three are empty unless Spacer proved the contract. `certificate` is the folder of
+    the certificate, where one was written.
     """
 
     mode: str
@@ -153,6 +154,7 @@ class Check(msgspec.Struct, frozen=True):
     core: dict[str, list[str]]
     in_every_core: dict[str, list[str]]
     unused: list[str]
+    certificate: str | None = None
 
 
 class Checks(msgspec.Struct, frozen=True):

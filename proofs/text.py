@@ -11,6 +11,7 @@ from rich.text import Text
 from proofs.text_cores import print_cores
 from proofs.text_sound import counterexample_to_induction, how
 from spec.modes import Bundle
+from spec.screens import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +50,8 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
     if check.bundle == Bundle.CONTRACT:
         _print_tales(console, check.consistent, story=story)
     _print_sound(console, check.sound)
+    if check.certificate is not None:
+        _indented(console, Text(f"Certificate: {printable(check.certificate)}"))
     _print_lemmas(console, check.lemmas)
     if check.bundle == Bundle.CONTRACT:
         _print_receptive(console, check.receptive)

@@ -32,7 +32,7 @@ def how(sound: Sound) -> str:
                 f"others ({by}; {checked}). An auditor who reads only reports, and the promise:"
             )
         case "bounded":
-            length = "every length" if sound.bound is None else f"up to {sound.bound} events"
+            length = "any length" if sound.bound is None else f"up to {sound.bound} events"
             return (
                 f"not proved: no run of {length}, with up to {sound.blocks} of anything that is "
                 f"counted in blocks, breaks a clause, and nothing is known beyond ({by}{reason}):"
