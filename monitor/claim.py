@@ -276,6 +276,7 @@ class ClaimRun:
         """From here on nothing new is concluded about this claim, or of the obligations `only`."""
         if not only:
             self.taint, self.owes = self.taint or (at, why), False
+            return
         for index, observer in enumerate(self.compiled.observers):
             if observer.name in only:
                 self._doubt(index, at, why, _unmoved)

@@ -74,8 +74,9 @@ class Stream:
             self.lose(at, missing)
         if back:
             for claim in self.claims.values():
-                self._deliver(claim, View(Kind.STREAM_DISORDER, at))
-                claim.distrust(at, f"the stream is out of order: {back}")
+                if claim.taint is None:
+                    self._deliver(claim, View(Kind.STREAM_DISORDER, at))
+                    claim.distrust(at, f"the stream is out of order: {back}")
             self._lose_track(at, f"the stream is out of order: {back}")
         if stamp.time_ns is None:
             self._clock.stop(at)
