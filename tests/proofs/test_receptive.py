@@ -58,8 +58,9 @@ class TestClock:
             {"kind": "claim_committed", "footprint": 1},
             {"kind": "claim_accepted", "footprint": 1},
         ]
+        about = {"claim_id": "c", "object_id": "o", "stream": "s"}
         lines = [
-            json.dumps({**e, "claim_id": "c", "stream": "s", "sequence": n, "time_ns": t})
+            json.dumps({**e, **about, "sequence": n, "time_ns": t})
             for n, (e, t) in enumerate(zip(events, times, strict=True))
         ]
         path = tmp_path / "clock.jsonl"
