@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from proofs import commands_certificate, commands_explain
+from proofs import commands_certificate, commands_cores, commands_explain
 from proofs.beside import second_process
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
-from proofs.cores import contract_cores
-from proofs.cores_page import cores_page
 from proofs.engines.answers import EngineName
 from proofs.itf import check_suffix
 from proofs.junit import to_junit
@@ -20,7 +18,6 @@ from proofs.text import print_check
 from spec import __version__
 from spec.claims import Mode
 from spec.cli import (
-    Code,
     Format,
     FormatOption,
     add_schema,
@@ -121,32 +118,10 @@ def check(
 
 commands_explain.register(app)
 commands_certificate.register(app)
+commands_cores.register(app)
 add_schema(
     app, proof_schema, of="what `check --format json` prints", example="-o docs/schema/proof.json"
 )
-
-
-@app.command(epilog="Example: python -m proofs cores -o docs/cores.md")
-def cores(
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
-    ] = None,
-) -> None:
-    """Print the page that says which obligations each clause of the theorems rests on."""
-    found, spinner = {}, console(stderr=True)
-    spinner.quiet = not spinner.is_terminal
-    with spinner.status("") as status:
-        for mode in Mode:
-            status.update(f"{mode}: finding what each clause rests on")
-            found[mode] = contract_cores(mode)
-    if not all(each.core for each in found.values()):
-        typer.echo("a mode was not proved within the work limit: nothing is written", err=True)
-        raise typer.Exit(Code.INCONCLUSIVE)
-    text = cores_page(found)
-    if output is None:
-        typer.echo(text, nl=False)
-    else:
-        write_bytes(output, text.encode())
 
 
 _DEEPEST = 60

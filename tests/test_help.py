@@ -26,7 +26,7 @@ class TestHelp:
         assert {
             "spec": ["list", "show", "diagram", "docs", "schema"],
             "monitor": ["check", "schema"],
-            "proofs": ["check", "explain", "recheck", "schema"],
+            "proofs": ["check", "explain", "recheck", "cores", "schema"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
     @pytest.mark.parametrize("name", APPS)

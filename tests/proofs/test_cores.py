@@ -1,10 +1,12 @@
 """What each clause is said to rest on is true, and the page says it."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from proofs import cores
+from proofs import commands_cores, cores
+from proofs.__main__ import main
 from proofs.cores import Cores, contract_cores, cores_of, system_of
 from proofs.cores_page import cores_page, cores_section
 from proofs.encode import Bits, Integers
@@ -128,6 +130,44 @@ class TestCores:
 
         assert {"usefulness": list(MODES[Mode.BEST_EFFORT].names())} == found.core
         assert [] == found.unused
+
+
+class TestCommand:
+    """`python -m proofs cores`"""
+
+    @pytest.fixture(autouse=True)
+    def one_mode(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One small mode stands for the seven."""
+        monkeypatch.setattr(commands_cores, "Mode", [Mode.BEST_EFFORT])
+
+    def test_page(self, tmp_path: Path) -> None:
+        """The page is written to a file."""
+        file = tmp_path / "cores.md"
+
+        assert 0 == main(["cores", "-o", str(file)])
+        assert cores_page({Mode.BEST_EFFORT: found(Mode.BEST_EFFORT)}) == file.read_text("utf-8")
+
+    def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """For programs the same is JSON, with the unused guards."""
+        assert 0 == main(["cores", "--format", "json"])
+
+        cores = json.loads(capsys.readouterr().out)["best_effort"]
+        assert found(Mode.BEST_EFFORT).core == cores["core"]
+        assert set(cores["unused"]) <= GUARDS_NOT_NEEDED[Mode.BEST_EFFORT]
+
+    def test_out_of_work(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Without a proof nothing is written, and the exit code is 3."""
+        monkeypatch.setattr(cores, "prove", lambda *_: Proof(ProofResult.UNKNOWN, False, "cut"))
+
+        assert 3 == main(["cores"])
+        assert "" == capsys.readouterr().out
+
+    def test_bad_target(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A file that cannot be written is bad input, before any work is done."""
+        assert 2 == main(["cores", "-o", "/dev/null/a"])
+        assert "/dev/null/a" in capsys.readouterr().err
 
 
 class TestPage:
