@@ -16,11 +16,11 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
 
-demo: $(STAMP) ## Prove a mode, check a recorded stream, draw the lifecycle
+demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 	@mkdir -p build
 	@printf '\n== 1 of 3: what is the hard_protected mode worth? (printed below)\n\n'
 	$(BIN)/python -m proofs check hard_protected
-	@printf '\n== 2 of 3: does a recorded stream keep it? (printed below)\n\n'
+	@printf '\n== 2 of 3: does a stream of events keep it? (printed below)\n\n'
 	$(BIN)/python -m monitor check monitor/samples/hard_protected_refusal.jsonl --mode hard_protected
 	@printf '\n== 3 of 3: the lifecycle of a claim (build/lifecycle.svg and build/lifecycle.png)\n\n'
 	$(BIN)/python -m spec diagram lifecycle -o build/lifecycle.svg

@@ -147,12 +147,16 @@ def _about(model: Model, kind: Kind, event: Mapping[str, Value]) -> str:
         parts = ["the request"]
     else:
         parts = ["another claim"]
-    parts += [f"{name.replace('_', ' ')} {_shown(event[name])}" for name in _FIELDS.get(kind, ())]
+    parts += [f"{_label(name)} {_shown(event[name])}" for name in _FIELDS.get(kind, ())]
     if kind in ENDS and not event["authorised"]:
         parts.append("by a stranger")
     if kind in CONFLICT_ACTIONS:
         parts += _blames(event)
     return ", ".join(parts)
+
+
+def _label(name: str) -> str:
+    return "held" if name == "lead" else name.replace("_", " ")
 
 
 def _who(side: str) -> str:

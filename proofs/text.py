@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from proofs.results import exit_code
 from proofs.text_cores import print_cores
 from proofs.text_sound import counterexample_to_induction, how
 from spec.modes import Bundle
@@ -35,7 +36,8 @@ _STYLE = {
     "untold": "red",
     "failed": "red",
 }
-_SIGNS = {"proved": "holds", "refuted": "-", "bounded": "so far"}
+_SIGNS = {"proved": "holds", "refuted": "intact", "bounded": "so far"}
+_VERDICTS = {0: "holds", 1: "refuted", 3: "undecided"}
 
 
 def print_check(console: Console, check: Check, *, story: bool = False) -> None:
@@ -45,7 +47,8 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
         story: tell every run that breaks a clause of the paper's bundle, or that an obligation
             prevents.
     """
-    console.print(Text(f"{check.mode}, {check.bundle} bundle", style="bold"))
+    verdict = _VERDICTS[exit_code([check])]
+    console.print(Text(f"{verdict}: {check.mode}, {check.bundle} bundle", style="bold"))
     _print_consistent(console, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
         _print_tales(console, check.consistent, story=story)
@@ -96,7 +99,7 @@ def _print_reached(console: Console, found: Reached) -> None:
     every = len(found.fewest) + len(found.dead) + len(found.missing)
     said = f"each in at most {max(found.fewest.values(), default=0)} events"
     if found.dead:
-        said += f"; {len(found.dead)} are out of reach of runs of every length:"
+        said += f"; {len(found.dead)} are out of reach of runs of every length, each for a reason:"
     result = f"{len(found.fewest)} of {every} states and rules"
     _headline(console, "Reached", result, said if found.dead else f"{said}.")
     reasons = dict.fromkeys(found.dead.values())
@@ -152,7 +155,9 @@ def _print_paper(console: Console, check: Check, *, story: bool) -> None:
     if paper.is_contract and result == "proved":
         _headline(console, "Paper", result, "the bundle as printed is the contract.")
         return
-    _headline(console, "Paper", result, "the bundle as printed, each clause by itself:")
+    _headline(
+        console, "Paper", result, "the bundle as printed, each clause by itself, for comparison:"
+    )
     _print_results(console, {name: (c.result, _length(c), "") for name, c in paper.clauses.items()})
     for added in check.added:
         _indented(console, Text(f"Added: {added.obligation}, since {added.why}."))
@@ -169,8 +174,8 @@ def _print_lacking(
     _headline(
         console,
         title,
-        f"{needed} of {len(found)} {what}",
-        "without which a run breaks a clause of the contract and keeps all the rest:",
+        f"{needed} of {len(found)} {what} of the contract",
+        "without which a run breaks a clause and keeps all the rest:",
     )
     rows = {n: (each.result, _length(each), _failed(each)) for n, each in found.items()}
     _print_results(console, rows)

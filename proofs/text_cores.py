@@ -31,7 +31,10 @@ def print_cores(console: Console, check: Check) -> None:
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
     _indented(console, Text(", ".join(f"{n} {clause}" for clause, n in numbers.items())), 4)
     unused = ", ".join(check.unused) or "none"
-    _indented(console, Text(f"Guards that none of these proofs uses: {unused}."))
+    _indented(
+        console,
+        Text(f"Guards that these proofs make no use of, though others may need them: {unused}."),
+    )
 
 
 def _mark(check: Check, clause: str, name: str) -> str:

@@ -107,7 +107,7 @@ class ClaimLifecycle:
 
     Of callers only the owning scope may demote, release or expire; anyone may raise the mode, only
     the owner may change it otherwise. The runtime sends every other report, may demote a demotable
-    claim, and may expire one whose duration, counted from acceptance, has passed.
+    claim, and may expire one whose duration, counted from the commitment, has passed.
     `claim_harmed` and the refusal of active requests end no responsibility.
     Source: Resident KV Claims, section 3.3 and table 4; design, section 2.
     """

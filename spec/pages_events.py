@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from spec.alphabet import KINDS, Role
+from spec.alphabet import KINDS, Kind, Role
 from spec.diagrams import lifecycle_diagram
 from spec.events import SCHEMA
-from spec.fields import FIELDS, IDENTITY, STAMP, fields_of
+from spec.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
 from spec.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
 from spec.markdown import fence, table
 from spec.mermaid import to_mermaid
@@ -26,7 +26,7 @@ def events_page() -> str:
     ]
     for role in Role:
         rows = [
-            (f"`{kind}`", info.says, ", ".join(f"`{name}`" for name in fields_of(kind)))
+            (f"`{kind}`", info.says, ", ".join(_field(name, kind) for name in fields_of(kind)))
             for kind, info in KINDS.items()
             if info.role is role
         ]
@@ -34,14 +34,19 @@ def events_page() -> str:
         parts += [f"### {title}", table(("kind", "meaning", "fields"), rows)]
     parts += [
         "## Fields",
-        f"Every event has {_names(STAMP)}, of which only `kind` must be given; every event about a "
-        f"claim may bind it by {_names(IDENTITY)}.",
+        f"Every event may have {_names(STAMP)}; `kind` and the fields in bold must be given. "
+        "Without `sequence` nobody can see that a line is missing. Every event about a claim may "
+        f"bind it by {_names(IDENTITY)}.",
         table(
             ("field", "unit", "meaning"),
             ((f"`{name}`", unit, says) for name, (unit, says) in FIELDS.items()),
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _field(name: str, kind: Kind) -> str:
+    return f"**`{name}`**" if name in required_of(kind) else f"`{name}`"
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -66,7 +71,8 @@ def lifecycle_page() -> str:
     )
     parts = [
         "# The lifecycle of a claim",
-        "Responsibility begins with acceptance and ends with demotion, expiry or release. Harm "
+        "Responsibility begins when the runtime's registry takes the claim on, which acceptance "
+        "reports, and ends with its entry, which demotion, expiry or release report. Harm "
         "does not end it, and neither does refusing a request that the claim blocks.",
         fence(to_mermaid(lifecycle_diagram()), "mermaid"),
         "## Table",
@@ -80,9 +86,9 @@ def lifecycle_page() -> str:
         "## Who may do what",
         may,
         "Conditions: the runtime may demote only a claim whose mode is demotable, and expire only "
-        "a claim whose duration, counted from acceptance, is over. Anyone may raise the protection "
-        "of a claim; only its owner may change it otherwise. Refusing, deferring or otherwise "
-        "acting on an active request is no step of any claim that blocks it.",
+        "a claim whose duration, counted from the commitment, is over. Anyone may raise the "
+        "protection of a claim; only its owner may change it otherwise. Refusing, deferring or "
+        "otherwise acting on an active request is no step of any claim that blocks it.",
     ]
     return "\n\n".join(parts) + "\n"
 

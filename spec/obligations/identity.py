@@ -61,7 +61,7 @@ CLAIM_IDENTITY = Observer(
 EXPLICIT_ACCEPTANCE = Observer(
     name="explicit_acceptance",
     code="A",
-    reason="Responsibility starts when the runtime says that it accepts; a hint that nobody "
+    reason="A runtime can be held only to what it said that it accepts; a hint that nobody "
     "accepted obliges nobody, and naming a claim after the fact explains nothing.",
     source=TABLE_1,
     states=(
