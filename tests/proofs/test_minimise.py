@@ -18,6 +18,7 @@ from proofs.replay import TRACKED, as_jsonl, predicted, to_events
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
+from spec.verdicts import pool
 
 PAPER = [mode for mode in Mode if MODES[mode].added]
 _WHOM = ("kind", "mine", "named", "here")
@@ -184,4 +185,5 @@ def judged(model: Model, found: Found, bundle: Bundle, folder: Path) -> dict[str
     file = folder / "run.jsonl"
     file.write_bytes(as_jsonl(to_events(model, found)))
     report = check([str(file)], model.mode, bundle, claim=TRACKED)
-    return {name: str(verdict) for name, verdict in report.obligations.items()}
+    found_of = [claim.obligations for claim in report.claims]
+    return {n: str(pool(of[n].verdict for of in found_of)) for n in report.obligations}

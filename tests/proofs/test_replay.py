@@ -12,6 +12,7 @@ from proofs.model import Model, model_of
 from proofs.replay import TRACKED, as_jsonl, predicted, to_events
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
+from spec.verdicts import Verdict, pool
 
 # No file of events shows these: the first two are redundant (docs/findings.md), the third needs a
 # failure that is answered only for another request, the last a report under another claim's name.
@@ -31,13 +32,20 @@ def judged(
     capsys: pytest.CaptureFixture[str],
     claims: tuple[str, ...] = ("--claim", TRACKED),
 ) -> dict[str, str]:
-    """The run written as JSONL and read back by the monitor's command line."""
+    """The run written as JSONL and read back by the monitor's command line.
+
+    What is found of the claims counts whether they were accepted or not, as it does for the solver.
+    """
     path.write_bytes(as_jsonl(to_events(model, found)))
     arguments = ["check", str(path), "--mode", model.mode, "--bundle", bundle, *claims]
     code = main([*arguments, "--format", "json"])
     report = json.loads(capsys.readouterr().out)
     assert code == {"kept": 0, "violated": 1, "inconclusive": 3}[report["verdict"]]
-    return dict(report["obligations"])
+    found_of = [claim["obligations"] for claim in report["claims"]]
+    return {
+        name: str(pool(Verdict(of[name]["verdict"]) for of in found_of))
+        for name in report["obligations"]
+    }
 
 
 class TestWitnesses:
