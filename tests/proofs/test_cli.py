@@ -62,7 +62,7 @@ class TestCheck:
 
         assert 1 == code
         assert "Sound: refuted" in out
-        assert "FAILS harm" in out
+        assert "FAILS  harm" in out
         assert "claim_harmed" in out
 
     def test_redundant_is_said_and_passes(self, capsys: pytest.CaptureFixture[str]) -> None:
