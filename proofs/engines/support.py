@@ -22,9 +22,12 @@ from proofs.system import switch
 from spec.modes import Bundle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from proofs.encode import Expr
     from proofs.engines.spacer import Invariant
     from spec.claims import Mode
+    from spec.machine import Observer
 
 __all__ = ["Support", "Supports"]
 
@@ -56,38 +59,47 @@ class Supports:
         self._solver.set("rlimit", RLIMIT)
         self._solver.set("core.minimize", True)
         self._solver.add(self._step.possible, self._step.kept)
-        self._assumed: list[Expr] = []
+        self._assumed = [switch(name) for o in model.observers for name in (o.name, *guards_of(o))]
         for o in model.observers:
-            bind = guards_of(o)
-            self._assumed += [switch(name) for name in (o.name, *bind)]
-            rest = {f"{o.name}.{rule.name}" for rule in o.rules} - set(bind)
+            rest = {f"{o.name}.{rule.name}" for rule in o.rules} - set(guards_of(o))
             self._solver.add(*map(switch, sorted(rest)))
-            for prefix in model.sides.values():
-                at_rest = [self._state[f"{prefix}state.{o.name}"] == 0]
-                for r in o.registers:
-                    at_rest.append(self._state[f"{prefix}own.{o.name}.{r.name}"] == r.initial)
-                self._solver.add(z3.Or(switch(o.name), z3.And(at_rest)))
+            self._solver.add(z3.Or(switch(o.name), self._at_rest(o, model.sides.values())))
         self._stands = [z3.Bool(f"lemma {n}") for n in range(len(self._lemmas))]
+        self._number = {str(stands): n for n, stands in enumerate(self._stands)}
+        self._known: dict[int, set[str] | None] = {}
         for stands, lemma in zip(self._stands, self._lemmas, strict=True):
             self._solver.add(z3.Implies(stands, lemma))
 
+    def _at_rest(self, o: Observer, sides: Iterable[str]) -> Expr:
+        """An observer that is not in force has never moved."""
+        parts = []
+        for side in sides:
+            parts.append(self._state[f"{side}state.{o.name}"] == 0)
+            for r in o.registers:
+                parts.append(self._state[f"{side}own.{o.name}.{r.name}"] == r.initial)
+        return z3.And(parts)
+
     def of(self, clause: str) -> Support | None:
         """What a clause rests on; None where the work limit was reached, or it is not proved."""
-        number = {str(stands): n for n, stands in enumerate(self._stands)}
-        lemmas, used = set[int](), set[str]()
-        todo = [self._step.clauses[clause]]
+        core = self._core(self._step.clauses[clause])
+        todo, seen, used = [core], set[int](), set[str]()
         while todo:
-            core = self._core(todo.pop())
+            core = todo.pop()
             if core is None:
                 return None
-            for name in sorted(core):
-                if name in number and number[name] not in lemmas:
-                    lemmas.add(number[name])
-                    todo.append(self._renewed(number[name]))
-            used |= core - set(number)
+            lemmas = {self._number[name] for name in core if name in self._number}
+            used |= core - set(self._number)
+            todo += [self._preserved(number) for number in sorted(lemmas - seen)]
+            seen |= lemmas
         names = frozenset(name.removeprefix("on ") for name in used)
         rules = frozenset(name for name in names if "." in name)
         return Support(names - rules, rules)
+
+    def _preserved(self, number: int) -> set[str] | None:
+        """What preserves a lemma."""
+        if number not in self._known:
+            self._known[number] = self._core(self._renewed(number))
+        return self._known[number]
 
     def _core(self, goal: Expr) -> set[str] | None:
         self._solver.push()
