@@ -25,8 +25,8 @@ CASES = [(0, call) for call in calls(BLOCKS[1])] + [(1, call) for call in calls(
 
 class TestReadme:
     def test_all_blocks_are_known(self) -> None:
-        """Make targets, six calls that hold, two that find something, and what the first says."""
-        assert 3 == len(BLOCKS)
+        """Make targets, six calls that hold, two that find something, three in a row."""
+        assert [6, 2, 3] == [len(calls(block)) for block in BLOCKS[1:]]
         assert {"make demo", "make test"} == set(re.findall(r"make \w+", BLOCKS[0]))
         assert [0] * 6 + [1] * 2 == [code for code, _ in CASES]
 
@@ -38,6 +38,13 @@ class TestReadme:
         assert code == done.returncode, done.stderr
         assert done.stdout
         assert "Traceback" not in done.stderr
+
+    def test_in_a_row(self) -> None:
+        """A trace is told; a certificate is written, and then checked again."""
+        for call in calls(BLOCKS[3]):
+            done = subprocess.run([sys.executable, *call], cwd=ROOT, capture_output=True, text=True)
+
+            assert 0 == done.returncode, done.stderr
 
     def test_output(self) -> None:
         """What the README shows of an output is in it."""
