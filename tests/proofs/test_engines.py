@@ -325,7 +325,7 @@ class TestCommand:
         ("engine", "said"),
         [
             ("search", "no run of up to 5 events, with up to 7 of anything that is counted in"),
-            ("explicit", "no run of every length, with up to 2 of anything that is counted in"),
+            ("explicit", "no run of any length, with up to 2 of anything that is counted in"),
             ("induction", "base and step were checked again by plain Z3"),
             ("spacer", "initiation, consecution, implication"),
         ],
