@@ -90,7 +90,6 @@ GUARDS_NOT_NEEDED = {
     },
     Mode.HARD_PROTECTED: {
         "explicit_acceptance.post hoc",
-        "explicit_acceptance.silent",
         "footprint_accounting.proof",
         "explicit_conflict_action.does not fit",
         "blocking_claim_ids.smeared",
@@ -131,6 +130,7 @@ GUARDS_NOT_NEEDED = {
     },
     Mode.OFFLOADABLE: {
         "explicit_acceptance.post hoc",
+        "explicit_acceptance.silent",
         "materialization_predicate.still there",
         "offload_restorability.out of place",
         "offload_restorability.left without a copy",
