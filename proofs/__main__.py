@@ -44,10 +44,9 @@ def check(
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
     bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
     engine: Annotated[
-        str, typer.Option(help="What decides soundness: auto, search, induction, spacer, explicit.")
+        str, typer.Option(help=f"What decides soundness: {', '.join(EngineName)}.")
     ] = EngineName.AUTO,
     depth: Annotated[int, typer.Option(help="Events that bounded searches go to.")] = DEPTH,
-    guards: Annotated[bool, typer.Option("--guards", help="Take out each rule, too.")] = False,
     story: Annotated[bool, typer.Option("--story", help="Tell every run, in full.")] = False,
     certificate: Annotated[
         Path | None, typer.Option(help="Write what `recheck` checks again to this folder.")
@@ -77,7 +76,7 @@ def check(
     by = EngineName(resolve(engine, list(EngineName), what="engine"))
     if not 1 <= depth <= _DEEPEST:
         raise SpecError(f"--depth is {depth}", f"give a number of events from 1 to {_DEEPEST}")
-    if certificate is not None and by not in (EngineName.AUTO, EngineName.SPACER):
+    if certificate is not None and by not in _CERTIFIABLE:
         raise SpecError(f"--engine {by} finds no invariant to certify", "use --engine spacer")
     if trace is not None:
         if len(modes) > 1:
@@ -97,7 +96,6 @@ def check(
                     depth,
                     status.update,
                     engine=by,
-                    guards=guards,
                     plain=story,
                     beside=beside,
                     certificate=certificate,
@@ -125,6 +123,7 @@ add_schema(
 
 
 _DEEPEST = 60
+_CERTIFIABLE = (EngineName.AUTO, EngineName.RECORDED, EngineName.SPACER)
 
 
 def _modes(mode: str | None, every: bool) -> list[Mode]:

@@ -43,7 +43,12 @@ def second_process() -> Iterator[Executor | None]:
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, mp_context=context, initializer=_end_quietly) as worker:
         worker.submit(_end_quietly).result()
-        yield worker
+        try:
+            yield worker
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.terminate()  # nobody waits for its answer any more
+            raise
 
 
 def _end_quietly() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from proofs.beside import Task
 from proofs.certificate import write_certificate
-from proofs.cores import cores_of
+from proofs.cores import cores_of, proof_of, rests_on
 from proofs.engines.answers import EngineName
 from proofs.engines.switched import Switched, readable_contract
 from proofs.itf import write_trace
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from pathlib import Path
 
+    from proofs.cores import Cores
     from proofs.engines.search import Found, Outcome
     from proofs.model import Model
     from proofs.reach import Reached
@@ -55,14 +56,24 @@ __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "pro
 DEPTH = 16
 
 
-class _Searched(NamedTuple):
-    """What one unrolling of a mode answers; no paper where the proof of the contract is its own."""
+class _Runs(NamedTuple):
+    """What there is to be seen in runs, and what can always be done."""
 
     witness: Outcome
     seconds: float
+    told: list[Tale]
+    reached: Reached
+    receptive: Receptive
+    lemmas: list[Leaned]
+
+
+class _Apart(NamedTuple):
+    """The contract taken apart; no paper where it is the contract."""
+
     paper: Paper | None
     necessary: dict[str, Lacking]
     guards: dict[str, Lacking]
+    cores: Cores
 
 
 def check_mode(
@@ -72,7 +83,6 @@ def check_mode(
     progress: Callable[[str], None] = lambda _: None,
     *,
     engine: EngineName = EngineName.AUTO,
-    guards: bool = False,
     plain: bool = False,
     beside: Executor | None = None,
     certificate: Path | None = None,
@@ -84,7 +94,6 @@ def check_mode(
         depth: how many events the bounded searches go to.
         progress: told what is being worked on.
         engine: answers whether the theorem holds.
-        guards: take out each rule by itself, too.
         plain: of the runs that an obligation or rule prevents, find the plainest.
         beside: works on other questions while the theorem is being proved.
         certificate: a folder in which to write what `recheck` checks again.
@@ -93,85 +102,80 @@ def check_mode(
     Raises:
         SpecError: `certificate` or `trace` cannot be written.
     """
-    search = Task(beside, partial(_search, mode, bundle, depth, guards, plain))
-    reach = Task(beside, partial(reachable, mode))
-    others = Task(beside, partial(_others, mode))
+    runs = Task(beside, partial(_runs, mode, bundle, depth))
     progress(f"{mode}: proving the auditor's theorem")
     sound, answer = sound_by(engine, mode, bundle, depth)
-    written = certificate if answer.proof is not None else None
-    if written is not None and answer.proof is not None:
-        write_certificate(written, mode, bundle, answer.proof)
-    progress(f"{mode}: telling its story, and whether anybody can be forced")
-    told, receptiveness, lemmas = others.result()
-    progress(f"{mode}: looking for states and rules out of reach")
-    reached = reach.result()
+    if certificate is not None and answer.proof is not None:
+        write_certificate(certificate, mode, bundle, answer.proof)
     progress(f"{mode}: taking the contract apart")
-    found, spec = search.result(), MODES[mode]
-    paper = found.paper
-    if paper is None and sound.result == "proved":
-        paper = paper_as_contract(sound)
-    readable = readable_contract(mode)
+    apart, spec = _apart(mode, depth, plain), MODES[mode]
+    progress(f"{mode}: telling its story, and whether anybody can be forced")
+    found, readable = runs.result(), readable_contract(mode)
     witnessed = found.witness.found
     shown = None if witnessed is None else (readable, witnessed)
     if answer.shown is not None:
         shown = (answer.shown.model, answer.shown.found)
     if trace is not None:
         _write(trace, bundle, sound, shown)
-    progress(f"{mode}: finding what each clause rests on")
-    cores = cores_of(mode, bundle, answer.proof, found.necessary)
+    written = certificate is not None and answer.proof is not None
     return Check(
         mode=mode,
         bundle=bundle,
         readings=list(spec.readings),
         obligations=list(spec.names(bundle)),
-        consistent=_consistent(readable, found, told, reached),
+        consistent=_consistent(readable, found),
         sound=sound,
-        receptive=receptiveness,
-        lemmas=lemmas,
-        paper=paper or paper_by_clause(Switched(mode), depth),
+        receptive=found.receptive,
+        lemmas=found.lemmas,
+        paper=apart.paper or paper_as_contract(sound),
         added=[Added(name, why) for name, why in spec.added.items()],
-        necessary=found.necessary,
-        guards=found.guards,
-        core=cores.core,
-        in_every_core=cores.in_every,
-        unused=cores.unused,
-        certificate=None if written is None else str(written),
+        necessary=apart.necessary,
+        guards=apart.guards,
+        core=apart.cores.core,
+        in_every_core=apart.cores.in_every,
+        unused=apart.cores.unused,
+        certificate=str(certificate) if written else None,
     )
 
 
-def _search(mode: Mode, bundle: Bundle, depth: int, guards: bool, plain: bool) -> _Searched:
+def _runs(mode: Mode, bundle: Bundle, depth: int) -> _Runs:
     started = time.perf_counter()
-    runs = Switched(mode, plain=plain)
     added = frozenset(MODES[mode].added)
-    witness = runs.witness(depth, added if bundle is Bundle.PAPER else frozenset())
-    seconds = _since(started)
-    necessary = lacking(runs, runs.obligations)
-    paper = paper_by_clause(runs, depth) if MODES[mode].added else None
-    taken = lacking(runs, runs.guards) if guards else {}
-    return _Searched(witness, seconds, paper, necessary, taken)
-
-
-def _others(mode: Mode) -> tuple[list[Tale], Receptive, list[Leaned]]:
+    witness = Switched(mode).witness(depth, added if bundle is Bundle.PAPER else frozenset())
+    seconds = round(time.perf_counter() - started, 3)
     lemmas = [
         Leaned(lemma.name, lemma.says, "proved" if lemma.holds() else "failed")
         for lemma in lemmas_of(mode)
     ]
-    return tales(mode), receptive(mode), lemmas
+    return _Runs(witness, seconds, tales(mode), reachable(mode), receptive(mode), lemmas)
 
 
-def _consistent(
-    readable: Model, searched: _Searched, told: list[Tale], reached: Reached
-) -> Consistent:
-    outcome, found = searched.witness, searched.witness.found
+def _apart(mode: Mode, depth: int, plain: bool) -> _Apart:
+    proof = proof_of(mode)
+    rests = rests_on(mode, proof)
+    runs = Switched(mode, plain=plain, rests={name: each.names for name, each in rests.items()})
+    lacks = lacking(runs, (*runs.obligations, *runs.guards), runs.rests)
+    necessary = {name: lacks[name] for name in runs.obligations}
+    by_clause = MODES[mode].added or proof.invariant is None
+    return _Apart(
+        paper_by_clause(runs, depth, rests) if by_clause else None,
+        necessary,
+        {name: lacks[name] for name in runs.guards},
+        cores_of(mode, proof, rests, necessary),
+    )
+
+
+def _consistent(readable: Model, runs: _Runs) -> Consistent:
+    outcome, found = runs.witness, runs.witness.found
     missing = "vacuous" if outcome.complete else "unknown"
     return Consistent(
         result="witnessed" if found else missing,
         depth=outcome.depth,
         witness=to_events(readable, found) if found else [],
         story=tell(readable, found) if found else [],
-        seconds=searched.seconds,
-        tales=told,
-        reached=reached,
+        seconds=runs.seconds,
+        tales=runs.told,
+        reached=runs.reached,
     )
 
 
@@ -182,7 +186,3 @@ def _write(path: Path, bundle: Bundle, sound: Sound, shown: tuple[Model, Found] 
     breaks = ", ".join(sound.failed)
     meta = {"property": f"breaks {breaks}" if breaks else "witness", "bundle": str(bundle)}
     write_trace(path, model, found, meta, events=sound.trace if breaks else None)
-
-
-def _since(started: float) -> float:
-    return round(time.perf_counter() - started, 3)

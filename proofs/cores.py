@@ -10,6 +10,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from proofs.encode import Integers
+from proofs.engines import recorded
+from proofs.engines.answers import Question
 from proofs.engines.inherit import inherit
 from proofs.engines.spacer import ProofResult, prove
 from proofs.engines.support import Support, Supports
@@ -25,7 +27,15 @@ if TYPE_CHECKING:
     from proofs.results import Lacking
     from spec.claims import Mode
 
-__all__ = ["DEEP", "Cores", "contract_cores", "cores_of", "system_of"]
+__all__ = [
+    "DEEP",
+    "Cores",
+    "contract_cores",
+    "cores_of",
+    "proof_of",
+    "rests_on",
+    "system_of",
+]
 
 SHALLOW, DEEP = 8, 16
 """How many events are searched for a run that shows that obligations do not suffice: before a proof
@@ -46,37 +56,59 @@ class Cores(NamedTuple):
     unused: list[str]
 
 
+def proof_of(mode: Mode) -> Proof:
+    """The proof of a mode's contract."""
+    question = Question(mode)
+    return recorded.prove(question.name, question.model(Integers()))
+
+
+def rests_on(mode: Mode, proof: Proof) -> dict[str, Support]:
+    """What each clause of the contract is proved from, as far as one proof shows it.
+
+    Empty without an invariant. A clause for which the work limit was met rests on everything.
+    """
+    if proof.invariant is None:
+        return {}
+    supports, found = Supports(mode, proof.invariant), {}
+    observers = MODES[mode].bundle()
+    everything = Support(
+        frozenset(o.name for o in observers), frozenset(g for o in observers for g in guards_of(o))
+    )
+    for clause in Question(mode).model(Integers()).clauses:
+        found[clause.name] = supports.of(clause.name) or everything
+    return found
+
+
 def cores_of(
-    mode: Mode, bundle: Bundle, proof: Proof | None, necessary: Mapping[str, Lacking]
+    mode: Mode, proof: Proof, rests: Mapping[str, Support], necessary: Mapping[str, Lacking]
 ) -> Cores:
     """What each clause of the contract rests on; nothing where no invariant proves the contract.
 
     Args:
-        proof: of the theorem under `bundle`.
+        proof: of the contract, with `rests`, what each clause is proved from in it.
         necessary: what is known of the contract without each obligation.
     """
-    names = MODES[mode].names()
-    if proof is None or proof.invariant is None or names != MODES[mode].names(bundle):
-        return Cores({}, {}, [])
-    guards = [g for o in MODES[mode].bundle() for g in guards_of(o)]
-    supports, runs = Supports(mode, proof.invariant), Switched(mode)
     core, in_every, used = {}, {}, set[str]()
-    for clause in (c.name for c in runs.model.clauses):
-        support = supports.of(clause)
-        if support is None:  # out of work: nothing is known to be superfluous
-            support = Support(frozenset(names), frozenset(guards))
-        known = {name for name in names if name in necessary and clause in necessary[name].failed}
+    if proof.invariant is None:
+        return Cores({}, {}, [])
+    runs = Switched(mode)  # of its own: what others had it learn would only slow it down
+    for clause, support in rests.items():
+        known = {
+            name
+            for name in runs.obligations
+            if name in necessary and clause in necessary[name].failed
+        }
         least, needed = _Clause(clause, runs, proof.invariant).least(support, known)
-        core[clause] = [name for name in names if name in least.obligations]
-        in_every[clause] = [name for name in names if name in needed]
+        core[clause] = [name for name in runs.obligations if name in least.obligations]
+        in_every[clause] = [name for name in runs.obligations if name in needed]
         used |= least.rules
-    return Cores(core, in_every, [guard for guard in guards if guard not in used])
+    return Cores(core, in_every, [guard for guard in runs.guards if guard not in used])
 
 
 def contract_cores(mode: Mode) -> Cores:
-    """What each clause of the contract rests on, from a proof made for this."""
-    proof = prove(model_of(mode, Bundle.CONTRACT, Integers()))
-    return cores_of(mode, Bundle.CONTRACT, proof, {})
+    """What each clause of the contract rests on, by itself."""
+    proof = proof_of(mode)
+    return cores_of(mode, proof, rests_on(mode, proof), {})
 
 
 def system_of(mode: Mode, clause: str, on: Set[str]) -> Model:

@@ -66,14 +66,41 @@ def _cases(check: Check) -> Iterator[_Case]:
         story=tuple(sound.story),
         error={"unknown": limit, "bounded": "shown only within a bound"}.get(sound.result, ""),
     )
+    for tale in check.consistent.tales:
+        yield _Case(
+            f"story.{tale.story}",
+            tale.seconds,
+            failure=f"no run of up to {tale.depth} events" if tale.result == "untold" else "",
+            error=limit if tale.result == "unknown" else "",
+            said=_said(tale.result, tale.depth),
+        )
+    reached = check.consistent.reached
+    unexplained = [*reached.missing, *(name for name, why in reached.dead.items() if not why)]
+    yield _Case(
+        "reached",
+        reached.seconds,
+        failure=f"unexplained: {', '.join(unexplained)}" if unexplained else "",
+        error="" if reached.complete else limit,
+        said=f"{len(reached.fewest)} reached, {len(reached.dead)} out of reach",
+    )
+    receptive = check.receptive
+    yield _Case(
+        "receptive",
+        receptive.seconds,
+        failure=", ".join(receptive.failed) if receptive.result == "refuted" else "",
+        error=limit if receptive.result == "unknown" else "",
+    )
+    for lemma in check.lemmas:
+        yield _Case(f"lemma.{lemma.name}", error="" if lemma.result == "proved" else lemma.result)
     for name, clause in check.paper.clauses.items():
         yield _Case(f"paper.{name}", said=_said(clause.result, clause.length))
-    for name, without in check.necessary.items():
-        yield _Case(
-            f"necessary.{name}",
-            error=limit if without.result == "unknown" else "",
-            said=_said(without.result, without.length),
-        )
+    for part, found in (("necessary", check.necessary), ("guard", check.guards)):
+        for name, without in found.items():
+            yield _Case(
+                f"{part}.{name}",
+                error=limit if without.result == "unknown" else "",
+                said=_said(without.result, without.length),
+            )
 
 
 def _said(result: str, length: int | None) -> str:

@@ -1,7 +1,8 @@
 """What is lost without an obligation, or without one rule of one: a clause, or nothing.
 
-A run that breaks a clause is looked for first, for all of them at once; what no short run needs is
-then proved to be redundant, all at once where that says the same as one by one.
+What no clause is proved to rest on can go at once. For the others an invariant that is kept may
+prove as much; a run that breaks a clause is looked for, for all of them together; and what no short
+run needs Spacer is asked about.
 """
 
 from __future__ import annotations
@@ -9,22 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proofs.encode import Integers
+from proofs.engines.answers import Question
+from proofs.engines.recorded import recall
 from proofs.engines.spacer import ProofResult, prove
-from proofs.model import model_of
 from proofs.replay import to_events
 from proofs.results import Lacking
 from proofs.story import tell
-from spec.machine import Guard
-from spec.modes import Bundle
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Set
 
     from proofs.engines.switched import Switched
     from proofs.engines.unrolling import Found
+    from spec.claims import Mode
 
-__all__ = ["DEPTH", "lacking"]
+__all__ = ["DEPTH", "lacking", "question_without"]
 
 DEPTH = 8
 DEEP = 16
@@ -33,20 +33,32 @@ FURTHER = 2
 """How many events more than the fewest a run may take that can be written as events."""
 
 
-def lacking(runs: Switched, names: Iterable[str], depth: int = DEPTH) -> dict[str, Lacking]:
+def lacking(
+    runs: Switched,
+    names: Iterable[str],
+    rests: Mapping[str, Set[str]] | None = None,
+    depth: int = DEPTH,
+) -> dict[str, Lacking]:
     """The contract without each of these obligations or rules, taken out one at a time.
 
     Args:
+        rests: the obligations and rules that each clause is proved to rest on; all of them, for a
+            clause that is not in it.
         depth: how many events are searched before a proof is tried.
     """
     names = tuple(names)
-    shortest = _shortest(runs, names, range(1, depth + 1))
-    proofs = _prove_without(runs, tuple(name for name in names if name not in shortest))
+    rests = rests or {}
+    spare = _spare(runs, names, rests)
+    left = tuple(name for name in names if name not in spare)
+    shortest = _shortest(runs, left, range(1, depth + 1))
+    proofs = {name: _without(runs, name) for name in left if name not in shortest}
     refuted = tuple(name for name, proof in proofs.items() if proof[0] is ProofResult.REFUTED)
     shortest |= _shortest(runs, refuted, range(depth + 1, DEEP + 1))
     found = {}
     for name in names:
-        if name in shortest:
+        if name in spare:
+            found[name] = Lacking("redundant")
+        elif name in shortest:
             length, run, readable = shortest[name]
             found[name] = Lacking(
                 "necessary",
@@ -58,6 +70,20 @@ def lacking(runs: Switched, names: Iterable[str], depth: int = DEPTH) -> dict[st
         else:
             found[name] = _left_over(proofs[name])
     return found
+
+
+def question_without(mode: Mode, name: str) -> Question:
+    """Is every clause of the contract true without this obligation or rule?"""
+    return Question(mode, without=frozenset({name}))
+
+
+def _spare(runs: Switched, names: tuple[str, ...], rests: Mapping[str, Set[str]]) -> set[str]:
+    """What no clause rests on, or is known to do without."""
+    mode, clauses = runs.model.mode, runs.model.clauses
+    used = set[str]().union(*(rests.get(clause.name, names) for clause in clauses))
+    questions = {name: question_without(mode, name) for name in names if name in used}
+    known = {n for n, q in questions.items() if recall(q.name, q.model(Integers())) is not None}
+    return (set(names) - used) | known
 
 
 def _shortest(
@@ -84,37 +110,9 @@ def _shortest(
     return found
 
 
-def _prove_without(runs: Switched, names: tuple[str, ...]) -> dict[str, tuple[ProofResult, str]]:
-    """What Spacer says of the contract without each.
-
-    Fewer obligations allow more runs, and so do fewer rules that find a violation: what is proved
-    without several of these is proved without each, so they are taken out together, and by halves
-    where that is too many. A rule that owes is taken out by itself.
-    """
-    together = tuple(name for name in names if not _owes(name))
-    alone = tuple(name for name in names if _owes(name))
-    answers = _by_halves(runs, together)
-    return answers | {name: _without(runs, frozenset({name})) for name in alone}
-
-
-def _by_halves(runs: Switched, names: tuple[str, ...]) -> dict[str, tuple[ProofResult, str]]:
-    if not names:
-        return {}
-    answer = _without(runs, frozenset(names))
-    if answer[0] is ProofResult.PROVED or len(names) == 1:
-        return dict.fromkeys(names, answer)
-    half = len(names) // 2
-    return _by_halves(runs, names[:half]) | _by_halves(runs, names[half:])
-
-
-def _without(runs: Switched, names: frozenset[str]) -> tuple[ProofResult, str]:
-    proof = prove(model_of(runs.model.mode, Bundle.CONTRACT, Integers(), without=names))
+def _without(runs: Switched, name: str) -> tuple[ProofResult, str]:
+    proof = prove(question_without(runs.model.mode, name).model(Integers()))
     return proof.result, proof.reason
-
-
-def _owes(name: str) -> bool:
-    obligation, _, rule = name.partition(".")
-    return any(r.guard is Guard.OWED for r in OBLIGATIONS[obligation].rules if r.name == rule)
 
 
 def _left_over(answer: tuple[ProofResult, str]) -> Lacking:

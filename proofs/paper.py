@@ -14,6 +14,9 @@ from proofs.story import tell
 from spec.modes import MODES, Bundle
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proofs.engines.support import Support
     from proofs.engines.switched import Switched
     from spec.claims import Mode
 
@@ -28,16 +31,26 @@ def paper_as_contract(sound: Sound) -> Paper:
     return Paper(True, 0.0, {name: PaperClause("proved") for name in sound.clauses})
 
 
-def paper_by_clause(runs: Switched, depth: int) -> Paper:
+def paper_by_clause(
+    runs: Switched, depth: int, rests: Mapping[str, Support] | None = None
+) -> Paper:
     """Each clause by itself.
 
     A proof of several clauses is one of each, since none of them is assumed on the way.
+
+    Args:
+        rests: what each clause of the contract is proved from.
     """
     started = time.perf_counter()
     mode = runs.model.mode
     off = frozenset(MODES[mode].added)
-    left = [clause.name for clause in runs.model.clauses]
-    found = _refuted(runs, left, off, range(1, min(depth, SHALLOW) + 1))
+    found = {
+        name: PaperClause("proved")
+        for name, support in (rests or {}).items()
+        if not support.obligations & off
+    }
+    left = [clause.name for clause in runs.model.clauses if clause.name not in found]
+    found |= _refuted(runs, left, off, range(1, min(depth, SHALLOW) + 1))
     left = [name for name in left if name not in found]
     answers = _proved(mode, left)
     deep = [name for name in left if answers[name].result is not ProofResult.PROVED]

@@ -14,6 +14,7 @@ import z3
 
 from proofs.duty import Duty
 from proofs.encode import Bits, Integers
+from proofs.engines.unrolling import Run
 from proofs.model import model_of
 from proofs.pair import Pair
 from proofs.system import System
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["DEAD", "DEPTH", "Reached", "reachable"]
 
 DEPTH = 10
-WIDTH = 6
+WIDTH = 5
 RLIMIT = 400_000_000
 _FIRED = "fired"
 
@@ -144,18 +145,14 @@ def _model(mode: Mode, bundle: Bundle) -> Model:
 
 def _search(model: Model, dead: set[str], depth: int) -> tuple[dict[str, int], list[str], bool]:
     """Shortest runs to everything at once, on one incremental solver."""
-    solver = z3.SolverFor("QF_BV")
-    solver.set("rlimit", RLIMIT)
-    before, complete = model.state("@0"), True
-    solver.add(model.initial(before))
+    run, complete = Run.of(model, RLIMIT), True
+    solver = run.solver
     fewest = {f"{o.name}:{o.initial}": 0 for o in model.observers}
     left = _names(model.observers) - dead - set(fewest)
     for length in range(1, depth + 1):
-        event, after = model.event(f"@{length}"), model.state(f"@{length}")
-        step = model.step(before, event)
+        step = run.happen()
         solver.add(step.possible)
-        solver.add(*(after[name] == value for name, value in step.following.items()))
-        goals = _goals(model, after, step)
+        goals = _goals(model, run.states[-1], step)
         while left:
             some = z3.Bool(f"one of {len(left)}@{length}")
             solver.add(z3.Implies(some, z3.Or([goals[name] for name in sorted(left)])))
@@ -163,14 +160,13 @@ def _search(model: Model, dead: set[str], depth: int) -> tuple[dict[str, int], l
             if answer != z3.sat:
                 complete = complete and bool(answer == z3.unsat)
                 break
-            run = solver.model()
-            new = {n for n in left if z3.is_true(run.eval(goals[n], model_completion=True))}
+            found = solver.model()
+            new = {n for n in left if z3.is_true(found.eval(goals[n], model_completion=True))}
             fewest |= dict.fromkeys(new, length)
             left -= new
         if not left:
             break
         solver.add(step.kept)
-        before = after
     return dict(sorted(fewest.items())), sorted(left), complete
 
 

@@ -62,12 +62,14 @@ class _Questions:
 
     def __init__(self) -> None:
         self.asked, self.refuted, self.unknown = 0, list[str](), list[str]()
+        self._solver = z3.SolverFor("QF_LIA")
+        self._solver.set("rlimit", RLIMIT)
 
     def prove(self, name: str, given: Iterable[Expr], then: Expr) -> None:
-        solver = z3.Solver()
-        solver.set("rlimit", RLIMIT)
-        solver.add(*given, z3.Not(then))
-        answer, self.asked = solver.check(), self.asked + 1
+        self._solver.push()
+        self._solver.add(*given, z3.Not(then))
+        answer, self.asked = self._solver.check(), self.asked + 1
+        self._solver.pop()
         if answer != z3.unsat:
             (self.refuted if answer == z3.sat else self.unknown).append(name)
 

@@ -131,12 +131,12 @@ class Check(msgspec.Struct, frozen=True):
     """One mode, by one bundle; `readings` names the choices under which the result holds.
 
     `paper`, `added`, `necessary` and `guards` compare the two bundles and take the contract apart,
-    whichever bundle is checked. `guards` is empty unless it was asked for.
+    whichever bundle is checked.
 
     `core` gives for each clause obligations from which alone it is proved, and `in_every_core`
     those of them that no such set can do without; `unused` are the rules of which these proofs make
-    no use. All three are empty unless Spacer proved the contract. `certificate` is the folder of
-    the certificate, where one was written.
+    no use. All three speak of the contract, and are empty unless an invariant proves it.
+    `certificate` is the folder of the certificate, where one was written.
     """
 
     mode: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -60,8 +61,10 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
         _print_receptive(console, check.receptive)
     _print_paper(console, check, story=story)
     _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
-    if check.guards:
+    if story:
         _print_lacking(console, "Guards", "guards", check.guards, story=story)
+    else:
+        _print_guards(console, check.guards)
     if check.core:
         print_cores(console, check)
     _indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
@@ -183,6 +186,18 @@ def _print_lacking(
         if story and each.story:
             _indented(console, Text(f"Without {name}, {_length(each)} can break {_failed(each)}:"))
             _print_story(console, each.story)
+
+
+def _print_guards(console: Console, found: Mapping[str, Lacking]) -> None:
+    """How many rules are needed, and by name only those that are not."""
+    counts = Counter(each.result for each in found.values())
+    said = f"{counts['necessary']} of {len(found)} guards of the contract"
+    rest = [name for name, each in found.items() if each.result == "redundant"]
+    others = f"; each clause is proved without any one of: {', '.join(rest)}" if rest else ""
+    _headline(console, "Guards", said, f"without which a run breaks a clause{others}.")
+    unknown = [name for name, each in found.items() if each.result == "unknown"]
+    if unknown:
+        _indented(console, Text(f"unknown: {', '.join(unknown)}"), 4)
 
 
 def _length(found: PaperClause | Lacking) -> str:

@@ -26,15 +26,10 @@ def print_cores(console: Console, check: Check) -> None:
     for _ in range(len(numbers) + 1):
         rows.add_column(no_wrap=True)
     rows.add_row("", *numbers.values())
-    for name in check.obligations:
+    for name in check.necessary:
         rows.add_row(name, *(_mark(check, clause, name) for clause in check.core))
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
     _indented(console, Text(", ".join(f"{n} {clause}" for clause, n in numbers.items())), 4)
-    unused = ", ".join(check.unused) or "none"
-    _indented(
-        console,
-        Text(f"Guards that these proofs make no use of, though others may need them: {unused}."),
-    )
 
 
 def _mark(check: Check, clause: str, name: str) -> str:

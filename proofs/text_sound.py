@@ -12,6 +12,7 @@ __all__ = ["counterexample_to_induction", "how"]
 _ENGINES = {
     "search": "bounded search",
     "induction": "k-induction",
+    "recorded": "recorded invariant",
     "spacer": "Spacer",
     "explicit": "explicit states",
 }
@@ -23,7 +24,7 @@ def how(sound: Sound) -> str:
     reason = f": {sound.reason}" if sound.reason else ""
     match sound.result:
         case "proved":
-            checked = "its invariant was checked again by plain Z3: initiation, consecution"
+            checked = "the invariant was checked again by plain Z3: initiation, consecution"
             checked += ", implication"
             if sound.engine == "induction":
                 checked = f"{sound.reason}; base and step were checked again by plain Z3"

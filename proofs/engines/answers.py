@@ -29,6 +29,7 @@ class EngineName(StrEnum):
     AUTO = "auto"
     SEARCH = "search"
     INDUCTION = "induction"
+    RECORDED = "recorded"
     SPACER = "spacer"
     EXPLICIT = "explicit"
 
@@ -40,6 +41,12 @@ class Question:
     mode: Mode
     bundle: Bundle = Bundle.CONTRACT
     without: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """What it asks, in a word."""
+        lacks = f" without {', '.join(sorted(self.without))}" if self.without else ""
+        return f"{self.mode} {self.bundle}{lacks}"
 
     def model(self, numbers: Numbers, *, replay: bool = False) -> Model:
         """The system that the question is about; `replay` as in `proofs.model.model_of`."""

@@ -12,6 +12,7 @@ from proofs.encode import Bits, Integers
 from proofs.engines.answers import Answer, EngineName, Shown
 from proofs.engines.explicit import STATES, Bounds, explore, machine_of
 from proofs.engines.induction import DEEPEST, induct
+from proofs.engines.recorded import recall
 from proofs.engines.search import RLIMIT, WIDTH, find_refutation
 from proofs.engines.spacer import RLIMIT as SPACER_RLIMIT
 from proofs.engines.spacer import ProofResult, prove
@@ -20,7 +21,7 @@ from spec.claims import Mode
 if TYPE_CHECKING:
     from proofs.engines.answers import Engine, Question
 
-__all__ = ["Auto", "Explicit", "Induction", "Search", "Spacer", "engine_named"]
+__all__ = ["Auto", "Explicit", "Induction", "Recorded", "Search", "Spacer", "engine_named"]
 
 _LIMIT = "the work limit was reached"
 
@@ -47,6 +48,18 @@ class Search:
                 break
         shown = Shown(model, plainest or outcome.found, readable)
         return Answer(ProofResult.REFUTED, EngineName.SEARCH, outcome.depth, shown=shown)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An invariant that was found before, checked from scratch."""
+
+    def answer(self, question: Question) -> Answer:
+        proof = recall(question.name, question.model(Integers()))
+        if proof is None:
+            reason = "no invariant is kept that proves it"
+            return Answer(ProofResult.UNKNOWN, EngineName.RECORDED, reason=reason)
+        return Answer(proof.result, EngineName.RECORDED, proof=proof)
 
 
 @dataclass(frozen=True)
@@ -119,12 +132,16 @@ class Explicit:
 
 @dataclass(frozen=True)
 class Auto:
-    """Spacer for a proof; where it finds none, the search for a shortest run that breaks a clause;
-    where it finds none either and Spacer does not know, induction."""
+    """The invariant that is kept, or Spacer for a new one; where it finds none, the search for a
+    shortest run that breaks a clause; where it finds none either, and Spacer does not know,
+    induction."""
 
     depth: int
 
     def answer(self, question: Question) -> Answer:
+        known = Recorded().answer(question)
+        if known.result is ProofResult.PROVED:
+            return known
         given = Spacer(self.depth).answer(question)
         if given.result is ProofResult.REFUTED and given.shown is not None:
             return replace(given, engine=EngineName.SEARCH)
@@ -149,6 +166,8 @@ def engine_named(name: EngineName, depth: int) -> Engine:
     match name:
         case EngineName.SEARCH:
             return Search(depth)
+        case EngineName.RECORDED:
+            return Recorded()
         case EngineName.SPACER:
             return Spacer(depth)
         case EngineName.INDUCTION:

@@ -82,14 +82,13 @@ def _search(
     run = Run.of(system, rlimit)
     for length in range(1, depth + 1):
         step = run.extend()
-        run.solver.push()
-        run.solver.add(goal(step))
-        answer = run.solver.check()
+        sought = z3.Bool(f"sought@{length}")  # assumed, not pushed: the solver keeps what it learns
+        run.solver.add(z3.Implies(sought, goal(step)))
+        answer = run.solver.check(sought)
         if answer == z3.sat:
-            found = plainest(run) if plain else run.read(run.solver.model())
+            found = plainest(run, sought) if plain else run.read(run.solver.model())
             return Outcome(found, length, True)
         if answer == z3.unknown:
             return Outcome(None, length - 1, False)
-        run.solver.pop()
         run.solver.add(meanwhile(step))
     return Outcome(None, depth, True)

@@ -40,6 +40,10 @@ class Support:
     obligations: frozenset[str]
     rules: frozenset[str]
 
+    @property
+    def names(self) -> frozenset[str]:
+        return self.obligations | self.rules
+
 
 class Supports:
     """The contract of a mode, of which an invariant was found.

@@ -22,7 +22,7 @@ from spec.modes import Bundle
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Set
+    from collections.abc import Iterable, Mapping, Set
 
     from proofs.model import Model
     from proofs.system import Step
@@ -55,10 +55,18 @@ class Switched:
 
     Args:
         plain: so are runs without an obligation or rule; that takes longer than finding them.
+        rests: what each clause is proved to rest on; it is not broken without anything else.
     """
 
-    def __init__(self, mode: Mode, *, plain: bool = False, rlimit: int = RLIMIT) -> None:
-        self._plain = plain
+    def __init__(
+        self,
+        mode: Mode,
+        *,
+        plain: bool = False,
+        rests: Mapping[str, Set[str]] | None = None,
+        rlimit: int = RLIMIT,
+    ) -> None:
+        self._plain, self.rests = plain, rests or {}
         self.model = readable_contract(mode)
         self.obligations = tuple(o.name for o in self.model.observers)
         self.guards = tuple(g for o in self.model.observers for g in guards_of(o))
@@ -100,8 +108,7 @@ class Switched:
         it alone is not in force."""
         names = tuple(among)
         goal = z3.And(
-            z3.Not(self._step(length).sound),
-            z3.PbEq([(z3.Not(switch(name)), 1) for name in names], 1),
+            self._broken(length, names), z3.PbEq([(z3.Not(switch(name)), 1) for name in names], 1)
         )
         assumed = self._assumed(
             length, f"without {names}", goal, replay=replay, free=frozenset(names)
@@ -111,6 +118,15 @@ class Switched:
         answer = self._run.solver.model()
         off = next(name for name in names if not z3.is_true(answer.eval(switch(name), True)))
         return off, self._read(length, [*assumed, z3.Not(switch(off))], plain=self._plain)
+
+    def _broken(self, length: int, names: tuple[str, ...]) -> Expr:
+        """Some clause is broken that may be where one of these is not in force."""
+        broken = []
+        for clause, holds in self._step(length).clauses.items():
+            rests = self.rests.get(clause, names)
+            off = [z3.Not(switch(name)) for name in names if name in rests]
+            broken.append(z3.And(z3.Not(holds), z3.Or(off)))
+        return z3.Or(broken)
 
     def fails(self, clause: str, off: Set[str], depth: int) -> bool:
         """Whether a run of up to `depth` events breaks a clause where these are not in force."""
@@ -153,17 +169,8 @@ class Switched:
 
     def _step(self, length: int) -> Step:
         while len(self._run.steps) < length:
-            self._extend()
+            self._run.happen()
         return self._run.steps[length - 1]
-
-    def _extend(self) -> None:
-        run, at = self._run, len(self._run.steps) + 1
-        event, after = self.model.event(f"@{at}"), self.model.state(f"@{at}")
-        step = run.stepper.of(run.states[-1], event)
-        run.solver.add(*(after[name] == value for name, value in step.following.items()))
-        run.events.append(event)
-        run.states.append(after)
-        run.steps.append(step)
 
     def _read(self, length: int, assumed: list[Expr], *, plain: bool) -> Found:
         whole = self._run

@@ -85,10 +85,15 @@ class Run:
 
     def extend(self) -> Step:
         """One more event, which is possible and keeps every obligation."""
+        step = self.happen()
+        self.solver.add(step.possible, step.kept)
+        return step
+
+    def happen(self) -> Step:
+        """One more event, of which nothing is assumed."""
         number = len(self.events) + 1
         event, after = self.system.event(f"@{number}"), self.system.state(f"@{number}")
         step = self.stepper.of(self.states[-1], event)
-        self.solver.add(step.possible, step.kept)
         self.solver.add(*(after[name] == value for name, value in step.following.items()))
         self.events.append(event)
         self.states.append(after)

@@ -41,7 +41,7 @@ class TestContract:
 
         assert "witnessed" == check.consistent.result
         assert WITNESS[mode] == len(check.consistent.story)
-        assert ("proved", "spacer", None, True) == (
+        assert ("proved", "recorded", None, True) == (
             check.sound.result,
             check.sound.engine,
             check.sound.bound,

@@ -9,6 +9,8 @@ import pytest
 
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
+from proofs.engines.switched import guards_of
+from proofs.episodes import STORIES
 from spec.claims import Mode
 from spec.cli import json_page
 from spec.modes import MODES
@@ -43,7 +45,7 @@ class TestCheck:
         assert "expiring" == only["mode"]
         assert "witnessed" == only["consistent"]["result"]
         assert "claim_expired" in [event["kind"] for event in only["consistent"]["witness"]]
-        assert {"result": "proved", "engine": "spacer", "bound": None, "rechecked": True} == {
+        assert {"result": "proved", "engine": "recorded", "bound": None, "rechecked": True} == {
             key: only["sound"][key] for key in ("result", "engine", "bound", "rechecked")
         }
         assert 0 < only["sound"]["seconds"]
@@ -53,7 +55,7 @@ class TestCheck:
         }
         assert only["paper"]["clauses"]["harm"]["trace"]
         assert {"necessary"} == {found["result"] for found in only["necessary"].values()}
-        assert {} == only["guards"]
+        assert {"necessary", "redundant"} == {found["result"] for found in only["guards"].values()}
         msgspec.json.decode(out, type=Checks)
 
     def test_refutation_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,9 +88,14 @@ class TestCheck:
         assert all(len(line) <= 80 for line in out.splitlines())
 
     def test_guards(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """--guards lists each rule that binds, needed or redundant."""
-        code, out, _ = run(capsys, "check", "best_effort", "--guards")
+        """The rules that no clause needs are named; --story lists each rule that binds."""
+        code, out, _ = run(capsys, "check", "best_effort")
+        said = " ".join(out.split())
+        assert 0 == code
+        assert "Guards: 6 of 12 guards of the contract" in said
+        assert "proved without any one of: materialization_predicate.still there" in said
 
+        code, out, _ = run(capsys, "check", "best_effort", "--story")
         rows = [" ".join(line.split()) for line in out.splitlines()]
         assert 0 == code
         assert "redundant materialization_predicate.still there" in rows
@@ -103,12 +110,16 @@ class TestCheck:
 
         suite = ET.parse(file).getroot()
         assert 1 == code
-        assert ("10", "1", "0") == tuple(suite.get(n) for n in ("tests", "failures", "errors"))
+        assert ("35", "1", "0") == tuple(suite.get(n) for n in ("tests", "failures", "errors"))
         assert [
             "consistent",
             "sound",
+            *(f"story.{story.name}" for story in STORIES[Mode.EXPIRING]),
+            "reached",
+            "receptive",
             *(f"paper.{clause}" for clause in ("responsibility", "harm", "promise")),
             *(f"necessary.{name}" for name in MODES[Mode.EXPIRING].names()),
+            *(f"guard.{name}" for o in MODES[Mode.EXPIRING].bundle() for name in guards_of(o)),
         ] == [case.get("name") for case in suite]
         assert ["sound"] == [case.get("name") for case in suite if case.find("failure") is not None]
 

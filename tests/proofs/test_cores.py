@@ -7,7 +7,7 @@ import pytest
 
 from proofs import commands_cores, cores
 from proofs.__main__ import main
-from proofs.cores import Cores, contract_cores, cores_of, system_of
+from proofs.cores import Cores, contract_cores, cores_of, rests_on, system_of
 from proofs.cores_page import cores_page, cores_section
 from proofs.encode import Bits, Integers
 from proofs.engines import support
@@ -111,22 +111,17 @@ class TestCores:
         """Where no invariant proves the contract nothing is said of cores."""
         nothing = Cores({}, {}, [])
 
-        assert nothing == cores_of(Mode.EXPIRING, Bundle.CONTRACT, None, {})
         proof = Proof(ProofResult.PROVED, True)
-        assert nothing == cores_of(Mode.EXPIRING, Bundle.CONTRACT, proof, {})
-
-    def test_bundle_with_gaps_is_empty(self) -> None:
-        """A proof of another bundle than the contract says nothing of the contract's cores."""
-        proof = prove(model_of(Mode.BEST_EFFORT, Bundle.CONTRACT, Integers()))
-
-        assert Cores({}, {}, []) == cores_of(Mode.EXPIRING, Bundle.PAPER, proof, {})
+        assert {} == rests_on(Mode.EXPIRING, proof)
+        assert nothing == cores_of(Mode.EXPIRING, proof, {}, {})
 
     def test_out_of_work_uses_everything(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where the solver runs out of work, the whole bundle and all guards count as used."""
         proof = prove(model_of(Mode.BEST_EFFORT, Bundle.CONTRACT, Integers()))
         monkeypatch.setattr(support, "RLIMIT", 1)
 
-        found = cores_of(Mode.BEST_EFFORT, Bundle.CONTRACT, proof, {})
+        rests = rests_on(Mode.BEST_EFFORT, proof)
+        found = cores_of(Mode.BEST_EFFORT, proof, rests, {})
 
         assert {"usefulness": list(MODES[Mode.BEST_EFFORT].names())} == found.core
         assert [] == found.unused
@@ -159,7 +154,7 @@ class TestCommand:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """Without a proof nothing is written, and the exit code is 3."""
-        monkeypatch.setattr(cores, "prove", lambda *_: Proof(ProofResult.UNKNOWN, False, "cut"))
+        monkeypatch.setattr(cores, "proof_of", lambda _: Proof(ProofResult.UNKNOWN, False, "cut"))
 
         assert 3 == main(["cores"])
         assert "" == capsys.readouterr().out

@@ -52,25 +52,22 @@ class TestNecessity:
 
         assert Proof(ProofResult.PROVED, True) == prove(model)
 
-    @pytest.mark.parametrize(
-        "mode",
-        [
-            Mode.BEST_EFFORT,
-            *(
-                pytest.param(mode, marks=pytest.mark.slow)
-                for mode in Mode
-                if mode is not Mode.BEST_EFFORT
-            ),
-        ],
-    )
+    @pytest.mark.parametrize("mode", Mode)
     def test_each_guard(self, mode: Mode) -> None:
         """Exactly the pinned rules are redundant one by one; a run needs each of the others."""
-        runs = Switched(mode)
-        found = lacking(runs, runs.guards)
+        results = {guard: without.result for guard, without in checked(mode).guards.items()}
 
-        results = {guard: without.result for guard, without in found.items()}
         assert {"necessary", "redundant"} == set(results.values())
         assert GUARDS_NOT_NEEDED[mode] == {g for g, r in results.items() if r == "redundant"}
+
+    @pytest.mark.parametrize("mode", [Mode.BEST_EFFORT, Mode.SOFT_PRIORITY, Mode.ROUTED_REUSE])
+    def test_without_knowing_what_clauses_rest_on(self, mode: Mode) -> None:
+        """A search that is not told what clauses rest on finds the same lengths."""
+        runs, check = Switched(mode), checked(mode)
+
+        found = lacking(runs, (*runs.obligations, *runs.guards))
+        known = {**check.necessary, **check.guards}
+        assert {n: w.length for n, w in known.items()} == {n: w.length for n, w in found.items()}
 
     @pytest.mark.parametrize(
         ("mode", "names"),
@@ -97,7 +94,7 @@ class TestNecessity:
 
     def test_deep_run_is_found(self) -> None:
         """Where Spacer says that a clause fails, the search goes on to the run that shows it."""
-        found = lacking(Switched(Mode.EXPIRING), ["claim_harm_attribution"], 1)
+        found = lacking(Switched(Mode.EXPIRING), ["claim_harm_attribution"], depth=1)
 
         assert 3 == found["claim_harm_attribution"].length
 
@@ -112,7 +109,9 @@ class TestNecessity:
         """Where neither a run nor a proof is found within the work limit, nothing is claimed."""
         monkeypatch.setattr(necessity, "prove", lambda _: Proof(ProofResult.UNKNOWN, False, "cut"))
 
-        found = lacking(Switched(Mode.EXPIRING), ["claim_identity", "claim_harm_attribution"], 1)
+        found = lacking(
+            Switched(Mode.EXPIRING), ["claim_identity", "claim_harm_attribution"], depth=1
+        )
 
         assert ("necessary", 1) == (found["claim_identity"].result, found["claim_identity"].length)
         assert ("unknown", "cut") == (

@@ -1,0 +1,62 @@
+"""Invariants that were found before and are kept with the project, under `proofs/recorded`.
+
+To find an invariant takes seconds, to check one a tenth of a second; so a proof begins with the one
+that is kept. It is not believed: every question about it is asked again, of the specification as it
+is now. Where one fails, Spacer begins from nothing. The tests keep the files fresh.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import z3
+
+from proofs.engines import spacer
+from proofs.engines.spacer import RLIMIT, Invariant, Proof, ProofResult, recheck
+from proofs.smtlib import INVARIANT, SmtlibError, invariant_body, show, sort_of
+
+if TYPE_CHECKING:
+    from proofs.encode import Expr
+    from proofs.model import Model
+
+__all__ = ["FOLDER", "file_of", "prove", "recall"]
+
+FOLDER: Final = Path(__file__).parents[1] / "recorded"
+
+
+def file_of(name: str) -> Path:
+    """Where the invariant for a question of this name is kept."""
+    return FOLDER / f"{name.replace(' ', '_')}.smt2"
+
+
+def prove(name: str, system: Model, rlimit: int = RLIMIT) -> Proof:
+    """Whether every clause holds in every run: by the invariant that is kept, or a new one."""
+    return recall(name, system) or spacer.prove(system, rlimit)
+
+
+def recall(name: str, system: Model) -> Proof | None:
+    """A proof by the invariant that is kept; None where there is none, or it proves nothing."""
+    invariant = _read(file_of(name), system)
+    if invariant is None or recheck(system, invariant):
+        return None
+    return Proof(ProofResult.PROVED, True, invariant=invariant)
+
+
+def _read(path: Path, system: Model) -> Invariant | None:
+    state = system.state("")
+    names = {str(variable): name for name, variable in state.items()}
+    sorts = {variable: sort_of(state[name]) for variable, name in names.items()}
+    try:
+        body = invariant_body(path.read_text("utf-8"), sorts)
+    except (FileNotFoundError, SmtlibError):
+        return None
+    head = show(("define-fun", INVARIANT, tuple(sorts.items()), "Bool", body))
+    given = {variable: state[name] for variable, name in names.items()}
+    said = f"{head}\n(assert ({INVARIANT} {' '.join(names)}))"
+    (formula,) = z3.parse_smt2_string(said, decls={n: v.decl() for n, v in given.items()})
+
+    def at(there: dict[str, Expr]) -> Expr:
+        return z3.substitute(formula, *((state[name], there[name]) for name in state))
+
+    return Invariant(at)
