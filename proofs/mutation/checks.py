@@ -1,0 +1,145 @@
+"""The checks by which a mutant is noticed, the strongest reason first.
+
+Each tells what it noticed, or None. Only the last leaves open which side of a change is right.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
+from proofs.mutation.runs import runs, traces
+from proofs.theorems import WORLDS
+from spec.alphabet import Kind
+from spec.modes import MODES
+from spec.obligations import OBLIGATIONS
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proofs.mutation.judge import Breach
+    from proofs.mutation.operators import Mutant
+    from proofs.mutation.runs import Trace
+    from spec.claims import Mode
+    from spec.machine import Observer
+
+__all__ = ["CHECKS", "pins_of"]
+
+
+def structure(mutant: Mutant) -> str | None:
+    """The observer's own validation refuses it."""
+    try:
+        _ = mutant.observer
+    except ValueError as problem:
+        return str(problem)
+    return None
+
+
+def theorem(mutant: Mutant) -> str | None:
+    """A run keeps the mutant and the other obligations, and breaks a clause of the theorem."""
+    for line, breach in _breaking(mutant.mode, mutant.original.name):
+        if mutant.judge is not None:
+            steps = heard(alike(mutant.mode), line)
+            found = mutant.judge.verdicts(steps[: breach.number])
+            owed = breach.clause.settled and found[-1] is Verdict.PENDING
+            if owed or Verdict.VIOLATED in found:
+                continue
+        return f"{breach.clause.name} fails after {line}"
+    return None
+
+
+@cache
+def _breaking(mode: Mode, name: str) -> tuple[tuple[str, Breach], ...]:
+    """Runs of the mode's world that break a clause while all obligations but one are kept."""
+    others = [o for o in MODES[mode].bundle() if o.name != name]
+    return tuple(
+        (line, breach)
+        for line in runs()
+        for breach in breaches(mode, line)
+        if _in_world(mode, line, breach.number)
+        and all(_keeps(mode, o, line, breach) for o in others)
+    )
+
+
+def _in_world(mode: Mode, line: str, number: int) -> bool:
+    if not is_faithful(alike(mode), line):
+        return False
+    events = [step[0] for step in heard(alike(mode), line)[:number]]
+    restores = Kind.LOAD_FAILED in WORLDS[mode] or not any(e.restore for e in events)
+    return restores and all(e.kind in WORLDS[mode] for e in events)
+
+
+def _keeps(mode: Mode, observer: Observer, line: str, breach: Breach) -> bool:
+    found = judged(alike(mode), observer.name, line)[: breach.number]
+    owed = breach.clause.settled and found[-1] is Verdict.PENDING
+    return not owed and Verdict.VIOLATED not in found
+
+
+def hand(mutant: Mutant) -> str | None:
+    """A hand-written trace of the test suite no longer gets the verdict written beside it."""
+    own = mutant.original.name
+    for trace in traces():
+        if trace.mode != mutant.mode or not (trace.kept or trace.obligation == own):
+            continue
+        if not _as_written(mutant, trace):
+            return trace.name
+    return None
+
+
+def _as_written(mutant: Mutant, trace: Trace) -> bool:
+    """A kept trace is nowhere violated, ends with nothing owed, and satisfies its obligation."""
+    named = trace.obligation == mutant.original.name
+    if mutant.judge is None:
+        return not named
+    steps = [heard(alike(mutant.mode), line) for line in trace.lines]
+    found = [mutant.judge.verdicts(each) for each in steps]
+    if not trace.kept:
+        return any(Verdict.VIOLATED in each for each in found)
+    if any(Verdict.VIOLATED in each or each[-1] is Verdict.PENDING for each in found):
+        return False
+    return not named or any(Verdict.SATISFIED in each for each in found)
+
+
+def pins(mutant: Mutant) -> str | None:
+    """A run gets another verdict, at some event, than the one that is pinned.
+
+    For an obligation that is gone: a run is kept that it alone condemns.
+    """
+    constants, name = alike(mutant.mode), mutant.original.name
+    if mutant.judge is None:
+        return next((line for line in runs() if _condemns_alone(mutant.mode, name, line)), None)
+    for line, pinned in pins_of(constants, name):
+        if trail(mutant.judge.verdicts(heard(constants, line))) != pinned:
+            return line
+    return None
+
+
+def _condemns_alone(mode: Mode, name: str, line: str) -> bool:
+    names = MODES[mode].names()
+    condemning = [n for n in names if Verdict.VIOLATED in judged(alike(mode), n, line)]
+    return condemning == [name] and is_faithful(alike(mode), line)
+
+
+CHECKS: Final[dict[str, Callable[[Mutant], str | None]]] = {
+    "structure": structure,
+    "theorem": theorem,
+    "traces": hand,
+    "pins": pins,
+}
+
+
+def pin_of(pinned: dict[str, str], observer: Observer, constants: str) -> str:
+    """The trail that is pinned of an observer, where the constants matter for them."""
+    return pinned.get(observer.code, pinned.get(f"{observer.code}/{constants}", ""))
+
+
+@cache
+def pins_of(constants: str, name: str) -> tuple[tuple[str, str], ...]:
+    """Each run that a faithful stream may tell, with the pinned trail of an observer."""
+    return tuple(
+        (line, pin_of(pinned, OBLIGATIONS[name], constants))
+        for line, pinned in runs().items()
+        if is_faithful(constants, line)
+    )
