@@ -32,7 +32,7 @@ def page(lines: Iterable[str]) -> str:
 
 def _pins(line: str) -> dict[str, str]:
     """By code, followed by the constants of the mode where the trail depends on them."""
-    found = {}
+    found: dict[str, str] = {}
     for name, observer in OBLIGATIONS.items():
         constants = {alike(mode) for mode in Mode if name in MODES[mode].names()}
         each = {c: trail(judged(c, name, line)) for c in sorted(constants) if is_faithful(c, line)}
