@@ -12,12 +12,12 @@ from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, t
 from proofs.mutation.runs import runs, traces
 from proofs.theorems import WORLDS
 from spec.alphabet import Kind
-from spec.modes import MODES
+from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from proofs.mutation.judge import Breach
     from proofs.mutation.operators import Mutant
@@ -38,7 +38,12 @@ def structure(mutant: Mutant) -> str | None:
 
 
 def theorem(mutant: Mutant) -> str | None:
-    """A run keeps the mutant and the other obligations, and breaks a clause of the theorem."""
+    """A run keeps the mutant and the other obligations, and breaks a clause of the theorem.
+
+    Of the contract alone: the paper's bundles need not carry the theorem.
+    """
+    if mutant.bundle is Bundle.PAPER:
+        return None
     for line, breach in _breaking(mutant.mode, mutant.original.name):
         if mutant.judge is not None:
             steps = heard(alike(mutant.mode), line)
@@ -79,27 +84,23 @@ def _keeps(mode: Mode, observer: Observer, line: str, breach: Breach) -> bool:
 
 def hand(mutant: Mutant) -> str | None:
     """A hand-written trace of the test suite no longer gets the verdict written beside it."""
-    own = mutant.original.name
-    for trace in traces():
-        if trace.mode != mutant.mode or not (trace.kept or trace.obligation == own):
-            continue
-        if not _as_written(mutant, trace):
-            return trace.name
-    return None
+    told = (t for t in traces() if t.mode == mutant.mode)
+    return next((t.name for t in told if not _as_written(mutant, t)), None)
 
 
 def _as_written(mutant: Mutant, trace: Trace) -> bool:
-    """A kept trace is nowhere violated, ends with nothing owed, and satisfies its obligation."""
-    named = trace.obligation == mutant.original.name
+    """A kept trace is nowhere violated, ends with nothing owed, and satisfies its obligation; a
+    broken one violates its obligation, or another where that is gone."""
+    constants, own = alike(mutant.mode), mutant.original.name
     if mutant.judge is None:
-        return not named
-    steps = [heard(alike(mutant.mode), line) for line in trace.lines]
-    found = [mutant.judge.verdicts(each) for each in steps]
+        names = set(MODES[mutant.mode].names(mutant.bundle)) - {own}
+        found = [judged(constants, name, line) for name in names for line in trace.lines]
+        return trace.kept or own != trace.obligation or any(Verdict.VIOLATED in v for v in found)
+    found = [tuple(mutant.judge.verdicts(heard(constants, line))) for line in trace.lines]
     if not trace.kept:
-        return any(Verdict.VIOLATED in each for each in found)
-    if any(Verdict.VIOLATED in each or each[-1] is Verdict.PENDING for each in found):
-        return False
-    return not named or any(Verdict.SATISFIED in each for each in found)
+        return own != trace.obligation or any(Verdict.VIOLATED in v for v in found)
+    fine = all(Verdict.VIOLATED not in v and v[-1] is not Verdict.PENDING for v in found)
+    return fine and (own != trace.obligation or any(Verdict.SATISFIED in v for v in found))
 
 
 def pins(mutant: Mutant) -> str | None:
@@ -109,17 +110,21 @@ def pins(mutant: Mutant) -> str | None:
     """
     constants, name = alike(mutant.mode), mutant.original.name
     if mutant.judge is None:
-        return next((line for line in runs() if _condemns_alone(mutant.mode, name, line)), None)
+        names = MODES[mutant.mode].names(mutant.bundle)
+        return next(
+            (line for line in runs() if _condemning(constants, names, line) == [name]), None
+        )
     for line, pinned in pins_of(constants, name):
         if trail(mutant.judge.verdicts(heard(constants, line))) != pinned:
             return line
     return None
 
 
-def _condemns_alone(mode: Mode, name: str, line: str) -> bool:
-    names = MODES[mode].names()
-    condemning = [n for n in names if Verdict.VIOLATED in judged(alike(mode), n, line)]
-    return condemning == [name] and is_faithful(alike(mode), line)
+def _condemning(constants: str, names: Iterable[str], line: str) -> list[str]:
+    """The obligations that a run breaks; none where no faithful stream tells the run."""
+    if not is_faithful(constants, line):
+        return []
+    return [n for n in names if Verdict.VIOLATED in judged(constants, n, line)]
 
 
 CHECKS: Final[dict[str, Callable[[Mutant], str | None]]] = {

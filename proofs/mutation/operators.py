@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from proofs.mutation.judge import Judge
 from proofs.mutation.parts import narrower, weaker, wider
 from spec.machine import Observer, Rule
-from spec.modes import MODES
+from spec.modes import MODES, Bundle
 from spec.terms import FALSE, TRUE, show
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["OPERATORS", "Mutant", "mutants"]
 
 OPERATORS: dict[str, str] = {
-    "omit": "the obligation is taken out of the mode's bundle",
+    "omit": "the obligation is taken out of a bundle",
     "negate": "the guard holds where it did not, and the other way round",
     "drop": "the rule is gone",
     "always": "the guard holds of every event",
@@ -43,7 +43,7 @@ OPERATORS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one obligation, judged in one mode.
+    """One change of one obligation, judged in one bundle of a mode.
 
     `rules` are the observer's rules after the change, None where the obligation itself is gone;
     `says` completes "what if ...".
@@ -55,6 +55,7 @@ class Mutant:
     says: str
     original: Observer
     rules: tuple[Rule, ...] | None
+    bundle: Bundle = Bundle.CONTRACT
 
     @cached_property
     def observer(self) -> Observer | None:
@@ -72,10 +73,16 @@ class Mutant:
 
 
 def mutants(mode: Mode) -> Iterator[Mutant]:
-    """Every mutant of the mode's contract bundle, in the order of obligations and rules."""
+    """Every mutant of the mode, in the order of obligations and rules.
+
+    Rules are those of the contract; where the paper prints less, it is a bundle of its own.
+    """
+    for bundle in (Bundle.PAPER, Bundle.CONTRACT) if MODES[mode].added else (Bundle.CONTRACT,):
+        for observer in MODES[mode].bundle(bundle):
+            says = f"{observer.name}: it is taken out of the {bundle} bundle"
+            name = f"{observer.name}:omit-{bundle}"
+            yield Mutant(mode, name, "omit", says, observer, None, bundle)
     for observer in MODES[mode].bundle():
-        says = f"{observer.name}: {OPERATORS['omit']}"
-        yield Mutant(mode, f"{observer.name}:omit", "omit", says, observer, None)
         for number, rule in enumerate(observer.rules):
             for operator, part, says, changed in _changes(observer, rule):
                 rules = (*observer.rules[:number], changed, *observer.rules[number + 1 :])

@@ -115,10 +115,13 @@ def compare(mode: Mode, original: Observer, mutant: Observer) -> Compared:
     return Compared.UNKNOWN
 
 
-def difference(mode: Mode, original: Observer, mutant: Observer) -> str | None:
-    """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise."""
+def difference(
+    mode: Mode, original: Observer, mutant: Observer, depth: int = DEEPEST
+) -> str | None:
+    """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise, or None where
+    none of up to `depth` events was found."""
     both = _Beside(mode, original, [mutant], Bits(WIDTH))
-    found = find_refutation(both, DEEPEST, plain=True).found
+    found = find_refutation(both, depth, plain=True).found
     if found is None:
         return None
     events = [
