@@ -25,9 +25,9 @@ from proofs.mutation.operators import mutants
 from proofs.mutation.state import State, runs_digest, usual_place
 from spec import __version__
 from spec.claims import Mode
-from spec.cli import Format, FormatOption, OutputOption, console, json_page, page, print_json
+from spec.cli import Format, FormatOption, add_schema, console, page, print_json
 from spec.digest import spec_digest
-from spec.files import check_target, write_bytes
+from spec.files import check_target
 from spec.suggest import resolve
 
 if TYPE_CHECKING:
@@ -68,18 +68,13 @@ def mutation_schema() -> dict[str, Any]:
 def register(app: typer.Typer) -> None:
     """Add the command, and the one that prints its schema, to an application."""
     app.command("mutate", epilog="Example: python -m proofs mutate hard_protected")(_mutate)
-    app.command(
-        "mutate-schema",
-        epilog="Example: python -m proofs mutate-schema -o docs/schema/mutation.json",
-    )(_schema)
-
-
-def _schema(output: OutputOption = None) -> None:
-    """Print the JSON Schema of what `mutate --format json` prints."""
-    if output is None:
-        print_json(mutation_schema())
-    else:
-        write_bytes(output, json_page(mutation_schema()))
+    add_schema(
+        app,
+        mutation_schema,
+        of="what `mutate` prints",
+        example="-o docs/schema/mutation.json",
+        name="mutate-schema",
+    )
 
 
 def _mutate(

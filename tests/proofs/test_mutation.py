@@ -19,8 +19,28 @@ from spec.obligations import OBLIGATIONS
 from spec.terms import FALSE, TRUE
 from tests.proofs import recorded
 
-MUTANTS: dict[Mode, int] = {}
-OF_OPERATORS: dict[str, int] = {}
+MUTANTS = {
+    Mode.BEST_EFFORT: 444,
+    Mode.SOFT_PRIORITY: 443,
+    Mode.HARD_PROTECTED: 1298,
+    Mode.DEMOTABLE: 823,
+    Mode.EXPIRING: 847,
+    Mode.OFFLOADABLE: 1066,
+    Mode.ROUTED_REUSE: 526,
+}
+OF_OPERATORS = {
+    "omit": 58,
+    "negate": 230,
+    "drop": 230,
+    "always": 230,
+    "weaken": 1155,
+    "narrow": 1514,
+    "widen": 291,
+    "retarget": 782,
+    "remove": 415,
+    "add": 530,
+    "forget": 12,
+}
 
 
 def mutant(mode: Mode, name: str) -> Mutant:
