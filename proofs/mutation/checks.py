@@ -17,15 +17,14 @@ from spec.obligations import OBLIGATIONS
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from proofs.mutation.judge import Breach
     from proofs.mutation.operators import Mutant
     from proofs.mutation.runs import Trace
     from spec.claims import Mode
-    from spec.machine import Observer
 
-__all__ = ["CHECKS", "pins_of"]
+__all__ = ["CHECKS"]
 
 
 def structure(mutant: Mutant) -> str | None:
@@ -45,26 +44,22 @@ def theorem(mutant: Mutant) -> str | None:
     if mutant.bundle is Bundle.PAPER:
         return None
     for line, breach in _breaking(mutant.mode, mutant.original.name):
-        if mutant.judge is not None:
-            steps = heard(alike(mutant.mode), line)
-            found = mutant.judge.verdicts(steps[: breach.number])
-            owed = breach.clause.settled and found[-1] is Verdict.PENDING
-            if owed or Verdict.VIOLATED in found:
-                continue
-        return f"{breach.clause.name} fails after {line}"
+        steps = heard(alike(mutant.mode), line)
+        if mutant.judge is None or _kept(mutant.judge.verdicts(steps), breach):
+            return f"{breach.clause.name} fails after {line}"
     return None
 
 
 @cache
 def _breaking(mode: Mode, name: str) -> tuple[tuple[str, Breach], ...]:
     """Runs of the mode's world that break a clause while all obligations but one are kept."""
-    others = [o for o in MODES[mode].bundle() if o.name != name]
+    others = [other for other in MODES[mode].names() if other != name]
     return tuple(
         (line, breach)
         for line in runs()
         for breach in breaches(mode, line)
         if _in_world(mode, line, breach.number)
-        and all(_keeps(mode, o, line, breach) for o in others)
+        and all(_kept(judged(alike(mode), other, line), breach) for other in others)
     )
 
 
@@ -76,10 +71,11 @@ def _in_world(mode: Mode, line: str, number: int) -> bool:
     return restores and all(e.kind in WORLDS[mode] for e in events)
 
 
-def _keeps(mode: Mode, observer: Observer, line: str, breach: Breach) -> bool:
-    found = judged(alike(mode), observer.name, line)[: breach.number]
-    owed = breach.clause.settled and found[-1] is Verdict.PENDING
-    return not owed and Verdict.VIOLATED not in found
+def _kept(found: Sequence[Verdict], breach: Breach) -> bool:
+    """Nothing is violated up to the breach, nor owed at it if the clause then says nothing."""
+    until = found[: breach.number]
+    owed = breach.clause.settled and until[-1] is Verdict.PENDING
+    return not owed and Verdict.VIOLATED not in until
 
 
 def hand(mutant: Mutant) -> str | None:
@@ -111,10 +107,9 @@ def pins(mutant: Mutant) -> str | None:
     constants, name = alike(mutant.mode), mutant.original.name
     if mutant.judge is None:
         names = MODES[mutant.mode].names(mutant.bundle)
-        return next(
-            (line for line in runs() if _condemning(constants, names, line) == [name]), None
-        )
-    for line, pinned in pins_of(constants, name):
+        alone = (line for line in runs() if _condemning(constants, names, line) == [name])
+        return next(alone, None)
+    for line, pinned in _pins_of(constants, name):
         if trail(mutant.judge.verdicts(heard(constants, line))) != pinned:
             return line
     return None
@@ -135,16 +130,13 @@ CHECKS: Final[dict[str, Callable[[Mutant], str | None]]] = {
 }
 
 
-def pin_of(pinned: dict[str, str], observer: Observer, constants: str) -> str:
-    """The trail that is pinned of an observer, where the constants matter for them."""
-    return pinned.get(observer.code, pinned.get(f"{observer.code}/{constants}", ""))
-
-
 @cache
-def pins_of(constants: str, name: str) -> tuple[tuple[str, str], ...]:
-    """Each run that a faithful stream may tell, with the pinned trail of an observer."""
+def _pins_of(constants: str, name: str) -> tuple[tuple[str, str], ...]:
+    """Each run that a faithful stream may tell, with the pinned trail of an obligation: the one
+    by its code, or by that and the constants."""
+    code = OBLIGATIONS[name].code
     return tuple(
-        (line, pin_of(pinned, OBLIGATIONS[name], constants))
+        (line, pinned.get(code, pinned.get(f"{code}/{constants}", "")))
         for line, pinned in runs().items()
         if is_faithful(constants, line)
     )

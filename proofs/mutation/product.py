@@ -88,15 +88,12 @@ def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> li
     step = both.step(state, event)
     solver = z3.Solver()
     solver.set("rlimit", RLIMIT)
-    here = state[f"state.{original.name}"]
+    parts = ["state.{}", *(f"own.{{}}.{register.name}" for register in original.registers)]
+    here = state[parts[0].format(original.name)]
     solver.add(step.possible, here >= 0, here < len(original.states), state["c.threshold"] >= 1)
     found = []
     for mutant in both.mutants:
-        pairs = [(f"state.{o}", f"state.{m}") for o, m in [(original.name, mutant.name)]]
-        pairs += [
-            (f"own.{original.name}.{r.name}", f"own.{mutant.name}.{r.name}")
-            for r in original.registers
-        ]
+        pairs = [(part.format(original.name), part.format(mutant.name)) for part in parts]
         solver.push()
         solver.add(*(state[a] == state[b] for a, b in pairs))
         solver.add(z3.Or([step.following[a] != step.following[b] for a, b in pairs]))

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["State", "runs_digest", "usual_place"]
 
-
 T = TypeVar("T")
+_MOST = 1 << 26  # bytes; a whole campaign takes two million
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -84,11 +84,15 @@ class State:
 
     def _read(self) -> bytes:
         try:
-            return self._path.read_bytes()
+            with self._path.open("rb") as file:
+                content = file.read(_MOST + 1)
         except FileNotFoundError:
             return b""
         except (OSError, ValueError) as problem:
             raise OutputError(f"cannot read {self._path}: {problem}", "name another") from None
+        if len(content) > _MOST:
+            raise SpecError(f"{self._path} is too large for a campaign", "name another file")
+        return content
 
     def _write(self, content: bytes, how: Literal["wb", "ab"]) -> None:
         try:

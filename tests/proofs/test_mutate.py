@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import z3
 
 from proofs.__main__ import main
 from proofs.mutation import campaign, commands, pins, runs
@@ -49,6 +50,7 @@ class TestCampaign:
 
         assert {(m.mode, m.name) for m in sample} == {(f.mode, f.mutant) for f in fates}
         assert SAMPLE == tally(fates)
+        assert "false" == z3.get_param("ctrl_c"), "Z3 keeps interrupts to itself"
         assert 0 == exit_code(fates, len(sample))
 
     def test_survivor(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,6 +154,13 @@ class TestState:
         assert (2, "", 1) == (code, out, err.count("\n"))
         assert "is about another specification, or other runs" in err
         assert foreign == Path("fates").read_text()
+
+    def test_endless(self, capsys: Capture) -> None:
+        """A device that never ends is no campaign."""
+        code = main(["mutate", "expiring", "--state", "/dev/zero"])
+
+        assert 2 == code
+        assert "too large" in capsys.readouterr().err
 
     def test_settled_alone(self) -> None:
         """A survivor is judged again, and so is a mutant that now changes something else."""
