@@ -148,9 +148,8 @@ def _print(out: Console, fates: list[Fate], wanted: int) -> None:
         found = tally(group)
         counts = (len(group), *(found[column] for column in (*CHECKS, EQUIVALENT)))
         table.add_row(name, *map(str, counts))
-    if len(groups) != 1:
-        alone = _alone(fates)
-        table.add_row("by it alone", "", *(str(alone[check]) for check in CHECKS), "")
+    alone = _alone(fates)
+    table.add_row("by it alone", "", *(str(alone[check]) for check in CHECKS), "")
     out.print(table)
     for name, check in CHECKS.items():
         out.print(f"{name}: {_first_line(check.__doc__)}", soft_wrap=True)

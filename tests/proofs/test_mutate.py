@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 import z3
 
@@ -12,6 +13,7 @@ from proofs.__main__ import main
 from proofs.mutation import campaign, commands, pins, runs
 from proofs.mutation.campaign import Fate, exit_code, tally
 from proofs.mutation.checks import CHECKS
+from proofs.mutation.commands import Mutation
 from proofs.mutation.operators import OPERATORS, Mutant, mutants
 from proofs.mutation.state import State
 from spec.claims import Mode
@@ -221,9 +223,11 @@ class TestCommand:
     def test_json(self, capsys: Capture) -> None:
         """The JSON has every fate, the counts, and the specification's digest."""
         code = main(["mutate", "expiring", "--format", "json"])
-        told = json.loads(capsys.readouterr().out)
+        out = capsys.readouterr().out
+        told = json.loads(out)
 
         assert 0 == code
+        assert msgspec.json.decode(out, type=Mutation)
         assert ("resident-claims/mutation/1", spec_digest()) == (told["schema"], told["spec"])
         assert len(FEW) == len(told["fates"]) == sum(told["tally"]["expiring"].values())
         assert 0 == told["unfinished"]
