@@ -11,7 +11,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench lint docs lock clean
+.PHONY: help demo test bench mutate lint docs lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,9 @@ test: $(STAMP) ## Run the tests
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
 
+mutate: $(STAMP) ## Change the specification in every way and see that each is noticed (minutes)
+	$(BIN)/python -m proofs mutate
+
 lint: $(STAMP) ## Check style, formatting, types and imports between packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -44,6 +47,7 @@ docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m monitor schema -o docs/schema/verdict.json
 	$(BIN)/python -m proofs schema -o docs/schema/proof.json
 	$(BIN)/python -m proofs cores -o docs/cores.md
+	$(BIN)/python -m proofs mutate-schema -o docs/schema/mutation.json
 
 lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
 	@echo "Pinning the dependencies in requirements.lock ..."

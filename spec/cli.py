@@ -151,12 +151,15 @@ def print_json(value: Any) -> None:
     typer.echo(json_page(value), nl=False)
 
 
-def add_schema(app: typer.Typer, make: Callable[[], Any], *, of: str, example: str) -> None:
-    """Add the command `schema`: print the JSON Schema that `make` returns, or write it to a file.
+def add_schema(
+    app: typer.Typer, make: Callable[[], Any], *, of: str, example: str, name: str = "schema"
+) -> None:
+    """Add a command: print the JSON Schema that `make` returns, or write it to a file.
 
     Args:
         of: what has that schema.
         example: the options of a call.
+        name: of the command.
     """
 
     def schema(output: OutputOption = None) -> None:
@@ -165,8 +168,8 @@ def add_schema(app: typer.Typer, make: Callable[[], Any], *, of: str, example: s
         else:
             write_bytes(output, json_page(make()))
 
-    epilog = f"Example: python -m {app.info.name} schema {example}"
-    app.command("schema", help=f"Print the JSON Schema of {of}.", epilog=epilog)(schema)
+    epilog = f"Example: python -m {app.info.name} {name} {example}"
+    app.command(name, help=f"Print the JSON Schema of {of}.", epilog=epilog)(schema)
 
 
 _USAGE: Final[type[Exception]] = next(

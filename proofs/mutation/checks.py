@@ -1,0 +1,142 @@
+"""The checks by which a mutant is noticed, the strongest reason first.
+
+Each tells what it noticed, or None. Only the last leaves open which side of a change is right.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
+from proofs.mutation.runs import runs, traces
+from proofs.theorems import WORLDS
+from spec.alphabet import Kind
+from spec.modes import MODES, Bundle
+from spec.obligations import OBLIGATIONS
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from proofs.mutation.judge import Breach
+    from proofs.mutation.operators import Mutant
+    from proofs.mutation.runs import Trace
+    from spec.claims import Mode
+
+__all__ = ["CHECKS"]
+
+
+def structure(mutant: Mutant) -> str | None:
+    """The observer's own validation refuses it."""
+    try:
+        _ = mutant.observer
+    except ValueError as problem:
+        return str(problem)
+    return None
+
+
+def theorem(mutant: Mutant) -> str | None:
+    """A run keeps the mutant and the other obligations, and breaks a clause of the theorem.
+
+    Of the contract alone: the paper's bundles need not carry the theorem.
+    """
+    if mutant.bundle is Bundle.PAPER:
+        return None
+    for line, breach in _breaking(mutant.mode, mutant.original.name):
+        steps = heard(alike(mutant.mode), line)
+        if mutant.judge is None or _kept(mutant.judge.verdicts(steps), breach):
+            return f"{breach.clause.name} fails after {line}"
+    return None
+
+
+@cache
+def _breaking(mode: Mode, name: str) -> tuple[tuple[str, Breach], ...]:
+    """Runs of the mode's world that break a clause while all obligations but one are kept."""
+    others = [other for other in MODES[mode].names() if other != name]
+    return tuple(
+        (line, breach)
+        for line in runs()
+        for breach in breaches(mode, line)
+        if _in_world(mode, line, breach.number)
+        and all(_kept(judged(alike(mode), other, line), breach) for other in others)
+    )
+
+
+def _in_world(mode: Mode, line: str, number: int) -> bool:
+    if not is_faithful(alike(mode), line):
+        return False
+    events = [step[0] for step in heard(alike(mode), line)[:number]]
+    restores = Kind.LOAD_FAILED in WORLDS[mode] or not any(e.restore for e in events)
+    return restores and all(e.kind in WORLDS[mode] for e in events)
+
+
+def _kept(found: Sequence[Verdict], breach: Breach) -> bool:
+    """Nothing is violated up to the breach, nor owed at it if the clause then says nothing."""
+    until = found[: breach.number]
+    owed = breach.clause.settled and until[-1] is Verdict.PENDING
+    return not owed and Verdict.VIOLATED not in until
+
+
+def hand(mutant: Mutant) -> str | None:
+    """A hand-written trace of the test suite no longer gets the verdict written beside it."""
+    told = (t for t in traces() if t.mode == mutant.mode)
+    return next((t.name for t in told if not _as_written(mutant, t)), None)
+
+
+def _as_written(mutant: Mutant, trace: Trace) -> bool:
+    """A kept trace is nowhere violated, ends with nothing owed, and satisfies its obligation; a
+    broken one violates its obligation, or another where that is gone."""
+    constants, own = alike(mutant.mode), mutant.original.name
+    if mutant.judge is None:
+        names = set(MODES[mutant.mode].names(mutant.bundle)) - {own}
+        found = [judged(constants, name, line) for name in names for line in trace.lines]
+        return trace.kept or own != trace.obligation or any(Verdict.VIOLATED in v for v in found)
+    found = [tuple(mutant.judge.verdicts(heard(constants, line))) for line in trace.lines]
+    if not trace.kept:
+        return own != trace.obligation or any(Verdict.VIOLATED in v for v in found)
+    fine = all(Verdict.VIOLATED not in v and v[-1] is not Verdict.PENDING for v in found)
+    return fine and (own != trace.obligation or any(Verdict.SATISFIED in v for v in found))
+
+
+def pins(mutant: Mutant) -> str | None:
+    """A run gets another verdict, at some event, than the one that is pinned.
+
+    For an obligation that is gone: a run is kept that it alone condemns.
+    """
+    constants, name = alike(mutant.mode), mutant.original.name
+    if mutant.judge is None:
+        names = MODES[mutant.mode].names(mutant.bundle)
+        alone = (line for line in runs() if _condemning(constants, names, line) == [name])
+        return next(alone, None)
+    for line, pinned in _pins_of(constants, name):
+        if trail(mutant.judge.verdicts(heard(constants, line))) != pinned:
+            return line
+    return None
+
+
+def _condemning(constants: str, names: Iterable[str], line: str) -> list[str]:
+    """The obligations that a run breaks; none where no faithful stream tells the run."""
+    if not is_faithful(constants, line):
+        return []
+    return [n for n in names if Verdict.VIOLATED in judged(constants, n, line)]
+
+
+CHECKS: Final[dict[str, Callable[[Mutant], str | None]]] = {
+    "structure": structure,
+    "theorem": theorem,
+    "traces": hand,
+    "pins": pins,
+}
+
+
+@cache
+def _pins_of(constants: str, name: str) -> tuple[tuple[str, str], ...]:
+    """Each run that a faithful stream may tell, with the pinned trail of an obligation: the one
+    by its code, or by that and the constants."""
+    code = OBLIGATIONS[name].code
+    return tuple(
+        (line, pinned.get(code, pinned.get(f"{code}/{constants}", "")))
+        for line, pinned in runs().items()
+        if is_faithful(constants, line)
+    )

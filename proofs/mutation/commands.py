@@ -1,0 +1,169 @@
+"""`python -m proofs mutate`: would a mistake in the specification be noticed?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from proofs.mutation.campaign import (
+    EQUIVALENT,
+    SURVIVED,
+    UNKNOWN,
+    Fate,
+    campaign,
+    exit_code,
+    tally,
+)
+from proofs.mutation.checks import CHECKS
+from proofs.mutation.operators import mutants
+from proofs.mutation.state import State, runs_digest, usual_place
+from spec import __version__
+from spec.claims import Mode
+from spec.cli import Format, FormatOption, add_schema, console, page, print_json
+from spec.digest import spec_digest
+from spec.files import check_target
+from spec.suggest import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from proofs.mutation.operators import Mutant
+
+__all__ = ["SCHEMA", "Mutation", "mutation_schema", "register"]
+
+SCHEMA = "resident-claims/mutation/1"
+
+
+class Mutation(msgspec.Struct, frozen=True):
+    """The published form of a campaign.
+
+    `tally` counts, for each mode, the kills by the strongest check that noticed them, and every
+    other result; `alone` the kills of each check that no other check noticed. `unfinished` is how
+    many mutants have no fate yet.
+    """
+
+    schema: str
+    tool: str
+    spec: str
+    runs: str
+    tally: dict[str, dict[str, int]]
+    alone: dict[str, int]
+    unfinished: int
+    fates: list[Fate]
+
+
+def mutation_schema() -> dict[str, Any]:
+    """The JSON Schema of `Mutation`."""
+    return msgspec.json.schema(Mutation)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command, and the one that prints its schema, to an application."""
+    app.command("mutate", epilog="Example: python -m proofs mutate hard_protected")(_mutate)
+    add_schema(
+        app,
+        mutation_schema,
+        of="what `mutate` prints",
+        example="-o docs/schema/mutation.json",
+        name="mutate-schema",
+    )
+
+
+def _mutate(
+    mode: Annotated[
+        str | None,
+        typer.Argument(metavar="MODE", help=f"One of {', '.join(Mode)}. Each if none is named."),
+    ] = None,
+    form: FormatOption = Format.TEXT,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="JSONL: fates to go on from, and to add to.", show_default="in build"),
+    ] = None,
+) -> None:
+    """See whether each change of the specification is noticed.
+
+    The specification is changed in every way of a named list, one change at a time; each must be
+    noticed by a check, or be shown by the solver to be no change at all. The campaign may be
+    interrupted at any time; it goes on from there, as long as the specification is the same.
+
+    Exit 0: all killed or equivalent. 1: one survived. 2: bad input. 3: unknown, or interrupted.
+    """
+    modes = list(Mode) if mode is None else [Mode(resolve(mode, list(Mode), what="mode"))]
+    chosen = [mutant for each in modes for mutant in mutants(each)]
+    place = usual_place() if state is None else state
+    check_target(place)
+    fates = _judge(chosen, State(place))
+    if form is Format.JSON:
+        counts = {str(m): tally(f for f in fates if f.mode == m) for m in modes}
+        about = (SCHEMA, __version__, spec_digest(), runs_digest())
+        left = len(chosen) - len(fates)
+        print_json(Mutation(*about, counts, _alone(fates), left, fates))
+    else:
+        with page() as out:
+            _print(out, fates, len(chosen))
+    raise typer.Exit(exit_code(fates, len(chosen)))
+
+
+def _judge(chosen: Sequence[Mutant], state: State) -> list[Fate]:
+    """The fates in the order of the mutants; an interrupt leaves out those that are not judged."""
+    known = state.known(chosen)
+    quiet = console(stderr=True)
+    quiet.quiet = not quiet.is_terminal
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=quiet) as bar:
+        task = bar.add_task("mutants", total=len(chosen), completed=len(known))
+        try:
+            for fate in campaign([m for m in chosen if (str(m.mode), m.name) not in known]):
+                state.add(fate)
+                known[fate.mode, fate.mutant] = fate
+                bar.update(task, advance=1, description=fate.mode)
+        except KeyboardInterrupt:
+            bar.update(task, description="interrupted")
+    keys = ((str(mutant.mode), mutant.name) for mutant in chosen)
+    return [known[key] for key in keys if key in known]
+
+
+def _alone(fates: Sequence[Fate]) -> dict[str, int]:
+    found = Counter(fate.by[0] for fate in fates if len(fate.by) == 1)
+    return {check: found[check] for check in CHECKS}
+
+
+def _print(out: Console, fates: list[Fate], wanted: int) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("mutants of")
+    for name in ("all", *CHECKS, EQUIVALENT):
+        table.add_column(name, justify="right")
+    groups = {name: [f for f in fates if f.mode == name] for name in {f.mode: 0 for f in fates}}
+    if len(groups) > 1:
+        groups["every mode"] = fates
+    for name, group in groups.items():
+        found = tally(group)
+        counts = (len(group), *(found[column] for column in (*CHECKS, EQUIVALENT)))
+        table.add_row(name, *map(str, counts))
+    alone = _alone(fates)
+    table.add_row("by it alone", "", *(str(alone[check]) for check in CHECKS), "")
+    out.print(table)
+    for name, check in CHECKS.items():
+        out.print(f"{name}: {_first_line(check.__doc__)}", soft_wrap=True)
+    reasons = Counter(fate.detail for fate in fates if fate.result == EQUIVALENT)
+    for reason, number in reasons.most_common():
+        out.print(f"equivalent, {number}: {reason}", soft_wrap=True)
+    for result in (SURVIVED, UNKNOWN):
+        left = [fate for fate in fates if fate.result == result]
+        out.print(f"{result}: {len(left) or 'none'}")
+        for fate in left:
+            out.print(f"  {fate.mode}, {fate.mutant}: {fate.says}; {fate.detail}", soft_wrap=True)
+    if len(fates) < wanted:
+        out.print(f"unfinished: {wanted - len(fates)}; the same command goes on from here")
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").partition("\n")[0].rstrip(".")

@@ -1,0 +1,161 @@
+"""What observers make of a run, event by event, by the same Python that the monitor compiles."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from monitor.compile import compile_mode, compile_observer, to_python
+from monitor.view import Constants
+from proofs.auditor import BELIEFS
+from proofs.mutation.runs import read_run
+from proofs.mutation.world import faithful
+from proofs.theorems import CLAUSES
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.modes import MODES, Bundle
+from spec.obligations import OBLIGATIONS
+from spec.terms import Scope
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from proofs.theorems import Clause
+    from spec.machine import Observer
+
+__all__ = ["Breach", "Judge", "alike", "breaches", "heard", "is_faithful", "judged", "trail"]
+
+Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
+_ARGUMENTS = "e, c, was, now, req_was, req"
+
+
+class Breach(NamedTuple):
+    """A clause of the theorem fails at an event, counted from 1."""
+
+    number: int
+    clause: Clause
+
+
+def alike(mode: Mode) -> str:
+    """What an observer can tell modes apart by; modes that are alike in this judge alike."""
+    return "+".join(name for name, value in MODES[mode].constants.items() if value) or "plain"
+
+
+@cache
+def _of(constants: str) -> Mode:
+    return next(mode for mode in Mode if alike(mode) == constants)
+
+
+@cache
+def heard(constants: str, line: str) -> tuple[Heard, ...]:
+    """The events of a run as observers hear them."""
+    compiled = compile_mode(_of(constants), Bundle.CONTRACT)
+    run, found = read_run(line), []
+    c = Constants(threshold=run.threshold, **MODES[_of(constants)].constants)
+    was, asked = compiled.claim_initial, compiled.request_initial
+    for event in run.events:
+        now = compiled.claim(event, c, was)
+        asks = compiled.request(event, c, was, now, asked)
+        found.append((event, c, was, now, asked, asks))
+        was, asked = now, asks
+    return tuple(found)
+
+
+@cache
+def is_faithful(constants: str, line: str) -> bool:
+    """Whether a faithful stream may tell a run."""
+    seen = False
+    for step in heard(constants, line):
+        if not _faithful()(*step, seen):
+            return False
+        seen = seen or (step[0].here and step[0].kind is Kind.REQUEST_ARRIVED)
+    return True
+
+
+@cache
+def _faithful() -> Callable[..., bool]:
+    return _function(f"{_ARGUMENTS}, seen", to_python(faithful(), {(Scope.WAS, "seen"): "seen"}))
+
+
+def _function(arguments: str, body: str) -> Callable[..., Any]:
+    made: Callable[..., Any] = eval(f"lambda {arguments}: {body}")
+    return made
+
+
+class Judge:
+    """An observer, compiled."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._step = compile_observer(observer)
+        self._own = tuple(register.initial for register in observer.registers)
+        self._says = [state.verdict for state in observer.states]
+
+    def verdicts(self, steps: Iterable[Heard]) -> list[Verdict]:
+        """The verdict after each event."""
+        state, own, found = 0, self._own, []
+        for step in steps:
+            state, own, _ = self._step(state, own, *step)
+            found.append(self._says[state])
+        return found
+
+
+@cache
+def judged(constants: str, name: str, line: str) -> tuple[Verdict, ...]:
+    """The verdicts of an obligation as the specification has it."""
+    return tuple(_original(name).verdicts(heard(constants, line)))
+
+
+@cache
+def _original(name: str) -> Judge:
+    return Judge(OBLIGATIONS[name])
+
+
+def trail(found: Iterable[Verdict]) -> str:
+    """Verdicts as their changes, each by its initial: `3p 5v` is unexercised up to the second
+    event, pending from the third and violated from the fifth on."""
+    last, changes = Verdict.UNEXERCISED, []
+    for number, verdict in enumerate(found, start=1):
+        if verdict is not last:
+            changes.append(f"{number}{verdict[0]}")
+            last = verdict
+    return " ".join(changes)
+
+
+@cache
+def breaches(mode: Mode, line: str) -> tuple[Breach, ...]:
+    """Where clauses of the mode's theorem fail in a run, whatever is owed or violated."""
+    steps = heard(alike(mode), line)
+    before, found = tuple(r.initial for r in BELIEFS.registers), []
+    for number, step in enumerate(steps, start=1):
+        after = _beliefs()(step[0], before)
+        found += [
+            Breach(number, clause)
+            for clause, holds in _clauses(mode)
+            if not holds(*step, before, after)
+        ]
+        before = after
+    return tuple(found)
+
+
+_BELIEVED = {(Scope.BELIEVED, r.name): f"before[{i}]" for i, r in enumerate(BELIEFS.registers)}
+_BELIEVES = {(Scope.BELIEVES, r.name): f"after[{i}]" for i, r in enumerate(BELIEFS.registers)}
+
+
+@cache
+def _beliefs() -> Callable[..., tuple[Any, ...]]:
+    terms = (to_python(BELIEFS.following[r.name], _BELIEVED) for r in BELIEFS.registers)
+    return _function("e, before", f"({', '.join(terms)},)")
+
+
+@cache
+def _clauses(mode: Mode) -> tuple[tuple[Clause, Callable[..., bool]], ...]:
+    return tuple(
+        (
+            clause,
+            _function(
+                f"{_ARGUMENTS}, before, after", to_python(clause.holds, _BELIEVED | _BELIEVES)
+            ),
+        )
+        for clause in CLAUSES.get(mode, ())
+    )

@@ -1,0 +1,118 @@
+"""The file in which a campaign keeps its fates: it can stop at any time and go on from there."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import msgspec
+
+from proofs.mutation.campaign import EQUIVALENT, KILLED, Fate
+from proofs.mutation.runs import HAND, RUNS
+from spec import __version__
+from spec.digest import short_digest, spec_digest
+from spec.errors import OutputError, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from proofs.mutation.operators import Mutant
+
+__all__ = ["State", "runs_digest", "usual_place"]
+
+T = TypeVar("T")
+_MOST = 1 << 26  # bytes; a whole campaign takes two million
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """The first line: what the fates below it hold of."""
+
+    tool: str
+    spec: str
+    runs: str
+
+
+def runs_digest() -> str:
+    """The runs and traces by which mutants are told, as SHA-256."""
+    return sha256(RUNS.read_bytes() + HAND.read_bytes()).hexdigest()
+
+
+def usual_place() -> Path:
+    """Where a campaign about this specification and these runs is kept if nothing is said."""
+    return Path("build") / f"mutants-{short_digest()}-{runs_digest()[:8]}.jsonl"
+
+
+class State:
+    """The fates in a file that is added to; a last line that was cut short is cut off.
+
+    Raises:
+        SpecError: the file holds something else, or is about another specification or other runs.
+        OutputError: the file cannot be read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        content = self._read()
+        whole = content[: content.rfind(b"\n") + 1]
+        head, *lines = whole.splitlines() or [b""]
+        begins = _line(_head()) if not head else b'{"mode":"'
+        cut = content[len(whole) :]
+        if not begins.startswith(cut[: len(begins)]):
+            raise SpecError(f"{path} holds no campaign", "name another file")
+        if head and self._decode(1, head, _Head) != _head():
+            raise SpecError(
+                f"{path} is about another specification, or other runs", "name another file"
+            )
+        self._fates = [self._decode(n, line, Fate) for n, line in enumerate(lines, start=2)]
+        if cut or not head:
+            self._write(whole or _line(_head()), "wb")
+
+    def known(self, mutants: Iterable[Mutant]) -> dict[tuple[str, str], Fate]:
+        """The fates of these mutants that are settled: what no check noticed is tried again."""
+        found = {
+            (fate.mode, fate.mutant): fate
+            for fate in self._fates
+            if fate.result in (KILLED, EQUIVALENT)
+        }
+        keys = ((m, (str(m.mode), m.name)) for m in mutants)
+        return {key: found[key] for m, key in keys if key in found and found[key].says == m.says}
+
+    def add(self, fate: Fate) -> None:
+        """Keep one more fate."""
+        self._write(_line(fate), "ab")
+
+    def _read(self) -> bytes:
+        try:
+            with self._path.open("rb") as file:
+                content = file.read(_MOST + 1)
+        except FileNotFoundError:
+            return b""
+        except (OSError, ValueError) as problem:
+            raise OutputError(f"cannot read {self._path}: {problem}", "name another") from None
+        if len(content) > _MOST:
+            raise SpecError(f"{self._path} is too large for a campaign", "name another file")
+        return content
+
+    def _write(self, content: bytes, how: Literal["wb", "ab"]) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open(how) as file:
+                file.write(content)
+        except (OSError, ValueError) as problem:
+            raise OutputError(f"cannot write {self._path}: {problem}", "name another") from None
+
+    def _decode(self, number: int, line: bytes, of: type[T]) -> T:
+        try:
+            return msgspec.json.decode(line, type=of)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            where = f"{self._path}, line {number}"
+            raise SpecError(f"{where}: {problem}", "name another file") from None
+
+
+def _head() -> _Head:
+    return _Head(__version__, spec_digest(), runs_digest())
+
+
+def _line(told: _Head | Fate) -> bytes:
+    return msgspec.json.encode(told) + b"\n"

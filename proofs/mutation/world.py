@@ -1,0 +1,46 @@
+"""Which events a faithful stream can hold, as one term that Z3 and Python both read.
+
+The alphabet is not cut to a mode's world, and no obligation is assumed to be kept. What is assumed
+of an event is that facts are facts, and that it carries no field that means nothing on its kind.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from proofs.minimise import CARRIES
+from proofs.world import facts_are_facts
+from spec.alphabet import Kind
+from spec.ledgers import kind
+from spec.terms import Const, Scope, Sort, Term, Var, conj, disj
+from spec.vocabulary import EVENT_FIELDS, e
+
+__all__ = ["faithful", "well_formed"]
+
+_WHOM = frozenset({"mine", "named", "here", "rest"})
+
+
+@cache
+def faithful() -> Term:
+    """What holds of every event of a faithful stream."""
+    return facts_are_facts() & well_formed()
+
+
+@cache
+def well_formed() -> Term:
+    """What an event can say by its kind and by whom it is about; reads the event alone."""
+    return conj(
+        kind(Kind.STREAM_DISORDER).implies(~e.mine & ~e.named),
+        disj(*(e.rival.eq(rank) for rank in (-1, 0, 1))),
+        e.mine.implies(e.rival.eq(0)),
+        *(_carried(name, sort) for name, (sort, _) in EVENT_FIELDS.items() if name not in _WHOM),
+    )
+
+
+def _carried(name: str, sort: Sort) -> Term:
+    """The field is plain on the kinds that do not carry it."""
+    kinds = {k for k, carried in CARRIES.items() if name in carried}
+    if name == "rival":
+        kinds = {Kind.BLOCK_EVICTED}
+    plain: bool | int = 0 if sort is Sort.INT else name == "authorised"
+    return disj(kind(*kinds), Var(Scope.EVENT, name, sort).eq(Const(plain)))
