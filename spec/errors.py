@@ -2,6 +2,7 @@
 
 __all__ = [
     "ClaimError",
+    "DescriptorError",
     "DrawingError",
     "LifecycleError",
     "OutputError",
@@ -37,6 +38,10 @@ class PredicateError(SpecError):
 
 class OwnershipError(SpecError):
     """An actor tried what only another actor may do."""
+
+
+class DescriptorError(SpecError):
+    """A description of a runtime, or evidence about it, is not well formed."""
 
 
 class LifecycleError(SpecError):
