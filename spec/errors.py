@@ -3,6 +3,7 @@
 __all__ = [
     "ClaimError",
     "DescriptorError",
+    "DocumentError",
     "DrawingError",
     "LifecycleError",
     "OutputError",
@@ -41,7 +42,22 @@ class OwnershipError(SpecError):
 
 
 class DescriptorError(SpecError):
-    """A description of a runtime, or evidence about it, is not well formed."""
+    """A description of a runtime, or evidence about it, is not well formed.
+
+    `at` is the path from the part that was validated to the part that is wrong.
+    """
+
+    def __init__(self, cause: str, remedy: str = "", *, at: tuple[str | int, ...] = ()) -> None:
+        super().__init__(cause, remedy)
+        self.at = at
+
+
+class DocumentError(SpecError):
+    """A document cannot be read. `line` counts from 1."""
+
+    def __init__(self, cause: str, remedy: str = "", *, line: int = 1) -> None:
+        super().__init__(cause, remedy)
+        self.line = line
 
 
 class LifecycleError(SpecError):

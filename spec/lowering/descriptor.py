@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
@@ -15,6 +15,9 @@ from spec.lowering.vocabulary import RUNS, AnchorKind, Atom, Basis, ClaimScope, 
 from spec.modes import ConflictAction, Depth
 from spec.obligations import OBLIGATIONS
 from spec.suggest import did_you_mean, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "SCHEMA",
@@ -123,12 +126,14 @@ class Adapter(_Record):
                 "no adapter has the depth none", "write what needs no adapter under native"
             )
         known = PRECONDITIONS[self.depth]
-        for each in self.preconditions:
+        for i, each in enumerate(self.preconditions):
             if each.precondition not in known:
                 raise DescriptorError(
                     f"{each.precondition} is no precondition of {self.depth}",
                     f"use {', '.join(known)}",
+                    at=("preconditions", i),
                 )
+        _once("preconditions", [each.precondition for each in self.preconditions])
         return self
 
 
@@ -188,25 +193,30 @@ class Descriptor(_Record):
 
     @model_validator(mode="after")
     def _whole(self) -> Descriptor:
-        _once("adapter at", [adapter.depth for adapter in self.adapters])
-        _once("signal", [shown.signal for shown in self.signals])
-        _once("observation", [seen.atom for seen in self.observations])
-        for adapter in self.adapters:
-            _once("precondition", [each.precondition for each in adapter.preconditions])
-        for name in self._named():
-            if name is not None and name not in self.anchors:
+        _once("adapters", [adapter.depth for adapter in self.adapters])
+        _once("signals", [shown.signal for shown in self.signals])
+        _once("observations", [seen.atom for seen in self.observations])
+        for path, said in self._statements():
+            if said.anchor is not None and said.anchor not in self.anchors:
                 raise DescriptorError(
-                    f"there is no anchor {name!r}",
-                    did_you_mean(name, self.anchors) or "write it under anchors",
+                    f"there is no anchor {said.anchor!r}",
+                    did_you_mean(said.anchor, self.anchors) or "write it under anchors",
+                    at=(*path, "anchor"),
                 )
         return self
 
-    def _named(self) -> list[str | None]:
-        said: list[Item | Holds | Shows | Observed | Forbidden] = [*self.native]
-        for adapter in self.adapters:
-            said += [*adapter.evidence, *adapter.preconditions]
-        said += [*self.signals, *self.observations, *self.forbidden]
-        return [each.anchor for each in said]
+    def _statements(
+        self,
+    ) -> Iterator[tuple[tuple[str | int, ...], Item | Holds | Shows | Observed | Forbidden]]:
+        """Everything that may name an anchor, by its path."""
+        for name in ("native", "signals", "observations", "forbidden"):
+            for i, said in enumerate(getattr(self, name)):
+                yield (name, i), said
+        for i, adapter in enumerate(self.adapters):
+            for j, item in enumerate(adapter.evidence):
+                yield ("adapters", i, "evidence", j), item
+            for j, holds in enumerate(adapter.preconditions):
+                yield ("adapters", i, "preconditions", j), holds
 
     def anchor(self, said: Item | Holds | Shows | Observed) -> Anchor | None:
         """The anchor that a statement names; None where it names none."""
@@ -217,7 +227,7 @@ class Descriptor(_Record):
         return next((each for each in self.adapters if each.depth is depth), None)
 
 
-def _once(what: str, said: list[str]) -> None:
-    for value in said:
-        if said.count(value) > 1:
-            raise DescriptorError(f"the {what} {value} stands twice", "keep one of them")
+def _once(part: str, said: list[str]) -> None:
+    for i, value in enumerate(said):
+        if value in said[:i]:
+            raise DescriptorError(f"{value} stands twice", "keep one of them", at=(part, i))
