@@ -17,7 +17,7 @@ from spec.modes import Depth
 
 __all__ = ["LOOKALIKES", "Lookalike"]
 
-_ARTIFACT: Final = "https://github.com/gustavgauge/resident-kv-lowering-artifact"
+_ARTIFACT: Final = "https://github.com/gustavgauge/resident-kv-lowering-artifact/tree/b9f82f4"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, pr
 from proofs.engines.answers import EngineName
 from proofs.itf import check_suffix
 from proofs.junit import to_junit
-from proofs.lower import command as commands_lower
+from proofs.lower import command as command_lower
+from proofs.lower import command_docs
 from proofs.text import print_check
 from spec import __version__
 from spec.claims import Mode
@@ -120,7 +121,8 @@ def check(
 commands_explain.register(app)
 commands_certificate.register(app)
 commands_cores.register(app)
-commands_lower.register(app)
+command_lower.register(app)
+command_docs.register(app)
 add_schema(
     app, proof_schema, of="what `check --format json` prints", example="-o docs/schema/proof.json"
 )

@@ -9,6 +9,7 @@ import msgspec
 from spec.events import SCHEMA, Event
 from spec.files import read_text, write_bytes
 from spec.pages_events import events_page, lifecycle_page
+from spec.pages_lowering import lowering_page
 from spec.pages_modes import modes_page, readings_page
 from spec.pages_obligations import obligations_page
 from spec.views import ListView
@@ -47,6 +48,7 @@ def pages() -> dict[str, str]:
     return {
         "events.md": _HEAD + events_page(),
         "lifecycle.md": _HEAD + lifecycle_page(),
+        "lowering-tables.md": _HEAD + lowering_page(),
         "modes.md": _HEAD + modes_page(),
         "obligations.md": _HEAD + obligations_page(),
         "readings.md": _HEAD + readings_page(),

@@ -53,7 +53,10 @@ class Unshown(_Record):
 
 
 class EvidenceFile(_Record):
-    """What some traces show for one mode; an obligation is shown or unshown, never both."""
+    """What some traces show for one mode; an obligation is shown or unshown, never both.
+
+    `spec` is the digest of the specification (`spec.digest`) under which they were judged.
+    """
 
     schema_: Annotated[Literal["resident-claims/evidence/1"], Field(alias="schema")]
     mode: Mode
