@@ -215,10 +215,14 @@ def explain(error: ValidationError) -> list[str]:
 
 
 class Problem(NamedTuple):
-    """What is wrong, and the path of the part that is; `line` says both."""
+    """What is wrong, and the path of the part that is; `line` says both.
+
+    `missing` tells a field that is not there, perhaps because its name is mistyped.
+    """
 
     path: tuple[int | str, ...]
     line: str
+    missing: bool
 
 
 def problems(error: ValidationError, fields: Iterable[str] = ()) -> list[Problem]:
@@ -235,14 +239,16 @@ def _problem(detail: ErrorDetails, fields: tuple[str, ...]) -> Problem:
     cause = detail.get("ctx", {}).get("error")
     path = (*detail["loc"], *getattr(cause, "at", ()))
     where = ".".join(_part(part) for part in path) or "(the whole)"
-    got = "nothing" if detail["type"] == "missing" else _shown(detail["input"])
-    if isinstance(cause, DescriptorError):
-        return Problem(path, f"{where}: {cause}")  # it speaks of parts; the input is the whole
+    missing = detail["type"] == "missing"
+    got = "nothing" if missing else _shown(detail["input"])
+    if isinstance(cause, DescriptorError):  # it speaks of a part; the input is the whole
+        return Problem(path, f"{where}: {cause}", missing)
     if isinstance(cause, SpecError):
         reason, hint = cause.cause, cause.remedy
     else:
         reason, hint = detail["msg"], _hint(detail, fields)
-    return Problem(path, f"{where}: {reason} (got {got})" + (f"; {hint}" if hint else ""))
+    said = f"{where}: {reason} (got {got})" + (f"; {hint}" if hint else "")
+    return Problem(path, said, missing)
 
 
 def _part(part: int | str) -> str:

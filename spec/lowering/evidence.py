@@ -68,12 +68,12 @@ class EvidenceFile(_Record):
 
     @model_validator(mode="after")
     def _whole(self) -> EvidenceFile:
-        for item in self.shown:
+        for i, item in enumerate(self.shown):
             if item.file >= len(self.files):
                 raise DescriptorError(
-                    f"{item.obligation} is shown by file {item.file}, and there are "
-                    f"{len(self.files)}",
-                    "files are counted from 0",
+                    f"there are {len(self.files)} files",
+                    "they are counted from 0",
+                    at=("shown", i, "file"),
                 )
         both = {item.obligation for item in self.shown} & {u.obligation for u in self.unshown}
         if both:

@@ -70,7 +70,9 @@ def _parse(content: bytes, name: str, kind: type[M], schema: str, fields: set[st
     try:
         return kind.model_validate(document.value)
     except ValidationError as error:
-        found = sorted(problems(error, fields), key=lambda each: document.line(each.path))
+        found = sorted(
+            problems(error, fields), key=lambda each: (each.missing, document.line(each.path))
+        )
         line = document.line(found[0].path)
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise DocumentError(f"{name}:{line}: {found[0].line}{more}", line=line) from None
