@@ -129,4 +129,4 @@ def _in_form(
             print_rows(out, found, rows.rows)
         if isinstance(rows.changes, Changes):
             print_changes(out, rows.changes)
-    return captured.get()
+    return "\n".join(line.rstrip(" ") for line in captured.get().split("\n"))

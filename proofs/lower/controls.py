@@ -142,7 +142,7 @@ def _no_precondition(data: Data, row: Row, supply: Supply) -> Iterator[Data]:
         yield mutant
 
 
-CONTROLS: Final[Mapping[str, Callable[[Data, Row, Supply], Iterator[Data]]]] = {
+CONTROLS: Final[dict[str, Callable[[Data, Row, Supply], Iterator[Data]]]] = {
     "anchor_deleted": _set(anchor=None),
     "anchor_empty": _anchor_set(source="", path=""),
     "supported_to_partial": _set(status=Status.PARTIAL),

@@ -196,7 +196,7 @@ class Descriptor(_Record):
         _once("adapters", [adapter.depth for adapter in self.adapters])
         _once("signals", [shown.signal for shown in self.signals])
         _once("observations", [seen.atom for seen in self.observations])
-        for path, said in self._statements():
+        for path, said in self.statements():
             if said.anchor is not None and said.anchor not in self.anchors:
                 raise DescriptorError(
                     f"there is no anchor {said.anchor!r}",
@@ -205,7 +205,7 @@ class Descriptor(_Record):
                 )
         return self
 
-    def _statements(
+    def statements(
         self,
     ) -> Iterator[tuple[tuple[str | int, ...], Item | Holds | Shows | Observed | Forbidden]]:
         """Everything that may name an anchor, by its path."""
