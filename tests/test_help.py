@@ -26,7 +26,7 @@ class TestHelp:
         assert {
             "spec": ["list", "show", "diagram", "docs", "schema"],
             "monitor": ["check", "schema"],
-            "proofs": ["check", "explain", "recheck", "cores", "schema"],
+            "proofs": ["check", "explain", "recheck", "cores", "lower", "docs", "schema"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
     @pytest.mark.parametrize("name", APPS)
@@ -46,7 +46,8 @@ class TestHelp:
         assert command == "schema" or "--format" in out
 
     @pytest.mark.parametrize(
-        ("name", "command"), [("monitor", "check"), ("proofs", "check"), ("proofs", "explain")]
+        ("name", "command"),
+        [("monitor", "check"), ("proofs", "check"), ("proofs", "explain"), ("proofs", "lower")],
     )
     def test_modes(self, name: str, command: str, capsys: Capture) -> None:
         """Where a mode is asked for the seven are listed."""

@@ -1,10 +1,13 @@
 """Tests of reading descriptors and evidence: what is refused, where, and why."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spec.claims import Mode
 from spec.errors import DocumentError
@@ -169,6 +172,44 @@ class TestDescriptor:
         (tmp_path / "big").write_bytes(b"12345")
         with pytest.raises(DocumentError, match="over 4 bytes"):
             read_bounded(tmp_path / "big", 4)
+
+
+class TestHostile:
+    """Files that somebody broke."""
+
+    @settings(max_examples=200, deadline=None)
+    @given(st.data())
+    def test_spoiled(self, data: st.DataObject) -> None:
+        """A descriptor with bytes taken out and put in is read or refused, and nothing else."""
+        text = bytearray(GOOD.encode())
+        for _ in range(data.draw(st.integers(1, 4))):
+            start = data.draw(st.integers(0, len(text)))
+            end = data.draw(st.integers(start, min(len(text), start + 12)))
+            put = data.draw(st.sampled_from(SPOILS) | st.binary(max_size=6))
+            text[start:end] = put
+        told = None
+        try:
+            parse_descriptor(bytes(text), "mine.yaml")
+        except DocumentError as problem:
+            told = str(problem)
+        assert told is None or re.match(r"mine\.yaml:[1-9]", told)
+
+
+SPOILS = [
+    b": ",
+    b"- ",
+    b"\n",
+    b"  ",
+    b"[",
+    b"}",
+    b"&a",
+    b"*a",
+    b"!!set",
+    b"'",
+    b"#",
+    b"null",
+    b"9" * 30,
+]
 
 
 class TestEvidence:
