@@ -15,13 +15,14 @@ from proofs.engines.answers import EngineName
 from proofs.itf import check_suffix
 from proofs.junit import to_junit
 from proofs.lower import command as command_lower
-from proofs.lower import command_docs
+from proofs.lower.pages import pages
 from proofs.text import print_check
 from spec import __version__
 from spec.claims import Mode
 from spec.cli import (
     Format,
     FormatOption,
+    add_docs,
     add_schema,
     console,
     new_app,
@@ -122,7 +123,7 @@ commands_explain.register(app)
 commands_certificate.register(app)
 commands_cores.register(app)
 command_lower.register(app)
-command_docs.register(app)
+add_docs(app, pages, of="descriptors")
 add_schema(
     app, proof_schema, of="what `check --format json` prints", example="-o docs/schema/proof.json"
 )

@@ -39,7 +39,7 @@ def read_rows(path: Path) -> Rows:
     content = read_bounded(path)
     try:
         rows = msgspec.json.decode(content, type=Rows)
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise DocumentError(
             f"{path}: {problem}", "write it with `python -m proofs lower --format json`"
         ) from None

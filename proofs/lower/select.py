@@ -86,10 +86,13 @@ def checked_evidence(path: Path) -> EvidenceFile:
 def _sha256(path: Path, where: str) -> str:
     digest = hashlib.sha256()
     try:
+        if path.exists() and not path.is_file():
+            raise DocumentError(f"{where}: {path} is not a file", "name the trace")
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise DocumentError(f"{where}: cannot read {path}: {reason}", "put it back") from None
+    except OSError as problem:
+        raise DocumentError(
+            f"{where}: cannot read {path}: {problem.strerror}", "put it back"
+        ) from None
     return digest.hexdigest()

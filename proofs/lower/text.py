@@ -139,7 +139,8 @@ def print_changes(console: Console, found: Changes) -> None:
         console.print(Text("Nothing changed."))
     for change in found.rows:
         line = Text(f"{change.way:9} ", style=_WAYS.get(change.way, "none"))
-        line.append(f"{change.descriptor}, {change.mode} at {change.depth}: ", style="none")
+        row = printable(f"{change.descriptor}, {change.mode} at {change.depth}: ")
+        line.append(row, style="none")
         line.append(_went(change), style="none")
         console.print(line)
     if found.not_asked:

@@ -265,6 +265,7 @@ class TestAgainst:
             ('"mode": "soft_priority"', '"mode": "best_effort"', "one row stands twice"),
             ("{", "", "Expected `object`"),
             ("{", "{,", "JSON is malformed"),
+            ("{", '{"x": ' + "[" * 100_000, "maximum recursion depth"),
         ],
         ids=str,
     )
@@ -325,6 +326,7 @@ class TestEvidence:
         [
             ("edited", "trace.jsonl was changed after the evidence was taken"),
             ("removed", "files[0].path: cannot read"),
+            ("folder", "is not a file"),
             ("other specification", "it was taken under another specification (000000000000)"),
         ],
     )
@@ -336,8 +338,10 @@ class TestEvidence:
         shown = self.write(tmp_path, *OFFLOAD, **other)
         if change == "edited":
             (tmp_path / "trace.jsonl").write_text("{ }\n")
-        if change == "removed":
+        if change in {"removed", "folder"}:
             (tmp_path / "trace.jsonl").unlink()
+        if change == "folder":
+            (tmp_path / "trace.jsonl").mkdir()
         code, _, err = ran(capsys, bare, "--evidence", shown)
         assert 2 == code
         assert reason in err

@@ -11,9 +11,10 @@ from models.lookalikes import LOOKALIKES, Lookalike
 from proofs.__main__ import main
 from proofs.lower.controls import CONTROLS, REFUSED, run_control
 from proofs.lower.judge import judge
-from proofs.lower.pages import pages, stale, write_pages
+from proofs.lower.pages import pages
 from proofs.lower.select import label
 from spec.claims import Mode
+from spec.files import stale
 from spec.lowering.descriptor import Descriptor
 from spec.lowering.relation import Row
 from spec.lowering.vocabulary import POSITIVE
@@ -96,14 +97,7 @@ class TestPages:
 
     def test_fresh(self) -> None:
         """The pages in docs are the ones that the descriptors make (else: make docs)."""
-        assert [] == stale(DOCS)
-
-    def test_write(self, tmp_path: Path) -> None:
-        """Writing makes what is missing, then nothing; a page that was changed is found."""
-        assert len(pages()) == len(write_pages(tmp_path))
-        assert [] == write_pages(tmp_path) == stale(tmp_path)
-        (tmp_path / "bad-lowerings.md").write_text("changed")
-        assert [str(tmp_path / "bad-lowerings.md")] == stale(tmp_path)
+        assert [] == stale(DOCS, pages())
 
     def test_command(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The command writes them, and exits 1 where one is stale."""
