@@ -66,7 +66,10 @@ def _offered(found: Descriptor) -> list[Depth]:
 
 
 def checked_evidence(path: Path) -> EvidenceFile:
-    """The evidence in a file whose traces are still what they were; raises DocumentError."""
+    """The evidence in a file whose traces are still what they were; raises DocumentError.
+
+    An obligation that any of the traces violates is not shown by the others.
+    """
     evidence = read_evidence(path)
     if evidence.spec != spec_digest():
         raise DocumentError(
@@ -80,7 +83,9 @@ def checked_evidence(path: Path) -> EvidenceFile:
                 f"{path}: files[{i}]: {trace.path} was changed after the evidence was taken",
                 "take the evidence again",
             )
-    return evidence
+    violated = {each.obligation for each in evidence.unshown if each.verdict == "violated"}
+    kept = tuple(each for each in evidence.shown if each.obligation not in violated)
+    return evidence.model_copy(update={"shown": kept})
 
 
 def _sha256(path: Path, where: str) -> str:

@@ -173,7 +173,7 @@ def _cited(descriptor: Descriptor, evidence: EvidenceFile | None, supply: Supply
         ", ..." if len(by.sequences) > 8 else ""
     )
     where = "" if trace is None else f"{trace.path} (sha256 {trace.sha256[:12]})"
-    return Cited(supply.obligation, f"{where}: {events}", supply.depth, "conformance_trace")
+    return Cited(supply.obligation, f"{where}, events {events}", supply.depth, "conformance_trace")
 
 
 def cite(anchor: Anchor) -> str:

@@ -33,7 +33,8 @@ class TraceFile(_Record):
 class Shown(_Record):
     """An obligation that a trace exercised and kept: by which events, of which claims.
 
-    `sequences` are the sequence numbers of the events that exercised it, in the file at `file`.
+    `sequences` are the sequence numbers of the events that exercised it, in the file at `file`; of
+    events without one, the numbers of their lines. `more` counts further claims that show it.
     """
 
     obligation: ObligationName
@@ -42,18 +43,23 @@ class Shown(_Record):
     claims: Annotated[tuple[Identifier, ...], Field(min_length=1)]
     verdict: Literal["satisfied"]
     order: Annotated[tuple[Order, ...], Field(min_length=1)]
+    more: Annotated[int, Field(strict=True, ge=0)] = 0
 
 
 class Unshown(_Record):
-    """An obligation of which nothing can be counted, and why."""
+    """An obligation of which nothing can be counted, and why: in the file at `file`, or in any.
+
+    Where a file shows the obligation all the same, it is of other claims.
+    """
 
     obligation: ObligationName
+    file: Annotated[int | None, Field(strict=True, ge=0)] = None
     verdict: Literal["violated", "inconclusive", "pending", "unexercised"]
     why: Identifier
 
 
 class EvidenceFile(_Record):
-    """What some traces show for one mode; an obligation is shown or unshown, never both.
+    """What some traces show for one mode. What a file shows, none of its claims violates.
 
     `spec` is the digest of the specification (`spec.digest`) under which they were judged.
     """
@@ -68,14 +74,23 @@ class EvidenceFile(_Record):
 
     @model_validator(mode="after")
     def _whole(self) -> EvidenceFile:
-        for i, item in enumerate(self.shown):
-            if item.file >= len(self.files):
+        files = [("shown", i, item.file) for i, item in enumerate(self.shown)]
+        files += [("unshown", i, item.file or 0) for i, item in enumerate(self.unshown)]
+        for part, i, file in files:
+            if file >= len(self.files):
                 raise DescriptorError(
                     f"there are {len(self.files)} files",
                     "they are counted from 0",
-                    at=("shown", i, "file"),
+                    at=(part, i, "file"),
                 )
-        both = {item.obligation for item in self.shown} & {u.obligation for u in self.unshown}
+        shown = {(item.obligation, item.file) for item in self.shown}
+        anywhere = {item.obligation for item in self.shown}
+        both = {
+            each.obligation
+            for each in self.unshown
+            if (each.file is None and each.obligation in anywhere)
+            or (each.verdict == "violated" and (each.obligation, each.file) in shown)
+        }
         if both:
             raise DescriptorError(
                 f"shown and unshown at once: {', '.join(sorted(both))}", "take the evidence again"

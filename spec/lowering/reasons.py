@@ -77,6 +77,10 @@ def _shortfalls(row: Row, obligation: str) -> Iterator[str]:
             absent = unmet(adapter)
             if absent:
                 yield f"{adapter.depth} lacks {_listed(absent)}"
+    if row.evidence is not None and row.evidence.mode is row.mode:
+        for each in row.evidence.unshown:
+            if each.obligation == obligation:
+                yield f"in the traces it is {each.verdict}: {each.why}"
     atoms = [a for a in ATOMS_FOR.get(obligation, ()) if not atom_observed(row.descriptor, a)]
     if atoms:
         yield f"{_listed(sorted(atoms))} not shown in a run"

@@ -311,7 +311,7 @@ class TestEvidence:
         row = self.labelled(bare, self.write(tmp_path, *OFFLOAD), capsys)
         assert ("sound_with_adapter", "backend-patch") == (row["label"], row["subtype"])
         assert all(e["anchor"].startswith("trace.jsonl (sha256 ca3d") for e in row["evidence"])
-        assert all(e["anchor"].endswith(": 1, 2") for e in row["evidence"])
+        assert all(e["anchor"].endswith("), events 1, 2") for e in row["evidence"])
 
     @pytest.mark.parametrize("shown", [OFFLOAD[:-1], OFFLOAD[:3], ()], ids=len)
     def test_not_enough(
@@ -320,6 +320,19 @@ class TestEvidence:
         """Less leaves it approximate."""
         row = self.labelled(bare, self.write(tmp_path, *shown), capsys)
         assert ("approximate", [*OFFLOAD[len(shown) :]]) == (row["label"], row["missing"])
+
+    def test_violated(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
+        """What one trace violates no other trace shows; why is told."""
+        shown = self.write(tmp_path, *OFFLOAD)
+        said = json.loads(shown.read_text())
+        said["files"].append({**said["files"][0], "path": "./trace.jsonl"})
+        verdict = {"obligation": "claim_identity", "file": 1, "why": "Another's name."}
+        for found, missing in ("unexercised", []), ("violated", ["claim_identity"]):
+            said["unshown"] = [{**verdict, "verdict": found}]
+            shown.write_text(json.dumps(said))
+            row = self.labelled(bare, shown, capsys)
+            assert missing == row["missing"]
+        assert "in the traces it is violated: Another's name." == row["lacking"][0]["why"]
 
     @pytest.mark.parametrize(
         ("change", "reason"),
