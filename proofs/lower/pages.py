@@ -12,7 +12,7 @@ from models.lookalikes import LOOKALIKES
 from proofs.lower.controls import CONTROLS, run_control
 from proofs.lower.judge import judge
 from proofs.lower.select import label
-from proofs.lower.text import LABEL_SAYS, codes, last_column
+from proofs.lower.text import LABEL_SAYS, SUBTYPE_SAYS, codes, last_column
 from proofs.lower.view import cite, rows_schema, view
 from spec.lowering import descriptor as descriptors
 from spec.lowering import evidence
@@ -67,6 +67,8 @@ def _matrix(found: Sequence[Descriptor], rows: Sequence[RowView]) -> str:
             ["label", "means", "rows"],
             [[each, LABEL_SAYS[each], str(by_label[each])] for each in Label],
         ),
+        "",
+        table(["subtype", "means"], SUBTYPE_SAYS.items()),
         f"\nObligations by code: {_legend()}.\n",
     ]
     about = {each.name: each for each in found}

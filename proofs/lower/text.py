@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from proofs.lower.view import Change, Changes, RowView
     from spec.lowering.descriptor import Descriptor
 
-__all__ = ["LABEL_SAYS", "codes", "last_column", "print_changes", "print_explained", "print_rows"]
+__all__ = [
+    "LABEL_SAYS",
+    "SUBTYPE_SAYS",
+    "codes",
+    "last_column",
+    "print_changes",
+    "print_explained",
+    "print_rows",
+]
 
 _STYLES: Final = {
     Label.NATIVE_SOUND: "bold green",
@@ -40,6 +48,13 @@ LABEL_SAYS: Final = {
     Label.APPROXIMATE: "related, and at least one obligation is missing",
     Label.REJECTED: "the mapping would misrepresent the contract",
     Label.UNKNOWN: "nothing related was shown; no classification yet",
+}
+
+SUBTYPE_SAYS: Final = {
+    Subtype.OBSERVATIONAL: "observations of the claim, reconstructed; nothing is enforced",
+    Subtype.POLICY: "the backend's policy, seen in the tested pressure only",
+    Subtype.HOOK: "a registry or hooks, under the trust boundaries of their depths",
+    Subtype.PATCH: "a modified backend, as far as it was exercised; no native support",
 }
 
 
@@ -90,6 +105,9 @@ def _print_legend(console: Console, rows: Sequence[RowView]) -> None:
     for label in Label:
         if any(row.label == label for row in rows):
             table.add_row(Text(label, style=_STYLES[label]), LABEL_SAYS[label])
+    for subtype in Subtype:
+        if any(row.subtype == subtype for row in rows):
+            table.add_row(_SHORT.get(subtype, subtype), SUBTYPE_SAYS[subtype])
     console.print(table)
     missing = {o for row in rows for o in row.missing}
     missing |= {o for row in rows if row.otherwise for o in row.otherwise.missing}
