@@ -45,9 +45,8 @@ lint: $(STAMP) ## Check style, formatting, types and imports between packages
 docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m spec docs
 	$(BIN)/python -m monitor schema -o docs/schema/verdict.json
-	$(BIN)/python -m proofs schema -o docs/schema/proof.json
 	$(BIN)/python -m proofs cores -o docs/cores.md
-	$(BIN)/python -m proofs mutate-schema -o docs/schema/mutation.json
+	$(BIN)/python -m proofs docs
 
 lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
 	@echo "Pinning the dependencies in requirements.lock ..."

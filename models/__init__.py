@@ -1,1 +1,1 @@
-"""How runtimes behave: one small executable transition system per runtime (not built yet)."""
+"""What is publicly known of runtimes; how they behave is not built yet."""

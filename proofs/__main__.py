@@ -14,13 +14,16 @@ from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, pr
 from proofs.engines.answers import EngineName
 from proofs.itf import check_suffix
 from proofs.junit import to_junit
+from proofs.lower import command as command_lower
 from proofs.mutation import commands as commands_mutation
+from proofs.pages import pages
 from proofs.text import print_check
 from spec import __version__
 from spec.claims import Mode
 from spec.cli import (
     Format,
     FormatOption,
+    add_docs,
     add_schema,
     console,
     new_app,
@@ -119,6 +122,8 @@ commands_explain.register(app)
 commands_certificate.register(app)
 commands_cores.register(app)
 commands_mutation.register(app)
+command_lower.register(app)
+add_docs(app, pages, of="descriptors and schemas")
 add_schema(
     app, proof_schema, of="what `check --format json` prints", example="-o docs/schema/proof.json"
 )

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from spec.cli import Code, Format, FormatOption, add_schema, new_app, page, print_json, run
+from spec.cli import Format, FormatOption, add_docs, add_schema, new_app, page, print_json, run
 from spec.drawing import Picture, diagram_named, in_form, picture_for
 from spec.files import write_bytes
 from spec.lookup import find
 from spec.modes import ModeSpec
-from spec.pages import event_schema, stale, write_pages
+from spec.pages import event_schema, pages
 from spec.readings import Reading
 from spec.screens import list_tables, mode_text, obligation_text, printable, reading_text
 from spec.views import (
@@ -94,28 +94,7 @@ def diagram(
         typer.echo(content, nl=False)
 
 
-@app.command(epilog=f"{_EXAMPLE}docs --check")
-def docs(
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 where a page is stale.")
-    ] = False,
-    folder: Annotated[Path, typer.Option("--dir", help="Where the pages are.")] = Path("docs"),
-    form: FormatOption = Format.TEXT,
-) -> None:
-    """Write the pages made from the specification, or compare them."""
-    changed = stale(folder) if check else write_pages(folder)
-    if form is Format.JSON:
-        print_json({"checked": check, "stale" if check else "written": changed})
-    else:
-        for path in changed:
-            typer.echo(printable(f"{'stale' if check else 'written'}: {path}"))
-        if not changed:
-            typer.echo("every page is up to date")
-    if check and changed:
-        typer.echo("run python -m spec docs to write them again", err=True)
-        raise typer.Exit(Code.VIOLATED)
-
-
+add_docs(app, pages, of="the specification")
 add_schema(
     app, event_schema, of="an event in its canonical form", example="-o docs/schema/event.json"
 )

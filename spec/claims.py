@@ -2,8 +2,9 @@
 
 import reprlib
 import unicodedata
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -19,7 +20,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from spec.durations import MAX_TIME, Duration, Instant, TimeUnit
-from spec.errors import ClaimError, PredicateError, SpecError
+from spec.errors import ClaimError, DescriptorError, PredicateError, SpecError
 from spec.predicates import (
     MAX_BLOCKS,
     ContiguousRange,
@@ -42,10 +43,12 @@ __all__ = [
     "LeadingPrefixAtLeast",
     "MaterializationPredicate",
     "Mode",
+    "Problem",
     "ResidentClaim",
     "TimeUnit",
     "explain",
     "parse_predicate",
+    "problems",
 ]
 
 MAX_ID: Final = 1024
@@ -208,19 +211,44 @@ _REPR.maxstring = _REPR.maxother = 60
 
 def explain(error: ValidationError) -> list[str]:
     """One line for each problem of `error`: `field.path: reason (got X); hint`."""
-    return [_line(detail) for detail in error.errors(include_url=False)]
+    return [problem.line for problem in problems(error)]
 
 
-def _line(detail: ErrorDetails) -> str:
-    """The line of one problem."""
-    path = ".".join(_part(part) for part in detail["loc"]) or "(the whole)"
-    got = "nothing" if detail["type"] == "missing" else _shown(detail["input"])
+class Problem(NamedTuple):
+    """What is wrong, and the path of the part that is; `line` says both.
+
+    `missing` tells a field that is not there, perhaps because its name is mistyped.
+    """
+
+    path: tuple[int | str, ...]
+    line: str
+    missing: bool
+
+
+def problems(error: ValidationError, fields: Iterable[str] = ()) -> list[Problem]:
+    """The problems of `error`.
+
+    Args:
+        fields: the names that a mistyped field may have meant; those of a claim if none.
+    """
+    known = tuple(fields) or _FIELDS
+    return [_problem(detail, known) for detail in error.errors(include_url=False)]
+
+
+def _problem(detail: ErrorDetails, fields: tuple[str, ...]) -> Problem:
     cause = detail.get("ctx", {}).get("error")
+    path = (*detail["loc"], *getattr(cause, "at", ()))
+    where = ".".join(_part(part) for part in path) or "(the whole)"
+    missing = detail["type"] == "missing"
+    got = "nothing" if missing else _shown(detail["input"])
+    if isinstance(cause, DescriptorError):  # it speaks of a part; the input is the whole
+        return Problem(path, f"{where}: {cause}", missing)
     if isinstance(cause, SpecError):
         reason, hint = cause.cause, cause.remedy
     else:
-        reason, hint = detail["msg"], _hint(detail)
-    return f"{path}: {reason} (got {got})" + (f"; {hint}" if hint else "")
+        reason, hint = detail["msg"], _hint(detail, fields)
+    said = f"{where}: {reason} (got {got})" + (f"; {hint}" if hint else "")
+    return Problem(path, said, missing)
 
 
 def _part(part: int | str) -> str:
@@ -237,11 +265,11 @@ def _shown(value: object) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def _hint(detail: ErrorDetails) -> str:
+def _hint(detail: ErrorDetails, fields: tuple[str, ...]) -> str:
     """What would mend a problem that pydantic found by itself."""
     kind = detail["type"]
     if kind == "extra_forbidden":
-        return did_you_mean(str(detail["loc"][-1]), _FIELDS) or "remove it"
+        return did_you_mean(str(detail["loc"][-1]), fields) or "remove it"
     if kind == "enum":
         words = str(detail.get("ctx", {}).get("expected", "")).replace(" or ", ", ").split(", ")
         names = [word.strip("'") for word in words]

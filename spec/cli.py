@@ -22,11 +22,11 @@ from rich.console import Console
 from spec import __version__
 from spec.digest import short_digest
 from spec.errors import SpecError
-from spec.files import write_bytes
+from spec.files import stale, write_bytes, write_pages
 from spec.screens import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = [
     "DEBUG",
@@ -35,6 +35,7 @@ __all__ = [
     "FormatOption",
     "OutputOption",
     "VersionOption",
+    "add_docs",
     "add_schema",
     "console",
     "json_page",
@@ -151,15 +152,12 @@ def print_json(value: Any) -> None:
     typer.echo(json_page(value), nl=False)
 
 
-def add_schema(
-    app: typer.Typer, make: Callable[[], Any], *, of: str, example: str, name: str = "schema"
-) -> None:
-    """Add a command: print the JSON Schema that `make` returns, or write it to a file.
+def add_schema(app: typer.Typer, make: Callable[[], Any], *, of: str, example: str) -> None:
+    """Add the command `schema`: print the JSON Schema that `make` returns, or write it to a file.
 
     Args:
         of: what has that schema.
         example: the options of a call.
-        name: of the command.
     """
 
     def schema(output: OutputOption = None) -> None:
@@ -168,8 +166,39 @@ def add_schema(
         else:
             write_bytes(output, json_page(make()))
 
-    epilog = f"Example: python -m {app.info.name} {name} {example}"
-    app.command(name, help=f"Print the JSON Schema of {of}.", epilog=epilog)(schema)
+    epilog = f"Example: python -m {app.info.name} schema {example}"
+    app.command("schema", help=f"Print the JSON Schema of {of}.", epilog=epilog)(schema)
+
+
+def add_docs(app: typer.Typer, make: Callable[[], Mapping[str, str]], *, of: str) -> None:
+    """Add the command `docs`: write the pages that `make` returns by path, or compare them.
+
+    Args:
+        of: what they are made from.
+    """
+    command = f"python -m {app.info.name} docs"
+
+    def docs(
+        check: Annotated[
+            bool, typer.Option("--check", help="Write nothing; exit 1 where a page is stale.")
+        ] = False,
+        folder: Annotated[Path, typer.Option("--dir", help="Where the pages are.")] = Path("docs"),
+        form: FormatOption = Format.TEXT,
+    ) -> None:
+        changed = (stale if check else write_pages)(folder, make())
+        if form is Format.JSON:
+            print_json({"checked": check, "stale" if check else "written": changed})
+        else:
+            for path in changed:
+                typer.echo(printable(f"{'stale' if check else 'written'}: {path}"))
+            if not changed:
+                typer.echo("every page is up to date")
+        if check and changed:
+            typer.echo(f"run {command} to write them again", err=True)
+            raise typer.Exit(Code.VIOLATED)
+
+    says = f"Write the pages made from {of}, or compare them."
+    app.command("docs", help=says, epilog=f"Example: {command} --check")(docs)
 
 
 _USAGE: Final[type[Exception]] = next(

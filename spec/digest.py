@@ -12,6 +12,10 @@ from functools import cache
 from spec.alphabet import KINDS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
+from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
+from spec.lowering.obligations import NEVER_BY_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER
+from spec.lowering.signals import TEMPTS
+from spec.lowering.vocabulary import ATOMS_FOR
 from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 from spec.readings import CLOSES, READINGS
@@ -59,6 +63,10 @@ def spec_digest() -> str:
         "constants": {mode: spec.constants for mode, spec in MODES.items()},
         "lifecycle": (TRANSITIONS, RESPONSIBLE, TERMINAL, OWNER_TRIGGERS, RUNTIME_TRIGGERS),
         "readings": (READINGS, CLOSES),
+        "lowering": (
+            (LADDER, MAY_SUPPLY, PRECONDITIONS),
+            (NEVER_BY_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER, ATOMS_FOR, TEMPTS),
+        ),
     }
     text = json.dumps(canonical(everything), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -2,6 +2,8 @@
 
 __all__ = [
     "ClaimError",
+    "DescriptorError",
+    "DocumentError",
     "DrawingError",
     "LifecycleError",
     "OutputError",
@@ -37,6 +39,25 @@ class PredicateError(SpecError):
 
 class OwnershipError(SpecError):
     """An actor tried what only another actor may do."""
+
+
+class DescriptorError(SpecError):
+    """A description of a runtime, or evidence about it, is not well formed.
+
+    `at` is the path from the part that was validated to the part that is wrong.
+    """
+
+    def __init__(self, cause: str, remedy: str = "", *, at: tuple[str | int, ...] = ()) -> None:
+        super().__init__(cause, remedy)
+        self.at = at
+
+
+class DocumentError(SpecError):
+    """A document cannot be read. `line` counts from 1."""
+
+    def __init__(self, cause: str, remedy: str = "", *, line: int = 1) -> None:
+        super().__init__(cause, remedy)
+        self.line = line
 
 
 class LifecycleError(SpecError):

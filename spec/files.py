@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from spec.errors import OutputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["check_target", "read_text", "write_bytes"]
+__all__ = ["check_target", "read_text", "stale", "write_bytes", "write_pages"]
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -62,6 +63,19 @@ def read_text(path: Path) -> str | None:
         raise OutputError(
             f"cannot read {path}: {_reason(problem)}", "name another folder"
         ) from None
+
+
+def stale(folder: Path, pages: Mapping[str, str]) -> list[str]:
+    """The paths of the pages in `folder` that are missing or differ; raises OutputError."""
+    return [str(folder / name) for name, text in pages.items() if read_text(folder / name) != text]
+
+
+def write_pages(folder: Path, pages: Mapping[str, str]) -> list[str]:
+    """Write what is stale, and return its paths; raises OutputError."""
+    changed = [name for name, text in pages.items() if read_text(folder / name) != text]
+    for name in changed:
+        write_bytes(folder / name, pages[name].encode("utf-8"))
+    return [str(folder / name) for name in changed]
 
 
 def _reason(problem: Exception) -> str:

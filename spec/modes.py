@@ -59,9 +59,9 @@ class ModeSpec:
     """A mode as a bundle of obligations.
 
     `added` maps each obligation that the contract adds to the reason why the paper's bundle does
-    not carry the mode's clauses without it; `critical` are those whose absence makes a tempting
-    mapping a misrepresentation; `depths` are the adapter depths, all of a tuple together, that may
-    supply the mode.
+    not carry the mode's clauses without it; `critical` are those whose absence lets a look-alike
+    pass for the mode (whose absence rejects a row is said in `spec.lowering.obligations`); `depths`
+    are the adapter depths, all of a tuple together, that may supply the mode.
     """
 
     mode: Mode

@@ -26,7 +26,16 @@ class TestHelp:
         assert {
             "spec": ["list", "show", "diagram", "docs", "schema"],
             "monitor": ["check", "schema"],
-            "proofs": ["check", "explain", "recheck", "cores", "mutate", "mutate-schema", "schema"],
+            "proofs": [
+                "check",
+                "explain",
+                "recheck",
+                "cores",
+                "mutate",
+                "lower",
+                "docs",
+                "schema",
+            ],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
     @pytest.mark.parametrize("name", APPS)
@@ -47,7 +56,7 @@ class TestHelp:
 
     @pytest.mark.parametrize(
         ("name", "command"),
-        [("monitor", "check"), ("proofs", "check"), ("proofs", "explain"), ("proofs", "mutate")],
+        [("monitor", "check"), *(("proofs", c) for c in ("check", "explain", "mutate", "lower"))],
     )
     def test_modes(self, name: str, command: str, capsys: Capture) -> None:
         """Where a mode is asked for the seven are listed."""

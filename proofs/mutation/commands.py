@@ -25,7 +25,7 @@ from proofs.mutation.operators import mutants
 from proofs.mutation.state import State, runs_digest, usual_place
 from spec import __version__
 from spec.claims import Mode
-from spec.cli import Format, FormatOption, add_schema, console, page, print_json
+from spec.cli import Format, FormatOption, console, page, print_json
 from spec.digest import spec_digest
 from spec.files import check_target
 from spec.suggest import resolve
@@ -66,15 +66,8 @@ def mutation_schema() -> dict[str, Any]:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command, and the one that prints its schema, to an application."""
+    """Add the command to an application."""
     app.command("mutate", epilog="Example: python -m proofs mutate hard_protected")(_mutate)
-    add_schema(
-        app,
-        mutation_schema,
-        of="what `mutate` prints",
-        example="-o docs/schema/mutation.json",
-        name="mutate-schema",
-    )
 
 
 def _mutate(

@@ -232,12 +232,6 @@ class TestCommand:
         assert len(FEW) == len(told["fates"]) == sum(told["tally"]["expiring"].values())
         assert 0 == told["unfinished"]
 
-    def test_schema(self, capsys: Capture) -> None:
-        """The published schema is the one that is printed."""
-        assert 0 == main(["mutate-schema"])
-        published = (DOCS / "schema" / "mutation.json").read_text(encoding="utf-8")
-        assert published == capsys.readouterr().out
-
     @pytest.mark.parametrize("arguments", [["expirin"], ["--state", "."]], ids=["mode", "folder"])
     def test_bad_input(self, capsys: Capture, arguments: list[str]) -> None:
         """An unknown mode and a folder exit 2 with one line."""

@@ -1,0 +1,38 @@
+"""The descriptors that are shipped: one file for each runtime at a version."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from spec.lowering.load import read_descriptor
+
+if TYPE_CHECKING:
+    from spec.lowering.descriptor import Descriptor
+
+__all__ = ["FOLDER", "NAMES", "descriptor"]
+
+FOLDER: Final = Path(__file__).parent / "descriptors"
+
+NAMES: Final = (
+    "tensorrt_llm_06cff70502",
+    "tensorrt_llm_1_3_0rc14",
+    "tensorrt_llm_1_3_0rc15",
+    "sglang_hicache_bbe9c7e",
+    "dynamo_docs",
+    "vllm_patched",
+    "vllm_upstream",
+    "vllm_retention_directives",
+    "continuum",
+    "lmcache",
+    "mooncake",
+    "processfork",
+)
+"""The papers' first, in their order."""
+
+
+@cache
+def descriptor(name: str) -> Descriptor:
+    """The shipped descriptor of that name, one of NAMES."""
+    return read_descriptor(FOLDER / f"{name}.yaml")

@@ -1,0 +1,1 @@
+"""Labelling runtimes: rows, what they rest on, and the pages made of them."""

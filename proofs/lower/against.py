@@ -1,0 +1,116 @@
+"""What changed since an earlier labelling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from proofs.lower.view import SCHEMA, Change, Changes, Rows, RowView
+from spec.errors import DocumentError
+from spec.lowering.load import read_bounded
+from spec.lowering.vocabulary import POSITIVE, Label
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["changes", "read_rows"]
+
+_RANKS: Final = {
+    label: rank
+    for rank, label in enumerate(
+        (
+            Label.REJECTED,
+            Label.UNKNOWN,
+            Label.APPROXIMATE,
+            Label.SOUND_WITH_ADAPTER,
+            Label.NATIVE_SOUND,
+        )
+    )
+}
+"""From worst to best, for saying which way a label went."""
+
+Key = tuple[str, str, str, str]
+
+
+def read_rows(path: Path) -> Rows:
+    """An earlier labelling; raises DocumentError."""
+    content = read_bounded(path)
+    try:
+        rows = msgspec.json.decode(content, type=Rows)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise DocumentError(
+            f"{path}: {problem}", "write it with `python -m proofs lower --format json`"
+        ) from None
+    if rows.schema != SCHEMA:
+        raise DocumentError(f"{path}: schema: it is {rows.schema[:100]!r}", f"use {SCHEMA}")
+    labels = set(Label)
+    for i, row in enumerate(rows.rows):
+        if row.label not in labels:
+            raise DocumentError(
+                f"{path}: rows[{i}].label: there is no label {row.label[:60]!r}",
+                f"use {', '.join(Label)}",
+            )
+    if len({_key(row) for row in rows.rows}) != len(rows.rows):
+        raise DocumentError(f"{path}: rows: one row stands twice", "write it again")
+    return rows
+
+
+def changes(
+    old: Rows,
+    new: Sequence[RowView],
+    *,
+    descriptors: Sequence[str] | None,
+    mode: str | None,
+    depth: str | None,
+    bundle: str,
+) -> Changes:
+    """What changed from `old` to `new`.
+
+    Args:
+        descriptors: those that were asked for; all if None.
+        mode, depth: the one that was asked for; all if None.
+        bundle: the one that the new rows are about.
+    """
+    before = {_key(row): row for row in old.rows}
+    after = {_key(row): row for row in new}
+    found = [_change(before.get(key), row) for key, row in after.items()]
+    left = [row for key, row in before.items() if key not in after]
+    gone = [
+        row
+        for row in left
+        if (descriptors is None or row.descriptor in descriptors)
+        and mode in {None, row.mode}
+        and depth in {None, row.depth}
+        and row.bundle == bundle
+    ]
+    found += [_gone(row) for row in gone]
+    rows = [change for change in found if change is not None]
+    return Changes(rows, len(left) - len(gone))
+
+
+def _key(row: RowView) -> Key:
+    return row.descriptor, row.mode, row.bundle, row.depth
+
+
+def _change(old: RowView | None, new: RowView) -> Change | None:
+    if old is None:
+        return Change("new", *_key(new), None, new.label, [], [])
+    lost = [o for o in new.missing if o not in old.missing]
+    gained = [o for o in old.missing if o not in new.missing]
+    way = _way(old.label, new.label)
+    if way is None and not lost and not gained and old.subtype == new.subtype:
+        return None
+    return Change(way or "changed", *_key(new), old.label, new.label, lost, gained)
+
+
+def _way(old: str, new: str) -> str | None:
+    if old == new:
+        return None
+    return "upgrade" if _RANKS[Label(new)] > _RANKS[Label(old)] else "downgrade"
+
+
+def _gone(row: RowView) -> Change:
+    way = "downgrade" if row.label in POSITIVE else "gone"
+    return Change(way, *_key(row), row.label, None, [], [])

@@ -1,0 +1,132 @@
+"""The command `lower`: label what runtimes may call a mode."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from proofs.lower.against import changes, read_rows
+from proofs.lower.select import checked_evidence, descriptors, label
+from proofs.lower.tables import as_csv, as_markdown
+from proofs.lower.text import print_changes, print_explained, print_rows
+from proofs.lower.view import Changes, Rows, view_all
+from spec.claims import Mode
+from spec.cli import Code, OutputOption, console, json_page, print_text
+from spec.errors import SpecError
+from spec.files import check_target, write_bytes
+from spec.lowering.vocabulary import Label
+from spec.modes import Bundle, Depth
+from spec.suggest import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spec.lowering.descriptor import Descriptor
+
+__all__ = ["register"]
+
+_EXAMPLE = "Example: python -m proofs lower tensorrt_llm_1_3_0rc14 --mode hard_protected --explain"
+
+
+class RowFormat(StrEnum):
+    """What `lower` prints: for people, for programs, for papers."""
+
+    TEXT = "text"
+    JSON = "json"
+    MD = "md"
+    CSV = "csv"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("lower", epilog=_EXAMPLE)(_lower)
+
+
+def _lower(
+    named: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DESCRIPTOR...", help="A shipped descriptor, or a YAML file."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every shipped descriptor.")] = False,
+    mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(Mode)}.")] = None,
+    depth: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(Depth)}; those offered if not said.")
+    ] = None,
+    bundle: Annotated[
+        str, typer.Option(help="paper (as the audits asked), or contract (completed).")
+    ] = Bundle.PAPER,
+    evidence: Annotated[
+        Path | None, typer.Option(help="What `python -m monitor evidence` wrote.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what decided each row, and what it lacks.")
+    ] = False,
+    against: Annotated[
+        Path | None, typer.Option(metavar="OLD.json", help="Show what changed since then.")
+    ] = None,
+    form: Annotated[
+        RowFormat, typer.Option("--format", help="For people, programs or papers.")
+    ] = RowFormat.TEXT,
+    output: OutputOption = None,
+) -> None:
+    """Label what a runtime, as publicly known, may call a mode.
+
+    Exit 0: labelled. 1: a label fell since --against. 2: bad input. 3: every row is unknown.
+    """
+    found = descriptors(named or [], every)
+    of_mode = None if mode is None else Mode(resolve(mode, Mode, what="mode"))
+    at = None if depth is None else Depth(resolve(depth, Depth, what="depth"))
+    of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
+    if evidence is not None and len(found) != 1:
+        raise SpecError("evidence is of one runtime", "name one descriptor")
+    check_target(output)
+    old = None if against is None else read_rows(against)
+    shown = None if evidence is None else checked_evidence(evidence)
+    rows = view_all(label(found, of_mode, at, of_bundle, shown))
+    if old is not None:
+        names = None if every else [each.name for each in found]
+        changed = changes(
+            old, rows.rows, descriptors=names, mode=of_mode, depth=at, bundle=of_bundle
+        )
+        rows = msgspec.structs.replace(rows, changes=changed)
+    text = _in_form(form, found, rows, explain=explain, to_file=output is not None)
+    if output is None:
+        print_text(text)
+    else:
+        write_bytes(output, text.encode("utf-8", "backslashreplace"))
+    if isinstance(rows.changes, Changes) and rows.changes.worse:
+        raise typer.Exit(Code.VIOLATED)
+    if all(row.label == Label.UNKNOWN for row in rows.rows):
+        raise typer.Exit(Code.INCONCLUSIVE)
+
+
+def _in_form(
+    form: RowFormat,
+    found: Sequence[Descriptor],
+    rows: Rows,
+    *,
+    explain: bool,
+    to_file: bool,
+) -> str:
+    if form is RowFormat.JSON:
+        return json_page(rows).decode()
+    if form is RowFormat.MD:
+        return as_markdown(rows.rows)
+    if form is RowFormat.CSV:
+        return as_csv(rows.rows)
+    out = console()
+    if to_file:
+        out.no_color = True
+    with out.capture() as captured:
+        if explain:
+            for row in rows.rows:
+                print_explained(out, row)
+        else:
+            print_rows(out, found, rows.rows)
+        if isinstance(rows.changes, Changes):
+            print_changes(out, rows.changes)
+    return "\n".join(line.rstrip(" ") for line in captured.get().split("\n"))

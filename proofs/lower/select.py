@@ -1,0 +1,103 @@
+"""Which rows are asked for: descriptors by name or file, modes, depths, and evidence."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.catalog import NAMES, descriptor
+from spec.claims import Mode
+from spec.digest import spec_digest
+from spec.errors import DocumentError, SpecError
+from spec.lowering.load import read_descriptor, read_evidence
+from spec.lowering.relation import lower
+from spec.modes import Depth
+from spec.suggest import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spec.lowering.descriptor import Descriptor
+    from spec.lowering.evidence import EvidenceFile
+    from spec.lowering.relation import Row
+    from spec.modes import Bundle
+
+__all__ = ["checked_evidence", "descriptors", "label"]
+
+_CHUNK = 1 << 20
+
+
+def descriptors(named: Sequence[str], every: bool) -> list[Descriptor]:
+    """The descriptors that a person named, or all that are shipped; raises SpecError."""
+    if every == bool(named):
+        raise SpecError("name descriptors, or ask for --all", f"python -m proofs lower {NAMES[1]}")
+    found = [descriptor(name) for name in NAMES] if every else [_named(text) for text in named]
+    for i, each in enumerate(found):
+        if each.name in {before.name for before in found[:i]}:
+            raise SpecError(f"two descriptors are called {each.name}", "ask for one at a time")
+    return found
+
+
+def _named(text: str) -> Descriptor:
+    if Path(text).suffix in {".yaml", ".yml", ".json"} or "/" in text:
+        return read_descriptor(Path(text))
+    return descriptor(resolve(text, NAMES, what="descriptor"))
+
+
+def label(
+    found: Sequence[Descriptor],
+    mode: Mode | None,
+    depth: Depth | None,
+    bundle: Bundle,
+    evidence: EvidenceFile | None,
+) -> list[Row]:
+    """The rows of some descriptors: all modes and all depths that are offered if not said."""
+    return [
+        lower(each, of_mode, at, bundle, evidence)
+        for each in found
+        for of_mode in (Mode if mode is None else [mode])
+        for at in ([depth] if depth is not None else _offered(each))
+    ]
+
+
+def _offered(found: Descriptor) -> list[Depth]:
+    return [d for d in Depth if d is Depth.NONE or found.adapter(d) is not None]
+
+
+def checked_evidence(path: Path) -> EvidenceFile:
+    """The evidence in a file whose traces are still what they were; raises DocumentError.
+
+    An obligation that any of the traces violates is not shown by the others.
+    """
+    evidence = read_evidence(path)
+    if evidence.spec != spec_digest():
+        raise DocumentError(
+            f"{path}: spec: it was taken under another specification ({evidence.spec[:12]})",
+            "take the evidence again",
+        )
+    for i, trace in enumerate(evidence.files):
+        found = _sha256(path.parent / trace.path, f"{path}: files[{i}].path")
+        if found != trace.sha256:
+            raise DocumentError(
+                f"{path}: files[{i}]: {trace.path} was changed after the evidence was taken",
+                "take the evidence again",
+            )
+    violated = {each.obligation for each in evidence.unshown if each.verdict == "violated"}
+    kept = tuple(each for each in evidence.shown if each.obligation not in violated)
+    return evidence.model_copy(update={"shown": kept})
+
+
+def _sha256(path: Path, where: str) -> str:
+    digest = hashlib.sha256()
+    try:
+        if path.exists() and not path.is_file():
+            raise DocumentError(f"{where}: {path} is not a file", "name the trace")
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as problem:
+        raise DocumentError(
+            f"{where}: cannot read {path}: {problem.strerror}", "put it back"
+        ) from None
+    return digest.hexdigest()

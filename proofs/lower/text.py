@@ -1,0 +1,174 @@
+"""Rows for people on a terminal, within 80 columns."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from rich.columns import Columns
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from spec.lowering.vocabulary import Label, Subtype
+from spec.obligations import OBLIGATIONS
+from spec.screens import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from proofs.lower.view import Change, Changes, RowView
+    from spec.lowering.descriptor import Descriptor
+
+__all__ = [
+    "LABEL_SAYS",
+    "SUBTYPE_SAYS",
+    "codes",
+    "last_column",
+    "print_changes",
+    "print_explained",
+    "print_rows",
+]
+
+_STYLES: Final = {
+    Label.NATIVE_SOUND: "bold green",
+    Label.SOUND_WITH_ADAPTER: "green",
+    Label.APPROXIMATE: "yellow",
+    Label.REJECTED: "red",
+    Label.UNKNOWN: "bright_black",
+}
+_WAYS: Final = {"upgrade": "green", "downgrade": "red", "changed": "yellow"}
+_SHORT: Final = {Subtype.POLICY: "adapter-policy"}
+
+LABEL_SAYS: Final = {
+    Label.NATIVE_SOUND: "the backend supplies every obligation by itself",
+    Label.SOUND_WITH_ADAPTER: "an adapter or a patch does, under the trust that its depth asks for",
+    Label.APPROXIMATE: "related, and at least one obligation is missing",
+    Label.REJECTED: "the mapping would misrepresent the contract",
+    Label.UNKNOWN: "nothing related was shown; no classification yet",
+}
+
+SUBTYPE_SAYS: Final = {
+    Subtype.OBSERVATIONAL: "observations of the claim, reconstructed; nothing is enforced",
+    Subtype.POLICY: "the backend's policy, seen in the tested pressure only",
+    Subtype.HOOK: "a registry or hooks, under the trust boundaries of their depths",
+    Subtype.PATCH: "a modified backend, as far as it was exercised; no native support",
+}
+
+
+def codes(obligations: Sequence[str]) -> str:
+    """The codes of obligations, in their order."""
+    return " ".join(OBLIGATIONS[o].code for o in obligations if o in OBLIGATIONS)
+
+
+def last_column(row: RowView) -> str:
+    """What a row lacks, what forbids it, or what kind of positive it is."""
+    said = []
+    if row.subtype is not None:
+        said.append(_SHORT.get(Subtype(row.subtype), row.subtype))
+    if row.forbidden:
+        said.append(f"forbidden: {', '.join(row.forbidden)}")
+    if row.missing:
+        said.append(f"lacks {codes(row.missing)}")
+    if row.otherwise is not None:
+        lacks = f" (lacks {codes(row.otherwise.missing)})" if row.otherwise.missing else ""
+        said.append(f"{row.otherwise.bundle}: {row.otherwise.label}{lacks}")
+    return "; ".join(said)
+
+
+def print_rows(console: Console, found: Sequence[Descriptor], rows: Sequence[RowView]) -> None:
+    """A table for each descriptor, then what the labels and the codes mean."""
+    about = {each.name: each for each in found}
+    console.print(Text(f"Labels for the {rows[0].bundle} bundle of each mode.\n"))
+    for name, group in groupby(rows, key=lambda row: row.descriptor):
+        runtime = about[name]
+        head = Text(name, style="bold")
+        head.append(f"  {printable(runtime.runtime)}, {printable(runtime.version)}", style="dim")
+        console.print(head)
+        table = Table.grid(padding=(0, 1))
+        for _ in range(3):
+            table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for row in group:
+            label = Text(row.label, style=_STYLES[Label(row.label)])
+            table.add_row(row.mode, Text(row.depth, style="dim"), label, Text(last_column(row)))
+        console.print(Padding(table, (0, 0, 1, 2), expand=False))
+    _print_legend(console, rows)
+
+
+def _print_legend(console: Console, rows: Sequence[RowView]) -> None:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for label in Label:
+        if any(row.label == label for row in rows):
+            table.add_row(Text(label, style=_STYLES[label]), LABEL_SAYS[label])
+    for subtype in Subtype:
+        if any(row.subtype == subtype for row in rows):
+            table.add_row(_SHORT.get(subtype, subtype), SUBTYPE_SAYS[subtype])
+    console.print(table)
+    missing = {o for row in rows for o in row.missing}
+    missing |= {o for row in rows if row.otherwise for o in row.otherwise.missing}
+    if missing:
+        named = [f"{o.code} {o.name}" for o in OBLIGATIONS.values() if o.name in missing]
+        console.print(Text("Missing:"))
+        console.print(Padding(Columns([Text(each) for each in named]), (0, 0, 0, 2)))
+
+
+def print_explained(console: Console, row: RowView) -> None:
+    """One row: which rule decided, what supplies each obligation, what is missing and why."""
+    console.print(
+        Text.assemble(
+            (f"{row.descriptor}, {row.mode} at {row.depth}, {row.bundle} bundle: ", "bold"),
+            (row.label, _STYLES[Label(row.label)]),
+        )
+    )
+    console.print(Padding(Text(printable(row.decided)), (0, 0, 0, 2)))
+    for cited in row.evidence:
+        where = "natively" if cited.depth == "none" else f"at {cited.depth}"
+        said = Text(f"{cited.obligation} ", style="green")
+        said.append(f"is supplied {where}, by {printable(cited.anchor)}.", style="none")
+        console.print(Padding(said, (0, 0, 0, 2)))
+    for each in row.lacking:
+        said = Text(f"{each.obligation} ", style="yellow")
+        said.append(
+            f"is missing: {printable(each.why)}. What would supply it: {each.upgrade}.",
+            style="none",
+        )
+        console.print(Padding(said, (0, 0, 0, 2)))
+    if row.otherwise is not None:
+        lacks = f", which lacks {codes(row.otherwise.missing)}" if row.otherwise.missing else ""
+        console.print(
+            Padding(
+                Text(
+                    f"Under the {row.otherwise.bundle} bundle it is {row.otherwise.label}{lacks}."
+                ),
+                (0, 0, 0, 2),
+            )
+        )
+    console.print()
+
+
+def print_changes(console: Console, found: Changes) -> None:
+    """What changed, one row a line."""
+    if not found.rows:
+        console.print(Text("Nothing changed."))
+    for change in found.rows:
+        line = Text(f"{change.way:9} ", style=_WAYS.get(change.way, "none"))
+        row = printable(f"{change.descriptor}, {change.mode} at {change.depth}: ")
+        line.append(row, style="none")
+        line.append(_went(change), style="none")
+        console.print(line)
+    if found.not_asked:
+        console.print(Text(f"Not asked for again: {found.not_asked} rows."))
+
+
+def _went(change: Change) -> str:
+    said = f"{change.before or 'not there'} -> {change.after or 'not there'}"
+    if change.lost:
+        said += f", lost {codes(change.lost)}"
+    if change.gained:
+        said += f", gained {codes(change.gained)}"
+    return said

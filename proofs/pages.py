@@ -1,0 +1,19 @@
+"""The pages of the documentation that are made here: lowering, and the published schemas."""
+
+from __future__ import annotations
+
+from proofs.lower.pages import pages as lowering_pages
+from proofs.mutation.commands import mutation_schema
+from proofs.results import proof_schema
+from spec.cli import json_page
+
+__all__ = ["pages"]
+
+
+def pages() -> dict[str, str]:
+    """Each page by its path below the folder of the documentation."""
+    return {
+        **lowering_pages(),
+        "schema/mutation.json": json_page(mutation_schema()),
+        "schema/proof.json": json_page(proof_schema()),
+    }

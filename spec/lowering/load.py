@@ -1,0 +1,110 @@
+"""Descriptors and evidence, from the YAML in which they are written."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from spec.claims import problems
+from spec.errors import DocumentError
+from spec.lowering import descriptor, evidence
+from spec.lowering.descriptor import Descriptor
+from spec.lowering.evidence import EvidenceFile
+from spec.suggest import did_you_mean
+from spec.yaml_text import MOST_BYTES, Document, parse_yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["parse_descriptor", "parse_evidence", "read_bounded", "read_descriptor", "read_evidence"]
+
+M = TypeVar("M", bound=BaseModel)
+
+_VERSION: Final = re.compile(r"(.*)/([1-9][0-9]{0,8})")
+
+
+def read_descriptor(path: Path) -> Descriptor:
+    """The descriptor in a file; raises DocumentError with file, line, path and reason."""
+    return parse_descriptor(read_bounded(path), str(path))
+
+
+def read_evidence(path: Path) -> EvidenceFile:
+    """The evidence in a file, whose traces are not looked at; raises DocumentError."""
+    return parse_evidence(read_bounded(path), str(path))
+
+
+def parse_descriptor(content: bytes, name: str) -> Descriptor:
+    """The descriptor that `content` says; `name` is the file's, for messages."""
+    fields = _fields(descriptor)
+    return _parse(content, name, Descriptor, descriptor.SCHEMA, fields)
+
+
+def parse_evidence(content: bytes, name: str) -> EvidenceFile:
+    """The evidence that `content` says; `name` is the file's, for messages."""
+    return _parse(content, name, EvidenceFile, evidence.SCHEMA, _fields(evidence))
+
+
+def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The bytes of a file, of at most `most`; raises DocumentError."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise DocumentError(f"cannot read {path}: {reason}", "name another file") from None
+    if len(content) > most:
+        raise DocumentError(f"{path}: it has over {most} bytes", "split it")
+    return content
+
+
+def _parse(content: bytes, name: str, kind: type[M], schema: str, fields: set[str]) -> M:
+    try:
+        document = parse_yaml(content)
+    except DocumentError as problem:
+        raise DocumentError(
+            f"{name}:{problem.line}: {problem.cause}", problem.remedy, line=problem.line
+        ) from None
+    _check_schema(document, name, schema)
+    try:
+        return kind.model_validate(document.value)
+    except ValidationError as error:
+        found = sorted(
+            problems(error, fields), key=lambda each: (each.missing, document.line(each.path))
+        )
+        line = document.line(found[0].path)
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise DocumentError(f"{name}:{line}: {found[0].line}{more}", line=line) from None
+
+
+def _check_schema(document: Document, name: str, schema: str) -> None:
+    """Say what is wrong with the schema that a document names, before anything else of it."""
+    value = document.value
+    if not isinstance(value, dict):
+        raise DocumentError(f"{name}:1: (the whole): it is not a map", f"start: schema: {schema}")
+    said, line = value.get("schema"), document.line(("schema",))
+    if said == schema:
+        return
+    place = f"{name}:{line}: schema: "
+    if said is None:
+        hint = did_you_mean("schema", [key for key in value if key != "schema"])
+        raise DocumentError(f"{place}it names none", hint or f"write schema: {schema}", line=line)
+    ours, theirs = _VERSION.fullmatch(schema), _VERSION.fullmatch(str(said)[:100])
+    if ours and theirs and ours[1] == theirs[1] and int(theirs[2]) > int(ours[2]):
+        raise DocumentError(
+            f"{place}{said} is newer than this program, which reads {schema}",
+            "update resident-claims",
+            line=line,
+        )
+    raise DocumentError(f"{place}it is {str(said)[:100]!r}", f"use {schema}", line=line)
+
+
+def _fields(module: object) -> set[str]:
+    """The names of all fields of the models in a module, as they are written."""
+    models = [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, BaseModel)
+    ]
+    return {field.alias or name for model in models for name, field in model.model_fields.items()}

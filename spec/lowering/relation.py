@@ -1,0 +1,146 @@
+"""backend + adapter + evidence |= mode: the label of a row (docs/lowering.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spec.lowering.counting import atom_observed, counts, evidence_shows, unmet
+from spec.lowering.depths import LADDER, MAY_SUPPLY, reaches
+from spec.lowering.obligations import REJECTED_WITHOUT
+from spec.lowering.signals import TEMPTS
+from spec.lowering.vocabulary import ATOMS_FOR, Label, Status, Subtype
+from spec.modes import MODES, Bundle, Depth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spec.claims import Mode
+    from spec.lowering.descriptor import Descriptor, Forbidden, Item, Shows
+    from spec.lowering.evidence import EvidenceFile, Shown
+
+__all__ = ["Row", "Supply", "lower", "related"]
+
+_STATED = frozenset({Status.SUPPORTED, Status.PARTIAL})
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """What supplies an obligation: at `none` natively, otherwise an adapter at that depth."""
+
+    obligation: str
+    depth: Depth
+    by: Item | Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The label of a descriptor, a mode and a depth, and what it was decided by.
+
+    `rule` is the line of the table in docs/lowering.md that decided, from 1.
+    """
+
+    descriptor: Descriptor
+    mode: Mode
+    bundle: Bundle
+    depth: Depth
+    evidence: EvidenceFile | None
+    rule: int
+    label: Label
+    subtype: Subtype | None
+    missing: tuple[str, ...]
+    forbidden: tuple[Forbidden, ...]
+    supplied: tuple[Supply, ...]
+
+
+def lower(
+    descriptor: Descriptor,
+    mode: Mode,
+    depth: Depth,
+    bundle: Bundle = Bundle.CONTRACT,
+    evidence: EvidenceFile | None = None,
+) -> Row:
+    """Label one row."""
+    asked = MODES[mode].names(bundle)
+    found = {o: next(_supplies(descriptor, mode, depth, o, evidence), None) for o in asked}
+    supplied = tuple(supply for supply in found.values() if supply is not None)
+    missing = tuple(o for o, supply in found.items() if supply is None)
+    forbidden = tuple(f for f in descriptor.forbidden if f.mode is mode and reaches(f.up_to, depth))
+    if forbidden:
+        rule, label = 1, Label.REJECTED
+    elif not missing:
+        native = all(supply.depth is Depth.NONE for supply in supplied)
+        rule, label = (2, Label.NATIVE_SOUND) if native else (3, Label.SOUND_WITH_ADAPTER)
+    elif not _by_adapter(supplied) and not related(descriptor, mode, depth, asked):
+        rule, label = 4, Label.UNKNOWN
+    elif REJECTED_WITHOUT[mode] & set(missing):
+        rule, label = 5, Label.REJECTED
+    else:
+        rule, label = 6, Label.APPROXIMATE
+    return Row(
+        descriptor=descriptor,
+        mode=mode,
+        bundle=bundle,
+        depth=depth,
+        evidence=evidence,
+        rule=rule,
+        label=label,
+        subtype=_subtype(supplied) if label is Label.SOUND_WITH_ADAPTER else None,
+        missing=missing,
+        forbidden=forbidden,
+        supplied=supplied,
+    )
+
+
+def _supplies(
+    descriptor: Descriptor,
+    mode: Mode,
+    depth: Depth,
+    obligation: str,
+    evidence: EvidenceFile | None,
+) -> Iterator[Supply]:
+    """What supplies an obligation: native first, then the adapters from shallow to deep."""
+    if not all(atom_observed(descriptor, atom) for atom in ATOMS_FOR.get(obligation, ())):
+        return
+    for item in descriptor.native:
+        if counts(descriptor, item, obligation, mode):
+            yield Supply(obligation, Depth.NONE, item)
+    for below in LADDER:
+        adapter = descriptor.adapter(below)
+        if adapter is None or not reaches(depth, below):
+            continue
+        if obligation not in MAY_SUPPLY[below] or unmet(adapter):
+            continue
+        for item in adapter.evidence:
+            if counts(descriptor, item, obligation, mode):
+                yield Supply(obligation, below, item)
+        for shown in evidence_shows(evidence, obligation, mode):
+            yield Supply(obligation, below, shown)
+
+
+def _by_adapter(supplied: tuple[Supply, ...]) -> bool:
+    return any(supply.depth is not Depth.NONE for supply in supplied)
+
+
+def related(descriptor: Descriptor, mode: Mode, depth: Depth, asked: tuple[str, ...]) -> bool:
+    """Whether a descriptor shows a signal for the mode, or states something of its bundle."""
+    stated = [*descriptor.native]
+    for adapter in descriptor.adapters:
+        if reaches(depth, adapter.depth):
+            stated += adapter.evidence
+    return any(_is_shown(s) and mode in TEMPTS[s.signal] for s in descriptor.signals) or any(
+        _is_shown(item) and item.obligation in asked and mode in item.modes for item in stated
+    )
+
+
+def _is_shown(said: Item | Shows) -> bool:
+    return said.status in _STATED and said.anchor is not None
+
+
+def _subtype(supplied: tuple[Supply, ...]) -> Subtype:
+    deepest = max((supply.depth for supply in supplied), key=LADDER.index)
+    if deepest is Depth.BACKEND_PATCH:
+        return Subtype.PATCH
+    if any(supply.obligation in ATOMS_FOR for supply in supplied):
+        return Subtype.POLICY
+    return Subtype.OBSERVATIONAL if deepest is Depth.TELEMETRY_JOIN else Subtype.HOOK

@@ -1,0 +1,129 @@
+"""The words in which a runtime is described and a row is labelled."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "ADEQUATE",
+    "ATOMS_FOR",
+    "POSITIVE",
+    "RUNS",
+    "AnchorKind",
+    "Atom",
+    "Basis",
+    "ClaimScope",
+    "Label",
+    "Order",
+    "Scope",
+    "Status",
+    "Subtype",
+]
+
+
+class Status(StrEnum):
+    """How far something is shown."""
+
+    SUPPORTED = "supported"
+    PARTIAL = "partial"
+    UNKNOWN = "unknown"
+    MISSING = "missing"
+
+
+class Scope(StrEnum):
+    """What a statement rests on."""
+
+    DOCS_ONLY = "docs_only"
+    SOURCE_INSPECTION = "source_inspection"
+    LITMUS_TRACE = "litmus_trace"
+    CONFORMANCE_TRACE = "conformance_trace"
+
+
+ADEQUATE: Final = frozenset({Scope.LITMUS_TRACE, Scope.CONFORMANCE_TRACE})
+"""Scopes under which an obligation may count (rule 4)."""
+
+
+class AnchorKind(StrEnum):
+    """What stands at the place that an anchor names."""
+
+    DOCS = "docs"
+    SOURCE = "source"
+    ISSUE = "issue"  # the author's own words in an issue or a pull request
+    TRACE = "trace"
+    ARTIFACT = "artifact"  # a published summary, made from traces
+
+
+RUNS: Final = frozenset({AnchorKind.TRACE, AnchorKind.ARTIFACT})
+"""Anchors of things that ran; only these can preserve an order and a claim."""
+
+
+class ClaimScope(StrEnum):
+    """Whose outcomes a run shows."""
+
+    SAME_CLAIM = "same_claim"
+    ANOTHER_CLAIM = "another_claim"
+    UNCLAIMED = "unclaimed"
+    NAMED_AFTERWARDS = "named_afterwards"
+
+
+class Basis(StrEnum):
+    """What the thing shown by a run consists of. Only the first can carry an obligation."""
+
+    CLAIM_EVENTS = "claim_events"  # told of the claim, or joined to it by a rule set beforehand
+    GENERIC_COUNTERS = "generic_counters"
+    FALLBACK_RECOMPUTE = "fallback_recompute"
+    STORAGE_MOVEMENT = "storage_movement"
+    ROUTING_SCORE = "routing_score"
+
+
+class Order(StrEnum):
+    """An order of events that a run preserves."""
+
+    CLAIM_BEFORE_EVENTS = "claim_before_events"
+    LIFECYCLE = "lifecycle"
+    DEMOTION_BEFORE_LOSS = "demotion_before_loss"
+    BOUNDARY_BEFORE_LOSS = "boundary_before_loss"
+    RESTORE_BEFORE_REUSE = "restore_before_reuse"
+    FAILURE_BEFORE_OUTCOME_BEFORE_END = "failure_before_outcome_before_end"
+    EXCLUSION_BEFORE_LOSS = "exclusion_before_loss"
+    ACTION_BEFORE_END = "action_before_end"
+    LOSS_BEFORE_HARM = "loss_before_harm"
+    PRESSURE_BEFORE_LOSS = "pressure_before_loss"
+    ROUTE_BEFORE_REUSE = "route_before_reuse"
+
+
+class Atom(StrEnum):
+    """Something observed over several runs, which one obligation needs besides its own evidence."""
+
+    PRESSURE_CONTROLS = "pressure_controls_observed"  # original, swapped and equal priorities
+    RETENTION_ORDER = "retention_order_observed"  # which claim lost first, joined to the claims
+
+
+ATOMS_FOR: Final[Mapping[str, frozenset[Atom]]] = {"priority_influence": frozenset(Atom)}
+"""The atoms without which an obligation does not count, however well it is anchored (rule 3)."""
+
+
+class Label(StrEnum):
+    """What a row is called (table 3)."""
+
+    NATIVE_SOUND = "native_sound"
+    SOUND_WITH_ADAPTER = "sound_with_adapter"
+    APPROXIMATE = "approximate"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+
+
+POSITIVE: Final = frozenset({Label.NATIVE_SOUND, Label.SOUND_WITH_ADAPTER})
+
+
+class Subtype(StrEnum):
+    """What exactly a sound_with_adapter row shows (section 4); `adapter_hook` is our word."""
+
+    OBSERVATIONAL = "adapter-observational"
+    POLICY = "adapter-policy under controlled pressure"
+    HOOK = "adapter-hook"
+    PATCH = "backend-patch"

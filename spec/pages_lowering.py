@@ -1,0 +1,85 @@
+"""The page of the sets and tables by which a row is labelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
+from spec.lowering.obligations import BEYOND_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER
+from spec.lowering.signals import TEMPTS
+from spec.lowering.vocabulary import ATOMS_FOR
+from spec.markdown import table
+from spec.modes import MODES
+from spec.obligations import OBLIGATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["lowering_page"]
+
+
+def lowering_page() -> str:
+    """The page: per mode, per depth, per obligation and per signal."""
+    return (
+        "\n\n".join(
+            [
+                "# The tables of lowering",
+                "What the relation of [lowering](lowering.md) looks up. Obligations are written by "
+                "their [codes](obligations.md).",
+                "## Modes",
+                "Without any one of the first set a tempting mapping is *rejected*. The second set "
+                "is what telemetry can never supply: where only such an obligation is missing, "
+                "the row is *approximate*.",
+                table(
+                    ("mode", "rejected without", "never by telemetry", "paper", "added"),
+                    (
+                        (
+                            mode,
+                            _codes(REJECTED_WITHOUT[mode]),
+                            _codes(BEYOND_TELEMETRY[mode]),
+                            _codes(spec.paper),
+                            _codes(spec.added),
+                        )
+                        for mode, spec in MODES.items()
+                    ),
+                ),
+                "## Depths",
+                "What an adapter at a depth may supply by itself, and the preconditions under "
+                "which it does. A row at a depth sees every shallower adapter, too.",
+                table(
+                    ("depth", "may supply", "preconditions"),
+                    ((d, _codes(MAY_SUPPLY[d]), _names(PRECONDITIONS[d])) for d in LADDER),
+                ),
+                "## Obligations",
+                "The order that a run must preserve, and the atoms that must be observed besides.",
+                table(
+                    ("code", "obligation", "order", "atoms"),
+                    (
+                        (
+                            f"`{o.code}`",
+                            o.name,
+                            f"`{RELEVANT_ORDER[o.name]}`",
+                            _names(sorted(ATOMS_FOR.get(o.name, ()))),
+                        )
+                        for o in OBLIGATIONS.values()
+                    ),
+                ),
+                "## Approximation signals",
+                "The modes for which a primitive may be mistaken. None satisfies an obligation.",
+                table(
+                    ("signal", "tempts to"),
+                    ((f"`{signal}`", _names(sorted(modes))) for signal, modes in TEMPTS.items()),
+                ),
+            ]
+        )
+        + "\n"
+    )
+
+
+def _codes(names: Iterable[str]) -> str:
+    found = set(names)
+    return " ".join(o.code for o in OBLIGATIONS.values() if o.name in found) or "none"
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
