@@ -14,6 +14,6 @@ def pages() -> dict[str, str]:
     """Each page by its path below the folder of the documentation."""
     return {
         **lowering_pages(),
-        "schema/mutation.json": json_page(mutation_schema()),
-        "schema/proof.json": json_page(proof_schema()),
+        "schema/mutation.json": json_page(mutation_schema()).decode(),
+        "schema/proof.json": json_page(proof_schema()).decode(),
     }
