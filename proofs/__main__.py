@@ -123,7 +123,7 @@ commands_certificate.register(app)
 commands_cores.register(app)
 commands_mutation.register(app)
 command_lower.register(app)
-add_docs(app, pages, of="descriptors and schemas")
+add_docs(app, pages, of="proofs")
 add_schema(
     app, proof_schema, of="what `check --format json` prints", example="-o docs/schema/proof.json"
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.obligations import OBLIGATIONS
 from spec.readings import READINGS
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from spec.machine import Observer
 
-__all__ = ["MODES", "Bundle", "ConflictAction", "Depth", "ModeSpec"]
+__all__ = ["MODES", "SAID_BY", "Bundle", "ConflictAction", "Depth", "ModeSpec"]
 
 
 class Bundle(StrEnum):
@@ -39,6 +40,18 @@ class ConflictAction(StrEnum):
     OFFLOAD = "offload"
     SPLIT = "split_or_recompute"
     RELAX = "relax_claim"
+
+
+SAID_BY: dict[ConflictAction, tuple[Kind, ...]] = {
+    ConflictAction.REFUSE: (Kind.REQUEST_REFUSED,),
+    ConflictAction.DEFER: (Kind.REQUEST_DEFERRED,),
+    ConflictAction.ROUTE_ELSEWHERE: (Kind.REQUEST_ROUTED_ELSEWHERE,),
+    ConflictAction.BOUND_ACTIVE: (Kind.REQUEST_BOUNDED,),
+    ConflictAction.OFFLOAD: (Kind.REQUEST_OFFLOADED,),
+    ConflictAction.SPLIT: (Kind.REQUEST_SPLIT,),
+    ConflictAction.RELAX: (Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED),
+}
+"""The reports by which an action is said to have been taken."""
 
 
 class Depth(StrEnum):

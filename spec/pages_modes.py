@@ -5,7 +5,7 @@ from __future__ import annotations
 from spec.diagrams import mode_diagram
 from spec.markdown import fence, link, table
 from spec.mermaid import to_mermaid
-from spec.modes import MODES, ModeSpec
+from spec.modes import MODES, SAID_BY, ConflictAction, ModeSpec
 from spec.readings import READINGS
 from spec.views import ModeView, mode_view, reading_view
 from spec.vocabulary import CONSTANTS
@@ -29,6 +29,11 @@ def modes_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _action(name: str) -> str:
+    kinds = " or ".join(f"`{kind}`" for kind in SAID_BY[ConflictAction(name)])
+    return f"`{name}` ({kinds})"
+
+
 def _chapter(spec: ModeSpec, view: ModeView) -> str:
     rows = [
         (
@@ -40,9 +45,10 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
         for part in view.parts
     ]
     depths = ", or ".join(" and ".join(f"`{d}`" for d in depths) for depths in view.depths)
-    actions = ", ".join(f"`{action}`" for action in view.actions) or "none"
+    actions = ", ".join(map(_action, view.actions)) or "none"
     facts = [
-        f"* what may give way when a request does not fit beside the claim: {actions}",
+        "* what may give way when a request does not fit beside the claim, and the report that says "
+        f"so: {actions}",
         f"* how deep an adapter must reach into the runtime: {depths}",
         f"* readings: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
     ]

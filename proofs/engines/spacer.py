@@ -95,6 +95,7 @@ def recheck(system: Model, invariant: Invariant) -> str:
     }
     for name, question in questions.items():
         solver = z3.Solver()
+        solver.set("rlimit", RLIMIT)
         solver.add(*question)
         if solver.check() != z3.unsat:
             return name
