@@ -47,8 +47,8 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
     depths = ", or ".join(" and ".join(f"`{d}`" for d in depths) for depths in view.depths)
     actions = ", ".join(map(_action, view.actions)) or "none"
     facts = [
-        "* what may give way when a request does not fit beside the claim, and the report that says "
-        f"so: {actions}",
+        "* what may give way when a request does not fit beside the claim, and the report of it: "
+        f"{actions}",
         f"* how deep an adapter must reach into the runtime: {depths}",
         f"* readings: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
     ]
