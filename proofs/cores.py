@@ -13,17 +13,15 @@ from proofs.encode import Integers
 from proofs.engines import recorded
 from proofs.engines.answers import Question
 from proofs.engines.inherit import inherit
-from proofs.engines.spacer import ProofResult, prove
+from proofs.engines.spacer import ProofResult
 from proofs.engines.support import Support, Supports
 from proofs.engines.switched import Switched, guards_of
-from proofs.model import model_of
-from spec.modes import MODES, Bundle
+from spec.modes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
 
     from proofs.engines.spacer import Invariant, Proof
-    from proofs.model import Model
     from proofs.results import Lacking
     from spec.claims import Mode
 
@@ -33,8 +31,8 @@ __all__ = [
     "contract_cores",
     "cores_of",
     "proof_of",
+    "question_of",
     "rests_on",
-    "system_of",
 ]
 
 SHALLOW, DEEP = 8, 16
@@ -111,10 +109,9 @@ def contract_cores(mode: Mode) -> Cores:
     return cores_of(mode, proof, rests_on(mode, proof), {})
 
 
-def system_of(mode: Mode, clause: str, on: Set[str]) -> Model:
-    """The bundle of these obligations alone, with one clause of the mode's theorem."""
-    off = frozenset(MODES[mode].names()) - on
-    return model_of(mode, Bundle.CONTRACT, Integers(), without=off, only=frozenset({clause}))
+def question_of(mode: Mode, clause: str, on: Set[str]) -> Question:
+    """Is one clause of the mode's theorem true of the bundle of these obligations alone?"""
+    return Question(mode, without=frozenset(MODES[mode].names()) - on, clause=clause)
 
 
 class _Clause:
@@ -153,14 +150,15 @@ class _Clause:
 
     def _inherited(self, on: Set[str]) -> Support | None:
         """The proof of the clause from these obligations alone, if known lemmas give it."""
-        system = system_of(self._mode, self._name, on)
+        system = question_of(self._mode, self._name, on).model(Integers())
         return self._support(inherit(system, self._invariant, self._runs.model), on)
 
     def _proof(self, on: Set[str], depth: int) -> Support | None:
         """The proof of the clause from these obligations alone, if no run refutes it."""
         if self._runs.fails(self._name, self._all - on, depth):
             return None
-        return self._support(prove(system_of(self._mode, self._name, on), RLIMIT), on)
+        question = question_of(self._mode, self._name, on)
+        return self._support(recorded.prove(question.name, question.model(Integers()), RLIMIT), on)
 
     def _support(self, proof: Proof, on: Set[str]) -> Support | None:
         if proof.result is not ProofResult.PROVED or proof.invariant is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from proofs.engines.spacer import ProofResult
 from proofs.model import model_of
 from spec.modes import Bundle
+from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from proofs.encode import Numbers
@@ -36,21 +37,31 @@ class EngineName(StrEnum):
 
 @dataclass(frozen=True)
 class Question:
-    """A bundle of a mode, less the obligations or rules that are taken out."""
+    """A bundle of a mode, less the obligations or rules that are taken out; of `clause` alone, if
+    that is not empty."""
 
     mode: Mode
     bundle: Bundle = Bundle.CONTRACT
     without: frozenset[str] = frozenset()
+    clause: str = ""
 
     @property
     def name(self) -> str:
-        """What it asks, in a word."""
-        lacks = f" without {', '.join(sorted(self.without))}" if self.without else ""
-        return f"{self.mode} {self.bundle}{lacks}"
+        """What it asks, with the obligations by their codes."""
+        lacks = " ".join(["", "without", *sorted(map(_code, self.without))] if self.without else [])
+        return f"{self.mode} {self.bundle} {self.clause}".strip() + lacks
 
     def model(self, numbers: Numbers, *, replay: bool = False) -> Model:
         """The system that the question is about; `replay` as in `proofs.model.model_of`."""
-        return model_of(self.mode, self.bundle, numbers, without=self.without, replay=replay)
+        only = frozenset({self.clause}) if self.clause else None
+        return model_of(
+            self.mode, self.bundle, numbers, without=self.without, only=only, replay=replay
+        )
+
+
+def _code(name: str) -> str:
+    obligation, *rule = name.split(".")
+    return ".".join((OBLIGATIONS[obligation].code, *rule))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 from proofs import commands_cores, cores
 from proofs.__main__ import main
-from proofs.cores import Cores, contract_cores, cores_of, rests_on, system_of
+from proofs.cores import Cores, contract_cores, cores_of, question_of, rests_on
 from proofs.cores_page import cores_page, cores_section
 from proofs.encode import Bits, Integers
 from proofs.engines import support
@@ -51,7 +51,7 @@ class TestCores:
         """Each clause is proved anew of the bundle that consists of its core alone."""
         for clause, core in found(mode).core.items():
             assert Proof(ProofResult.PROVED, True) == prove(
-                system_of(mode, clause, frozenset(core))
+                question_of(mode, clause, frozenset(core)).model(Integers())
             )
 
     @fast_modes
@@ -105,7 +105,8 @@ class TestCores:
         assert ["claim_identity", "restoration_failure_outcome"] == cores.core["failure"]
         assert ["claim_identity"] == cores.in_every["failure"]
         other = frozenset({"claim_identity", "claim_harm_attribution"})
-        assert ProofResult.PROVED is prove(system_of(Mode.OFFLOADABLE, "failure", other)).result
+        question = question_of(Mode.OFFLOADABLE, "failure", other)
+        assert ProofResult.PROVED is prove(question.model(Integers())).result
 
     def test_without_a_proof_is_empty(self) -> None:
         """Where no invariant proves the contract nothing is said of cores."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proofs.cores import proof_of, rests_on
+from proofs.cores import proof_of, question_of, rests_on
 from proofs.encode import Integers
 from proofs.engines import recorded, spacer
 from proofs.engines.answers import EngineName, Question
@@ -33,11 +33,15 @@ def redundant(mode: Mode) -> list[str]:
 
 
 def asked(mode: Mode) -> Iterator[Question]:
-    """The contract, and the contract without what its own proof uses though it is redundant."""
+    """The contract; the contract without what its own proof uses though it is redundant; and each
+    clause of the contract from less than that proof uses."""
     yield Question(mode)
     rests = rests_on(mode, proof_of(mode))
     used = frozenset[str]().union(*(each.names for each in rests.values()))
     yield from (question_without(mode, name) for name in redundant(mode) if name in used)
+    for clause, core in checked(mode).core.items():
+        if frozenset(core) != rests[clause].obligations:
+            yield question_of(mode, clause, frozenset(core))
 
 
 def keep(name: str, system: Model, invariant: Invariant) -> None:
@@ -69,6 +73,11 @@ class TestFresh:
         to the solver)."""
         names = {question_without(mode, name).name for mode in Mode for name in redundant(mode)}
         names |= {Question(mode).name for mode in Mode}
+        names |= {
+            question_of(mode, clause, frozenset(core)).name
+            for mode in Mode
+            for clause, core in checked(mode).core.items()
+        }
         names |= {f"lemma {each.name}" for each in LEMMAS}
 
         assert {file.name for file in recorded.FOLDER.iterdir()} <= {file_of(n).name for n in names}
