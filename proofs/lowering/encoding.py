@@ -1,13 +1,13 @@
 """The lowering relation as Z3 terms, from `docs/lowering.md`.
 
-`Relation` answers for any descriptor and any row at once. Each line of the table of labels is a term
-by itself, and so is each label.
+`Relation` answers for any descriptor and any row at once. Each line of the table of labels is a
+term by itself, and so is each label.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final
 
 import z3
 
@@ -32,13 +32,26 @@ from spec.modes import MODES, Bundle, Depth
 from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from proofs.lowering.symbols import Anchor
 
 __all__ = ["Relation"]
 
 _SHOWN: Final = (Status.SUPPORTED, Status.PARTIAL)
+
+
+def _once(method: Callable[..., Expr]) -> Callable[..., Expr]:
+    """Build the term that a method returns once for a relation and its arguments."""
+
+    @wraps(method)
+    def remembered(self: Relation, *args: object) -> Expr:
+        key = (method, *args)
+        if key not in self.built:
+            self.built[key] = method(self, *args)
+        return self.built[key]
+
+    return remembered
 
 
 class Relation:
@@ -50,12 +63,15 @@ class Relation:
     def __init__(self, described: Described, row: Row) -> None:
         self.described = described
         self.row = row
-        self.native = cache(self._native)
-        self.by_adapter = cache(self._by_adapter)
-        self.supplies = cache(self._supplies)
+        self.built: dict[tuple[Any, ...], Expr] = {}
+
+    def on(self, described: Described, row: Row | None = None) -> Relation:
+        """The same relation, of another descriptor or row."""
+        return type(self)(described, row or self.row)
 
     # The row.
 
+    @_once
     def in_bundle(self, name: str) -> Expr:
         """Whether the bundle of the row has this obligation."""
         return z3.Or(
@@ -69,6 +85,7 @@ class Relation:
             ]
         )
 
+    @_once
     def reaches(self, depth: Depth) -> Expr:
         """Whether the row sees adapters at this depth."""
         return is_in(self.row.depth, Depth, LADDER[LADDER.index(depth) :])
@@ -95,45 +112,54 @@ class Relation:
             self.ran(item.anchor),
         )
 
+    @_once
     def atoms(self, name: str) -> Expr:
         """Point 6."""
         needed = sorted(ATOMS_FOR.get(name, ()))
         return z3.And([self.ran(self.described.atoms[atom]) for atom in needed])
 
+    @_once
     def stated(self, place: Depth, name: str) -> Expr:
         """Whether an item at this place counts."""
         cell = place, name
         one = z3.Or(self.counts(self.described.items[cell]), self.described.others_count[cell])
         return z3.And(one, self.atoms(name))
 
+    @_once
     def shown(self, name: str) -> Expr:
         """Whether the evidence shows the obligation, and counts."""
         return z3.And(self.described.taken, self.described.shown[name], self.atoms(name))
 
     # When an obligation is supplied.
 
+    @_once
     def may(self, depth: Depth, name: str) -> Expr:
         """Whether the adapter at this depth is there and may supply the obligation."""
         if name not in self.may_supply[depth]:
             return z3.BoolVal(False)
         return z3.And(self.described.offered[depth], self.prepared(depth))
 
+    @_once
     def prepared(self, depth: Depth) -> Expr:
         """Whether every precondition is stated and anchored."""
         holds = [self.described.holds[depth, each] for each in PRECONDITIONS[depth]]
         return z3.And([z3.And(seen.there, seen.anchored) for seen in holds])
 
-    def _native(self, name: str) -> Expr:
+    @_once
+    def native(self, name: str) -> Expr:
         return self.stated(Depth.NONE, name)
 
-    def _supplies(self, depth: Depth, name: str) -> Expr:
+    @_once
+    def supplies(self, depth: Depth, name: str) -> Expr:
         """Whether the adapter at this depth supplies the obligation, if the row reaches it."""
         found = z3.Or(self.stated(depth, name), self.shown(name))
         return z3.And(self.may(depth, name), found)
 
-    def _by_adapter(self, name: str) -> Expr:
+    @_once
+    def by_adapter(self, name: str) -> Expr:
         return z3.Or([z3.And(self.reaches(b), self.supplies(b, name)) for b in ADAPTERS])
 
+    @_once
     def supplied(self, name: str) -> Expr:
         return z3.Or(self.native(name), self.by_adapter(name))
 
@@ -143,6 +169,7 @@ class Relation:
 
     # When something is related.
 
+    @_once
     def tempting(self) -> Expr:
         """Whether a signal tempts to the mode."""
         return z3.Or(
@@ -157,12 +184,14 @@ class Relation:
             ]
         )
 
+    @_once
     def partly(self, place: Depth, name: str) -> Expr:
         """Whether an item at this place is related."""
         item = self.described.items[place, name]
         one = z3.And(item.there, item.named, is_in(item.status, Status, _SHOWN), item.anchor.there)
         return z3.Or(one, self.described.others_relate[place, name])
 
+    @_once
     def related(self) -> Expr:
         found = [self.tempting()]
         for name in OBLIGATIONS:
@@ -173,6 +202,7 @@ class Relation:
 
     # The lines of the table, each by itself.
 
+    @_once
     def forbidden(self) -> Expr:
         """Line 1."""
         return z3.Or(
@@ -186,14 +216,17 @@ class Relation:
         """Whether the row is deeper than this depth."""
         return is_in(self.row.depth, Depth, LADDER[LADDER.index(up_to) + 1 :])
 
+    @_once
     def all_native(self) -> Expr:
         """Line 2."""
         return z3.And([z3.Implies(self.in_bundle(n), self.native(n)) for n in OBLIGATIONS])
 
+    @_once
     def lower(self) -> Expr:
         """Line 3."""
         return z3.And([z3.Implies(self.in_bundle(n), self.supplied(n)) for n in OBLIGATIONS])
 
+    @_once
     def misrepresents(self) -> Expr:
         """Line 5."""
         return z3.Or(
@@ -204,6 +237,7 @@ class Relation:
             ]
         )
 
+    @_once
     def is_label(self, label: Label) -> Expr:
         """Whether the row is called so; each label is stated by itself."""
         one, two, three = self.forbidden(), self.all_native(), self.lower()
@@ -227,6 +261,7 @@ class Relation:
 
     # The subtype of a sound_with_adapter row.
 
+    @_once
     def _carried(self, depth: Depth) -> Expr:
         """Whether this is the shallowest adapter that supplies some obligation of the bundle."""
         shallower = ADAPTERS[: ADAPTERS.index(depth)]
@@ -242,6 +277,7 @@ class Relation:
             ]
         )
 
+    @_once
     def is_subtype(self, subtype: Subtype) -> Expr:
         """Whether a row that is sound with an adapter is of this kind."""
         patch = z3.And(self.reaches(Depth.BACKEND_PATCH), self._carried(Depth.BACKEND_PATCH))

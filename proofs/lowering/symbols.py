@@ -1,8 +1,8 @@
 """Any descriptor at all, as Z3 constants; what the schema forbids is said by `admitted`.
 
-A place is where an item stands: an adapter's depth, or `none` for native evidence. The relation asks
-of the items about one obligation at one place only whether there is one of a kind, so one item is
-kept whole and all further ones are two booleans: whether one of them counts (but for the atoms),
+A place is where an item stands: an adapter's depth, or `none` for native evidence. The relation
+asks of the items about one obligation at one place only whether there is one of a kind, so one item
+is kept whole and all further ones are two booleans: whether one of them counts (but for the atoms),
 and whether one is related.
 """
 
@@ -38,6 +38,7 @@ __all__ = [
     "any_descriptor",
     "any_row",
     "is_in",
+    "unknown",
     "value",
 ]
 
@@ -62,7 +63,8 @@ def _sort(kind: type[StrEnum]) -> tuple[Expr, dict[str, Expr]]:
     return sort, dict(zip(names, members, strict=True))
 
 
-def _constant(name: str, kind: type[StrEnum]) -> Expr:
+def unknown(name: str, kind: type[StrEnum]) -> Expr:
+    """A constant of an enumeration, of which nothing is known."""
     return z3.Const(name, _sort(kind)[0])
 
 
@@ -94,7 +96,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A statement about one obligation; `named` says that the mode of the row is among its modes."""
+    """A statement about one obligation; `named`: the mode of the row is among its modes."""
 
     there: Expr
     named: Expr
@@ -161,10 +163,10 @@ class Row:
 def _anchor(name: str) -> Anchor:
     return Anchor(
         there=z3.Bool(f"{name}.anchored"),
-        kind=_constant(f"{name}.kind", AnchorKind),
+        kind=unknown(f"{name}.kind", AnchorKind),
         order=z3.Bool(f"{name}.order"),
-        claim=_constant(f"{name}.claim", ClaimScope),
-        basis=_constant(f"{name}.basis", Basis),
+        claim=unknown(f"{name}.claim", ClaimScope),
+        basis=unknown(f"{name}.basis", Basis),
     )
 
 
@@ -172,8 +174,8 @@ def _item(name: str) -> Item:
     return Item(
         there=z3.Bool(f"{name}.there"),
         named=z3.Bool(f"{name}.named"),
-        status=_constant(f"{name}.status", Status),
-        scope=_constant(f"{name}.scope", Scope),
+        status=unknown(f"{name}.status", Status),
+        scope=unknown(f"{name}.scope", Scope),
         anchor=_anchor(name),
     )
 
@@ -196,7 +198,7 @@ def any_descriptor() -> Described:
             signal: Seen(
                 z3.Bool(f"{signal}.there"),
                 z3.Bool(f"{signal}.anchored"),
-                _constant(f"{signal}.status", Status),
+                unknown(f"{signal}.status", Status),
             )
             for signal in Signal
         },
@@ -209,4 +211,4 @@ def any_descriptor() -> Described:
 
 def any_row() -> Row:
     """Any mode, bundle and depth."""
-    return Row(_constant("mode", Mode), z3.Bool("contract"), _constant("depth", Depth))
+    return Row(unknown("mode", Mode), z3.Bool("contract"), unknown("depth", Depth))

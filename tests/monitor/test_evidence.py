@@ -30,7 +30,7 @@ from tests.monitor.traces_connector import (
 
 Capture = pytest.CaptureFixture[str]
 Pairs = set[tuple[str, int]]
-RECORDED = Path("/work/shared/traces")
+RECORDED = Path(__file__).parents[3] / "shared" / "traces"
 COUNTERS = [
     plain_connector("generic_kv_transfer_failed_counter", "r1"),
     plain_connector("generic_request_error_counter", "r1"),
@@ -314,7 +314,7 @@ class TestCommand:
         assert "is a folder" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded traces are not on this machine")
+@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded traces are not beside this checkout")
 class TestRecorded:
     """The recorded traces themselves."""
 
