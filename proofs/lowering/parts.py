@@ -5,6 +5,7 @@ They are made without validation, which would cost more than all the rest; `test
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -107,11 +108,13 @@ def _item(
     )
 
 
+@cache
 def good(obligation: str, mode: Mode) -> Item:
     """An item that counts."""
     return _item(obligation, (mode,), Status.SUPPORTED, Scope.LITMUS_TRACE, GOOD)
 
 
+@cache
 def partial(obligation: str, mode: Mode) -> Item:
     """An item that is related, and does not count."""
     return _item(obligation, (mode,), Status.PARTIAL, Scope.DOCS_ONLY, NOTED)

@@ -219,13 +219,16 @@ def _evidence(it: Relation, admitted: Expr) -> Iterator[Theorem]:
 
 def _by_depth(it: Relation, admitted: Expr) -> Iterator[Theorem]:
     join = Depth.TELEMETRY_JOIN
-    created = [it.supplies(join, name) for name in sorted(NEVER_BY_TELEMETRY)]
+    created = [
+        z3.And(it.in_bundle(name), it.reaches(join), it.supplies(join, name))
+        for name in sorted(NEVER_BY_TELEMETRY)
+    ]
     owed = [z3.Implies(it.in_bundle(name), it.native(name)) for name in sorted(NEVER_BY_TELEMETRY)]
     at_join = it.row.depth == value(Depth, join)
     yield Theorem(
         name="telemetry",
-        says="a telemetry join supplies no enforcement obligation; a row at that depth that is "
-        "sound has all of them natively",
+        says="in no row does a telemetry join supply an enforcement obligation; a row at that "
+        "depth that is sound has all of them natively",
         before=it,
         premise=admitted,
         conclusion=z3.And(
@@ -265,7 +268,7 @@ def _alone(
     ]
     return Theorem(
         name=f"{present} alone",
-        says=f"hard_protected with a {present} and neither {absent} nor patch, and without native "
+        says=f"hard_protected by a {present}, with neither {absent} nor patch and without native "
         f"{' and '.join(lacking)}, is never sound",
         before=it,
         premise=premise,
