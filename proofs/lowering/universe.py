@@ -43,12 +43,12 @@ from spec.lowering.descriptor import Adapter, Holds, Observed, Shows
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.relation import lower, related
 from spec.lowering.signals import TEMPTS, Signal
-from spec.lowering.vocabulary import Atom, Order, Status
+from spec.lowering.vocabulary import ATOMS_FOR, Atom, Order, Status
 from spec.modes import MODES, Bundle, Depth
 from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from proofs.lowering.program import Point
     from spec.lowering.descriptor import Item
@@ -69,16 +69,10 @@ class Compared(msgspec.Struct, frozen=True):
     first: str = ""
 
 
-def compare(oracle: Oracle | None = None) -> list[Compared]:
-    """Both implementations on the whole universe."""
+def compare(oracle: Oracle | None = None, parts: Iterable[str] | None = None) -> list[Compared]:
+    """Both implementations on these parts of the universe, by default on all of `PARTS`."""
     asked = oracle or Oracle()
-    return [
-        _of("items", _items(asked)),
-        _of("preconditions", _preconditions(asked)),
-        _of("atoms, signals and evidence", _others(asked)),
-        _of("rows of one obligation", _rows(asked, rows_of_one())),
-        _of("rows of sets of obligations", _rows(asked, rows_of_sets())),
-    ]
+    return [_of(part, PARTS[part](asked)) for part in parts or PARTS]
 
 
 def agrees(oracle: Oracle, rows: Sequence[Asked]) -> Iterator[tuple[bool, str]]:
@@ -223,11 +217,21 @@ def rows_of_one() -> Iterator[Asked]:
             others = [other for other in MODES[mode].names() if other != name]
             for background in ((), tuple(good(other, mode) for other in others)):
                 for place, depth, parts in _ways(name, mode, background):
-                    found = descriptor(**parts)
-                    for shown in (None, evidence(mode, [name])):
-                        yield Asked(found, mode, Bundle.CONTRACT, depth, shown)
-                    if place is Depth.NONE:
-                        yield Asked(found, mode, Bundle.PAPER, depth)
+                    for observed in _observed(name):
+                        found = descriptor(**parts, **observed)
+                        for shown in (None, evidence(mode, [name])):
+                            yield Asked(found, mode, Bundle.CONTRACT, depth, shown)
+                        if place is Depth.NONE:
+                            yield Asked(found, mode, Bundle.PAPER, depth)
+
+
+def _observed(name: str) -> Iterator[dict[str, Any]]:
+    """Both atoms; and for who needs them, each alone and badly anchored, too."""
+    yield {}
+    for atom, anchor in product(sorted(ATOMS_FOR.get(name, ())), (GOOD, NOTED)):
+        others = [Observed.model_construct(atom=a, anchor=GOOD) for a in Atom if a is not atom]
+        bare = [Observed.model_construct(atom=atom, anchor=NOTED)] if anchor == NOTED else []
+        yield {"observations": (*others, *bare)}
 
 
 def _ways(
@@ -282,3 +286,13 @@ def _of_states(
     for signals in ((), shows):
         found = descriptor(native=native, adapters=(offered,), signals=signals)
         yield Asked(found, mode, bundle, _PATCH)
+
+
+PARTS: Final[dict[str, Callable[[Oracle], Iterator[tuple[bool, str]]]]] = {
+    "items": _items,
+    "preconditions": _preconditions,
+    "atoms, signals and evidence": _others,
+    "rows of one obligation": lambda oracle: _rows(oracle, rows_of_one()),
+    "rows of sets of obligations": lambda oracle: _rows(oracle, rows_of_sets()),
+}
+"""The parts of the universe, each with what compares the two on it."""
