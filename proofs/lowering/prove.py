@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from proofs.lowering.symbols import Expr
     from proofs.lowering.theorems import Theorem
+    from spec.modes import Depth
 
 __all__ = ["RLIMIT", "prove"]
 
@@ -60,19 +61,32 @@ def _solver(rlimit: int, *parts: Expr) -> Expr:
 
 def _smallest(solver: Expr, theorem: Theorem) -> Expr:
     """A model in which nothing can be left out; `solver` has just found one."""
-    model = solver.model()
-    out: list[Expr] = []
-    for part in _parts(theorem):
-        if z3.is_false(model.eval(part, model_completion=True)):
-            out.append(z3.Not(part))
-        elif solver.check(*out, z3.Not(part)) == z3.sat:
+    model = _without(solver, solver.model(), _parts(theorem))
+    there = [
+        cell for cell, item in theorem.before.described.items.items() if _is(model, item.there)
+    ]
+    return _without(solver, model, _changes(theorem, there))
+
+
+def _without(solver: Expr, model: Expr, parts: Iterator[Expr]) -> Expr:
+    """A model with as few of these parts as leaving out one after the other gives."""
+    for part in parts:
+        if _is(model, part):
+            out = z3.FreshBool("out")
+            solver.add(z3.Implies(out, z3.Not(part)))
+            if solver.check(out) != z3.sat:
+                continue
             model = solver.model()
-            out.append(z3.Not(part))
+        solver.add(z3.Not(part))
     return model
 
 
+def _is(model: Expr, part: Expr) -> bool:
+    return bool(z3.is_true(model.eval(part, model_completion=True)))
+
+
 def _parts(theorem: Theorem) -> Iterator[Expr]:
-    """What a descriptor can do without, the larger things first, and last what was changed."""
+    """What a descriptor can do without, the larger things first."""
     described = theorem.before.described
     yield from described.forbidden.values()
     yield from described.offered.values()
@@ -86,15 +100,14 @@ def _parts(theorem: Theorem) -> Iterator[Expr]:
     for anchor in described.atoms.values():
         yield anchor.there
     yield from described.shown.values()
-    if theorem.after is not None:
-        yield from _changes(theorem)
 
 
-def _changes(theorem: Theorem) -> Iterator[Expr]:
-    assert theorem.after is not None
-    before, after = theorem.before.described, theorem.after.described
-    for cell, item in before.items.items():
-        other = after.items[cell]
+def _changes(theorem: Theorem, cells: list[tuple[Depth, str]]) -> Iterator[Expr]:
+    """What differs between the two rows in the items of these cells."""
+    if theorem.after is None:
+        return
+    for cell in cells:
+        item, other = theorem.before.described.items[cell], theorem.after.described.items[cell]
         pairs = (
             (item.there, other.there),
             (item.status, other.status),

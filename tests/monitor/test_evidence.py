@@ -314,7 +314,9 @@ class TestCommand:
         assert "is a folder" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded traces are not beside this checkout")
+@pytest.mark.skipif(
+    not RECORDED.is_dir(), reason="the recorded traces are not beside this checkout"
+)
 class TestRecorded:
     """The recorded traces themselves."""
 
