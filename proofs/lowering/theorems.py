@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "Theorem", "theorems"]
 
 _UNTRIED: Final = (Scope.DOCS_ONLY, Scope.SOURCE_INSPECTION)
+_LABELS: Final = (
+    Label.NATIVE_SOUND,
+    Label.SOUND_WITH_ADAPTER,
+    Label.APPROXIMATE,
+    Label.UNKNOWN,
+    Label.REJECTED,
+)
+"""Best to worst."""
 _VICTIM: Final = ("victim_exclusion_before_violation",)
 _CONFLICT: Final = ("explicit_conflict_action", "blocking_claim_ids")
 
@@ -75,13 +83,38 @@ def _shallower(name: str, it: Relation, admitted: Expr) -> Theorem:
 
 
 def _all_of_these(name: str, it: Relation, admitted: Expr) -> Theorem:
+    after, premise = _with_less(it, admitted)
+    return _never_better(name, "any of these together", it, after, premise)
+
+
+def _with_less(it: Relation, admitted: Expr) -> tuple[Relation, Expr]:
+    """The row with less in every way, and what ties it to the one given."""
     ties, described = [admitted], it.described
     for _, way in _WAYS.values():
         described, tie = way(described)
         ties.append(tie)
     row, tie = weaker.shallower(it.row)
-    after = it.on(described, row)
-    return _never_better(name, "any of these together", it, after, z3.And(*ties, tie))
+    return it.on(described, row), z3.And(*ties, tie)
+
+
+def _no_other_rise(name: str, it: Relation, admitted: Expr) -> Theorem:
+    after, premise = _with_less(it, admitted)
+    rises = {
+        (low, high): z3.And(it.is_label(low), after.is_label(high))
+        for place, low in enumerate(_LABELS)
+        for high in _LABELS[:place]
+    }
+    exception = rises.pop((Label.REJECTED, Label.UNKNOWN))
+    return Theorem(
+        name=name,
+        says="any of these together raises no label, unless it takes away all that was related "
+        "to a rejected mapping, which leaves it unknown",
+        before=it,
+        after=after,
+        premise=premise,
+        conclusion=z3.Not(z3.Or(*rises.values())),
+        witnesses={"rejected becomes unknown": exception},
+    )
 
 
 def _never_better(
@@ -328,6 +361,7 @@ _BUILD: Final[dict[str, Callable[[str, Relation, Expr], Theorem]]] = {
     **{name: partial(_weaker, says, way) for name, (says, way) in _WAYS.items()},
     "less depth": _shallower,
     "all of these": _all_of_these,
+    "no other rise": _no_other_rise,
     "signals alone": _signals_alone,
     "signals beside": _signals_beside,
     "untried adapters": _untried_adapters,

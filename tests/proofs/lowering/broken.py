@@ -202,6 +202,7 @@ BROKEN: list[tuple[str, type[Relation]]] = [
     ("fewer statements", AnyItemVetoes),
     ("less depth", ForbidsDeeper),
     ("all of these", ForbidsDeeper),
+    ("no other rise", PartialVetoes),
     ("signals alone", SignalsSuffice),
     ("signals beside", SignalsReject),
     ("untried adapters", DocsSuffice),
