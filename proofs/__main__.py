@@ -44,7 +44,7 @@ app = new_app("proofs", "Prove what a mode's obligations are worth, for every ru
 @app.command(epilog="Example: python -m proofs check hard_protected")
 def check(
     mode: Annotated[
-        str | None, typer.Argument(metavar="MODE", help=f"One of {', '.join(Mode)}; or {LOWERING}.")
+        str | None, typer.Argument(metavar="MODE", help=f"One of {', '.join(Mode)}, {LOWERING}.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
     bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
