@@ -17,12 +17,14 @@ from monitor.lines import STDIN
 from monitor.sources import read
 from spec.claims import MAX_ID
 from spec.digest import spec_digest
+from spec.errors import SpecError
 from spec.lowering.evidence import SCHEMA, EvidenceFile, Shown, TraceFile, Unshown
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Order
 from spec.modes import MODES, Bundle
 from spec.screens import printable
 from spec.verdicts import Verdict
+from spec.yaml_text import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,10 +34,13 @@ if TYPE_CHECKING:
     from monitor.records import At, Trail
     from spec.claims import Mode
 
-__all__ = ["MOST_CLAIMS", "as_yaml", "exit_code", "take_evidence"]
+__all__ = ["MOST_CLAIMS", "MOST_FILES", "as_yaml", "exit_code", "take_evidence"]
 
 MOST_CLAIMS: Final = 16
 """Claims of one file that are named for one obligation; further ones are counted."""
+
+MOST_FILES: Final = 1000
+"""Traces of which evidence is taken at once."""
 
 _LONGEST: Final = 200  # characters of a claim id, or of a reason, that are written
 _UNTOLD: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
@@ -56,10 +61,13 @@ def take_evidence(
         progress: told now and then how many bytes have been read, as they lie on disk.
 
     Raises:
-        InputError: a file or a line of it cannot be read, or the file cannot be found again.
+        InputError: a file or a line of it cannot be read, the file cannot be found again, or there
+            are over `MOST_FILES`.
     """
-    for path in paths:
-        _check_name(path)
+    if len(paths) > MOST_FILES:
+        hint = f"take evidence of at most {MOST_FILES} at once"
+        raise InputError(paths[MOST_FILES], "it is one trace too many", hint=hint)
+    found_at = {path: _found_at(path, beside) for path in paths}
     monitor, source = Monitor(mode), read(paths)
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
@@ -76,8 +84,7 @@ def take_evidence(
         for each in _found(name, index, claims, conclusion.absent)
     ]
     files = [
-        TraceFile(path=os.path.relpath(account.file, beside), sha256=account.sha256)
-        for account in source.accounts
+        TraceFile(path=found_at[account.file], sha256=account.sha256) for account in source.accounts
     ]
     document = {
         "schema": SCHEMA,
@@ -99,18 +106,24 @@ def exit_code(evidence: EvidenceFile) -> int:
 
 
 def as_yaml(evidence: EvidenceFile) -> bytes:
-    """The evidence as it is written to a file."""
+    """The evidence as it is written to a file; raises SpecError where that could not be read."""
     document = evidence.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
-    return text.encode()
+    content = text.encode()
+    if len(content) > MOST_BYTES:
+        raise SpecError(f"the evidence has over {MOST_BYTES} bytes", "take it of fewer traces")
+    return content
 
 
-def _check_name(path: str) -> None:
+def _found_at(path: str, beside: Path) -> str:
+    """The path of a trace as seen from the folder of the evidence; raises InputError."""
     if path == STDIN:
         hint = "write it to a file first"
         raise InputError(path, "evidence is anchored in a file, and this is none", hint=hint)
-    if printable(path) != path or len(path) > MAX_ID:
-        raise InputError(path, "its name cannot be written into the evidence", hint="rename it")
+    seen = path if "\0" in path else os.path.relpath(path, os.path.realpath(beside))
+    if printable(seen) != seen or len(seen) > MAX_ID:
+        raise InputError(path, "its path cannot be written into the evidence", hint="move it")
+    return seen
 
 
 def _found(

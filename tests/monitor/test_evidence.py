@@ -12,9 +12,10 @@ from pydantic import ValidationError
 
 from monitor.__main__ import main
 from monitor.errors import InputError
-from monitor.evidence import MOST_CLAIMS, as_yaml, take_evidence
+from monitor.evidence import MOST_CLAIMS, MOST_FILES, as_yaml, take_evidence
 from spec.claims import Mode
 from spec.digest import spec_digest
+from spec.errors import SpecError
 from spec.lowering.evidence import EvidenceFile
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.modes import MODES
@@ -124,6 +125,14 @@ class TestShown:
         assert [("t0.jsonl", digest)] == [(f.path, f.sha256) for f in evidence.files]
         below = take_evidence([str(tmp_path / "t0.jsonl")], Mode.OFFLOADABLE, tmp_path / "a" / "b")
         assert ["../../t0.jsonl"] == [file.path for file in below.files]
+
+    def test_linked_folder(self, tmp_path: Path) -> None:
+        """Where the folder of the evidence is a link, the traces are found from where it leads."""
+        (tmp_path / "real" / "deep").mkdir(parents=True)
+        (tmp_path / "link").symlink_to(tmp_path / "real" / "deep")
+        path = write(tmp_path / "t.jsonl", connector_success())
+        (trace,) = take_evidence([path], Mode.OFFLOADABLE, tmp_path / "link").files
+        assert (tmp_path / "link" / trace.path).samefile(path)
 
     def test_spec(self, tmp_path: Path) -> None:
         """The evidence names the specification by which the trace was judged."""
@@ -292,11 +301,20 @@ class TestCommand:
         assert 1 == main(["evidence", path, "--mode", "offloadable"])
         assert capsys.readouterr().out.startswith("violated: restoration_failure_outcome")
 
-    @pytest.mark.parametrize("name", ["-", "a\nb.jsonl", "nowhere.jsonl", "x" * 2000])
+    @pytest.mark.parametrize("name", ["-", "a\nb.jsonl", "nowhere.jsonl", "x" * 2000, "a\0b"])
     def test_bad_names(self, tmp_path: Path, name: str) -> None:
         """A trace that cannot be found again, or not at all, is refused."""
         with pytest.raises(InputError):
             take_evidence([name], Mode.OFFLOADABLE, tmp_path)
+
+    def test_too_much(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """More traces than are taken at once, or more evidence than is read back, is refused."""
+        with pytest.raises(InputError, match="one trace too many"):
+            take_evidence(["t"] * (MOST_FILES + 1), Mode.OFFLOADABLE, tmp_path)
+        evidence = taken(tmp_path, connector_success())
+        monkeypatch.setattr("monitor.evidence.MOST_BYTES", 100)
+        with pytest.raises(SpecError, match="over 100 bytes"):
+            as_yaml(evidence)
 
     def test_bad_line(self, tmp_path: Path, capsys: Capture) -> None:
         """A line that cannot be read is bad input, and no evidence is written."""
