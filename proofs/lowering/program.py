@@ -14,7 +14,7 @@ import z3
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from proofs.lowering.symbols import Expr
+    from proofs.lowering.logic import Expr
 
 __all__ = ["Point", "Program"]
 

@@ -13,7 +13,7 @@ from proofs.lowering.written import counterexample
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from proofs.lowering.symbols import Expr
+    from proofs.lowering.logic import Expr
     from proofs.lowering.theorems import Theorem
     from spec.modes import Depth
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import z3
 
+from proofs.lowering.logic import Expr, conj, disj, equal, implies, no
 from spec.claims import Mode
 from spec.lowering.depths import LADDER, PRECONDITIONS, Precondition
 from spec.lowering.signals import Signal
@@ -31,7 +32,6 @@ __all__ = [
     "CELLS",
     "Anchor",
     "Described",
-    "Expr",
     "Item",
     "Row",
     "Seen",
@@ -42,7 +42,6 @@ __all__ = [
     "value",
 ]
 
-Expr = Any  # z3 has no types
 
 ADAPTERS: Final = LADDER[1:]
 """The depths at which an adapter can be offered."""
@@ -75,7 +74,7 @@ def value(kind: type[StrEnum], member: str | None) -> Expr:
 
 def is_in(expr: Expr, kind: type[StrEnum], members: Iterable[str]) -> Expr:
     """Whether a term of an enumeration is one of these members."""
-    return z3.Or([expr == value(kind, member) for member in sorted(members)])
+    return disj(*[equal(expr, value(kind, member)) for member in sorted(members)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +89,8 @@ class Anchor:
 
     def admitted(self) -> Expr:
         """Only what ran preserves anything."""
-        bare = [self.claim == value(ClaimScope, None), self.basis == value(Basis, None)]
-        return z3.Or(is_in(self.kind, AnchorKind, RUNS), z3.And(z3.Not(self.order), *bare))
+        bare = [equal(self.claim, value(ClaimScope, None)), equal(self.basis, value(Basis, None))]
+        return disj(is_in(self.kind, AnchorKind, RUNS), conj(no(self.order), *bare))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +135,17 @@ class Described:
 
     def admitted(self) -> Expr:
         """What the schema of descriptors, and the meaning of the two booleans, demand."""
-        return z3.And(*self._demands())
+        return conj(*self._demands())
 
     def _demands(self) -> Iterator[Expr]:
         for cell in CELLS:
             yield self.items[cell].anchor.admitted()
-            yield z3.Implies(self.others_count[cell], self.others_relate[cell])
+            yield implies(self.others_count[cell], self.others_relate[cell])
             if cell[0] is not Depth.NONE:
-                there = z3.Or(self.items[cell].there, self.others_relate[cell])
-                yield z3.Implies(there, self.offered[cell[0]])
+                there = disj(self.items[cell].there, self.others_relate[cell])
+                yield implies(there, self.offered[cell[0]])
         for (depth, _), seen in self.holds.items():
-            yield z3.Implies(seen.there, self.offered[depth])
+            yield implies(seen.there, self.offered[depth])
         for anchor in self.atoms.values():
             yield anchor.admitted()
 

@@ -10,7 +10,8 @@ import z3
 
 from proofs.lowering import weaker
 from proofs.lowering.encoding import Relation
-from proofs.lowering.symbols import ADAPTERS, Described, Expr, any_descriptor, any_row, is_in, value
+from proofs.lowering.logic import Expr, conj, disj, equal, implies, no
+from proofs.lowering.symbols import ADAPTERS, Described, any_descriptor, any_row, is_in, value
 from spec.claims import Mode
 from spec.lowering.depths import LADDER
 from spec.lowering.obligations import NEVER_BY_TELEMETRY
@@ -73,13 +74,13 @@ def _weaker(
     says: str, way: Callable[[Described], Weaker], name: str, it: Relation, admitted: Expr
 ) -> Theorem:
     described, tie = way(it.described)
-    return _never_better(name, says, it, it.on(described), z3.And(admitted, tie))
+    return _never_better(name, says, it, it.on(described), conj(admitted, tie))
 
 
 def _shallower(name: str, it: Relation, admitted: Expr) -> Theorem:
     row, tie = weaker.shallower(it.row)
     after = it.on(it.described, row)
-    return _never_better(name, "lowering the depth", it, after, z3.And(admitted, tie))
+    return _never_better(name, "lowering the depth", it, after, conj(admitted, tie))
 
 
 def _all_of_these(name: str, it: Relation, admitted: Expr) -> Theorem:
@@ -94,13 +95,13 @@ def _with_less(it: Relation, admitted: Expr) -> tuple[Relation, Expr]:
         described, tie = way(described)
         ties.append(tie)
     row, tie = weaker.shallower(it.row)
-    return it.on(described, row), z3.And(*ties, tie)
+    return it.on(described, row), conj(*ties, tie)
 
 
 def _no_other_rise(name: str, it: Relation, admitted: Expr) -> Theorem:
     after, premise = _with_less(it, admitted)
     rises = {
-        (low, high): z3.And(it.is_label(low), after.is_label(high))
+        (low, high): conj(it.is_label(low), after.is_label(high))
         for place, low in enumerate(_LABELS)
         for high in _LABELS[:place]
     }
@@ -112,7 +113,7 @@ def _no_other_rise(name: str, it: Relation, admitted: Expr) -> Theorem:
         before=it,
         after=after,
         premise=premise,
-        conclusion=z3.Not(z3.Or(*rises.values())),
+        conclusion=no(disj(*rises.values())),
         witnesses={"rejected becomes unknown": exception},
     )
 
@@ -127,12 +128,12 @@ def _never_better(
         before=before,
         after=after,
         premise=premise,
-        conclusion=z3.And(
-            z3.Implies(after.positive(), before.positive()),
-            z3.Implies(after.is_label(native), before.is_label(native)),
+        conclusion=conj(
+            implies(after.positive(), before.positive()),
+            implies(after.is_label(native), before.is_label(native)),
         ),
         witnesses={
-            "a sound row becomes none": z3.And(before.positive(), z3.Not(after.positive())),
+            "a sound row becomes none": conj(before.positive(), no(after.positive())),
         },
     )
 
@@ -141,15 +142,15 @@ def _never_better(
 
 
 def _signals_alone(name: str, it: Relation, admitted: Expr) -> Theorem:
-    silent = [z3.Not(item.there) for item in it.described.items.values()]
-    silent += [z3.Not(other) for other in it.described.others_relate.values()]
-    silent += [z3.Not(shown) for shown in it.described.shown.values()]
+    silent = [no(item.there) for item in it.described.items.values()]
+    silent += [no(other) for other in it.described.others_relate.values()]
+    silent += [no(shown) for shown in it.described.shown.values()]
     return Theorem(
         name=name,
         says="a row with nothing but approximation signals is never sound",
         before=it,
-        premise=z3.And(admitted, *silent),
-        conclusion=z3.Not(it.positive()),
+        premise=conj(admitted, *silent),
+        conclusion=no(it.positive()),
         witnesses={"they make a row approximate": it.is_label(Label.APPROXIMATE)},
     )
 
@@ -157,22 +158,22 @@ def _signals_alone(name: str, it: Relation, admitted: Expr) -> Theorem:
 def _signals_beside(name: str, it: Relation, admitted: Expr) -> Theorem:
     described, _ = weaker.other_signals(it.described)
     after = it.on(described)
-    changed = z3.And(it.is_label(Label.UNKNOWN), after.is_label(Label.APPROXIMATE))
+    changed = conj(it.is_label(Label.UNKNOWN), after.is_label(Label.APPROXIMATE))
     return Theorem(
         name=name,
         says="whatever signals stand beside other evidence, they neither make nor unmake soundness",
         before=it,
         after=after,
         premise=admitted,
-        conclusion=z3.And([it.is_label(la) == after.is_label(la) for la in sorted(POSITIVE)]),
+        conclusion=conj(*[it.is_label(la) == after.is_label(la) for la in sorted(POSITIVE)]),
         witnesses={"they change a label": changed},
     )
 
 
 def _untried_adapters(name: str, it: Relation, admitted: Expr) -> Theorem:
     cells = [cell for cell in it.described.items if cell[0] is not Depth.NONE]
-    untold = [z3.Not(shown) for shown in it.described.shown.values()]
-    return _untried(name, it, z3.And(admitted, *untold), cells, Label.SOUND_WITH_ADAPTER)
+    untold = [no(shown) for shown in it.described.shown.values()]
+    return _untried(name, it, conj(admitted, *untold), cells, Label.SOUND_WITH_ADAPTER)
 
 
 def _untried_native(name: str, it: Relation, admitted: Expr) -> Theorem:
@@ -186,9 +187,9 @@ def _untried(
     """Documentation and source inspection carry no row; nor do further items that rest on them."""
     items = [it.described.items[cell] for cell in cells]
     bare = [is_in(item.scope, Scope, _UNTRIED) for item in items]
-    bare += [z3.Not(it.described.others_count[cell]) for cell in cells]
+    bare += [no(it.described.others_count[cell]) for cell in cells]
     claimed = [
-        z3.And(item.there, item.anchor.there, item.status == value(Status, Status.SUPPORTED))
+        conj(item.there, item.anchor.there, equal(item.status, value(Status, Status.SUPPORTED)))
         for item in items
     ]
     where = "native" if label is Label.NATIVE_SOUND else "adapter"
@@ -196,9 +197,9 @@ def _untried(
         name=name,
         says=f"{where} evidence from documentation or source alone never makes a row {label}",
         before=it,
-        premise=z3.And(premise, *bare),
-        conclusion=z3.Not(it.is_label(label)),
-        witnesses={"all of it is supported and anchored": z3.And(claimed)},
+        premise=conj(premise, *bare),
+        conclusion=no(it.is_label(label)),
+        witnesses={"all of it is supported and anchored": conj(*claimed)},
     )
 
 
@@ -213,37 +214,37 @@ def _traces_not_native(name: str, it: Relation, admitted: Expr) -> Theorem:
         after=after,
         premise=admitted,
         conclusion=it.is_label(native) == after.is_label(native),
-        witnesses={"it makes a row sound": z3.And(after.positive(), z3.Not(it.positive()))},
+        witnesses={"it makes a row sound": conj(after.positive(), no(it.positive()))},
     )
 
 
 def _traces_need_adapter(name: str, it: Relation, admitted: Expr) -> Theorem:
-    closed = [z3.Not(z3.And(it.reaches(b), it.described.offered[b])) for b in ADAPTERS]
+    closed = [no(conj(it.reaches(b), it.described.offered[b])) for b in ADAPTERS]
     described, _ = weaker.other_evidence(it.described)
     after = it.on(described)
-    shown = z3.And(described.taken, *described.shown.values())
+    shown = conj(described.taken, *described.shown.values())
     return Theorem(
         name=name,
         says="where no adapter within the depth is offered, evidence from traces changes no label",
         before=it,
         after=after,
-        premise=z3.And(admitted, *closed),
-        conclusion=z3.And([it.is_label(each) == after.is_label(each) for each in Label]),
-        witnesses={"everything is shown": z3.And(shown, z3.Not(it.described.taken))},
+        premise=conj(admitted, *closed),
+        conclusion=conj(*[it.is_label(each) == after.is_label(each) for each in Label]),
+        witnesses={"everything is shown": conj(shown, no(it.described.taken))},
     )
 
 
 def _pressure(name: str, it: Relation, admitted: Expr) -> Theorem:
-    bare = z3.Or([z3.Not(it.ran(anchor)) for anchor in it.described.atoms.values()])
+    bare = disj(*[no(it.ran(anchor)) for anchor in it.described.atoms.values()])
     influence = [it.counts(it.described.items[b, "priority_influence"]) for b in ADAPTERS]
     return Theorem(
         name=name,
         says="soft_priority without both atoms, each anchored in runs that preserve the order, is "
         "never sound",
         before=it,
-        premise=z3.And(admitted, it.row.mode == value(Mode, Mode.SOFT_PRIORITY), bare),
-        conclusion=z3.Not(it.positive()),
-        witnesses={"priority influence is supported": z3.Or(influence)},
+        premise=conj(admitted, equal(it.row.mode, value(Mode, Mode.SOFT_PRIORITY)), bare),
+        conclusion=no(it.positive()),
+        witnesses={"priority influence is supported": disj(*influence)},
     )
 
 
@@ -253,21 +254,19 @@ def _pressure(name: str, it: Relation, admitted: Expr) -> Theorem:
 def _telemetry(name: str, it: Relation, admitted: Expr) -> Theorem:
     join = Depth.TELEMETRY_JOIN
     never = sorted(NEVER_BY_TELEMETRY)
-    created = [z3.And(it.in_bundle(o), it.reaches(join), it.supplies(join, o)) for o in never]
-    owed = [z3.Implies(it.in_bundle(o), it.native(o)) for o in never]
-    at_join = it.row.depth == value(Depth, join)
-    shown = z3.And(it.described.taken, *it.described.shown.values())
-    ready = z3.And(at_join, it.prepared(join), it.supplies(join, "claim_identity"))
+    created = [conj(it.in_bundle(o), it.reaches(join), it.supplies(join, o)) for o in never]
+    owed = [implies(it.in_bundle(o), it.native(o)) for o in never]
+    at_join = equal(it.row.depth, value(Depth, join))
+    shown = conj(it.described.taken, *it.described.shown.values())
+    ready = conj(at_join, it.prepared(join), it.supplies(join, "claim_identity"))
     return Theorem(
         name=name,
         says="in no row does a telemetry join supply an enforcement obligation; a row at that "
         "depth that is sound has all of them natively",
         before=it,
         premise=admitted,
-        conclusion=z3.And(
-            z3.Not(z3.Or(created)), z3.Implies(z3.And(at_join, it.positive()), z3.And(owed))
-        ),
-        witnesses={"it is ready, and everything is shown": z3.And(ready, shown)},
+        conclusion=conj(no(disj(*created)), implies(conj(at_join, it.positive()), conj(*owed))),
+        witnesses={"it is ready, and everything is shown": conj(ready, shown)},
     )
 
 
@@ -275,9 +274,9 @@ def _alone(
     present: Depth, absent: Depth, lacking: Sequence[str], name: str, it: Relation, admitted: Expr
 ) -> Theorem:
     """A hard_protected row with one of the two hooks and without what the other would supply."""
-    gone = [z3.Not(it.described.offered[each]) for each in (absent, Depth.BACKEND_PATCH)]
+    gone = [no(it.described.offered[each]) for each in (absent, Depth.BACKEND_PATCH)]
     rest = [
-        z3.Implies(it.in_bundle(other), it.supplied(other))
+        implies(it.in_bundle(other), it.supplied(other))
         for other in OBLIGATIONS
         if other not in lacking
     ]
@@ -286,14 +285,14 @@ def _alone(
         says=f"hard_protected by a {present}, with neither {absent} nor patch and without native "
         f"{' or '.join(lacking)}, is never sound",
         before=it,
-        premise=z3.And(
+        premise=conj(
             admitted,
-            it.row.mode == value(Mode, Mode.HARD_PROTECTED),
+            equal(it.row.mode, value(Mode, Mode.HARD_PROTECTED)),
             *gone,
-            z3.Or([z3.Not(it.native(each)) for each in lacking]),
+            disj(*[no(it.native(each)) for each in lacking]),
         ),
-        conclusion=z3.Not(it.positive()),
-        witnesses={"all the rest is supplied": z3.And(it.described.offered[present], *rest)},
+        conclusion=no(it.positive()),
+        witnesses={"all the rest is supplied": conj(it.described.offered[present], *rest)},
     )
 
 
@@ -301,9 +300,9 @@ def _alone(
 
 
 def _forbidden(name: str, it: Relation, admitted: Expr) -> Theorem:
-    within = z3.Or(
-        [
-            z3.And(it.row.depth == value(Depth, depth), it.described.forbidden[up_to])
+    within = disj(
+        *[
+            conj(equal(it.row.depth, value(Depth, depth)), it.described.forbidden[up_to])
             for place, depth in enumerate(LADDER)
             for up_to in LADDER[place:]
         ]
@@ -312,7 +311,7 @@ def _forbidden(name: str, it: Relation, admitted: Expr) -> Theorem:
         name=name,
         says="a lowering that is forbidden up to a depth is rejected there and at every lesser one",
         before=it,
-        premise=z3.And(admitted, within),
+        premise=conj(admitted, within),
         conclusion=it.is_label(Label.REJECTED),
         witnesses={"everything is supplied": it.lower()},
     )
@@ -336,7 +335,7 @@ def _subtypes(name: str, it: Relation, admitted: Expr) -> Theorem:
         name=name,
         says="every row that is sound with an adapter has exactly one subtype",
         before=it,
-        premise=z3.And(admitted, it.is_label(Label.SOUND_WITH_ADAPTER)),
+        premise=conj(admitted, it.is_label(Label.SOUND_WITH_ADAPTER)),
         conclusion=z3.PbEq([(each, 1) for each in subtypes.values()], 1),
         witnesses={f"some row is {subtype}": each for subtype, each in subtypes.items()},
     )

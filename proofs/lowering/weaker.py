@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import z3
 
+from proofs.lowering.logic import Expr, conj, disj, equal, implies
 from proofs.lowering.symbols import (
     CELLS,
     Anchor,
     Described,
-    Expr,
     Item,
     Row,
     Seen,
@@ -79,7 +79,7 @@ def weaker_statuses(of: Described) -> Weaker:
         _with_items(of, lambda i, n: replace(i, status=weaker(i.status, n))),
         signals={k: replace(s, status=weaker(s.status, k)) for k, s in of.signals.items()},
     )
-    return changed, z3.And(changed.admitted(), *ties)
+    return changed, conj(changed.admitted(), *ties)
 
 
 def weaker_scopes(of: Described) -> Weaker:
@@ -90,7 +90,7 @@ def weaker_scopes(of: Described) -> Weaker:
         return replace(item, scope=_down(item.scope, Scope, _SCOPES, f"{name}.scope", ties))
 
     changed = _with_items(of, weaker)
-    return changed, z3.And(changed.admitted(), *ties)
+    return changed, conj(changed.admitted(), *ties)
 
 
 def weaker_runs(of: Described) -> Weaker:
@@ -99,7 +99,7 @@ def weaker_runs(of: Described) -> Weaker:
 
     def lose(expr: Expr, kind: type[StrEnum], good: Sequence[str], name: str) -> Expr:
         after = unknown(name, kind)
-        ties.append(z3.Implies(is_in(after, kind, good), is_in(expr, kind, good)))
+        ties.append(implies(is_in(after, kind, good), is_in(expr, kind, good)))
         return after
 
     def weaker(anchor: Anchor, name: str) -> Anchor:
@@ -115,7 +115,7 @@ def weaker_runs(of: Described) -> Weaker:
         _with_items(of, lambda i, n: replace(i, anchor=weaker(i.anchor, n))),
         atoms={key: weaker(a, key) for key, a in of.atoms.items()},
     )
-    return changed, z3.And(changed.admitted(), *ties)
+    return changed, conj(changed.admitted(), *ties)
 
 
 def fewer_preconditions(of: Described) -> Weaker:
@@ -149,7 +149,7 @@ def shallower(row: Row) -> tuple[Row, Expr]:
     """The same row at this depth or a lesser one."""
     ties: list[Expr] = []
     depth = _down(row.depth, Depth, tuple(reversed(LADDER)), "depth", ties)
-    return replace(row, depth=depth), z3.And(ties)
+    return replace(row, depth=depth), conj(*ties)
 
 
 def other_signals(of: Described) -> Weaker:
@@ -177,13 +177,13 @@ def _with_items(of: Described, change: Callable[[Item, str], Item]) -> Described
         name = f"{cell[0]}/{cell[1]}"
         counts[cell] = _less(of.others_count[cell], f"{name}.others_count")
         less = _less(of.others_relate[cell], f"{name}.others_relate")
-        relates[cell] = z3.Or(counts[cell], less)
+        relates[cell] = disj(counts[cell], less)
     items = {cell: change(item, f"{cell[0]}/{cell[1]}") for cell, item in of.items.items()}
     return replace(of, items=items, others_count=counts, others_relate=relates)
 
 
 def _less(expr: Expr, name: str) -> Expr:
-    return z3.And(expr, z3.Bool(f"{name}.left"))
+    return conj(expr, z3.Bool(f"{name}.left"))
 
 
 def _down(
@@ -192,5 +192,5 @@ def _down(
     """A value as strong as `expr` or weaker; `ladder` is strong to weak."""
     after = unknown(f"{name}.weaker", kind)
     for place, member in enumerate(ladder):
-        ties.append(z3.Implies(expr == value(kind, member), is_in(after, kind, ladder[place:])))
+        ties.append(implies(equal(expr, value(kind, member)), is_in(after, kind, ladder[place:])))
     return after

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
     from proofs.lowering.encoding import Relation
-    from proofs.lowering.symbols import Anchor, Expr, Item
+    from proofs.lowering.logic import Expr
+    from proofs.lowering.symbols import Anchor, Item
     from proofs.lowering.theorems import Theorem
 
 __all__ = ["counterexample"]

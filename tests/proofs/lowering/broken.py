@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.lowering.encoding import Relation
-from proofs.lowering.symbols import Anchor, Expr, Item, is_in, value
+from proofs.lowering.logic import Expr
+from proofs.lowering.symbols import Anchor, Item, is_in, value
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.vocabulary import (
     ADEQUATE,

@@ -17,6 +17,7 @@ from proofs.lowering.check import audit
 from proofs.lowering.command import to_junit
 from proofs.lowering.concrete import Oracle
 from proofs.lowering.encoding import Relation
+from proofs.lowering.logic import Expr
 from proofs.lowering.prove import prove
 from proofs.lowering.results import (
     SCHEMA,
@@ -27,7 +28,6 @@ from proofs.lowering.results import (
     Proof,
     exit_code,
 )
-from proofs.lowering.symbols import Expr
 from proofs.lowering.theorems import NAMES, theorems
 from spec.claims import Mode
 from spec.modes import Bundle, Depth
