@@ -34,13 +34,13 @@ def print_lowering(out: Console, check: LoweringCheck) -> None:
 
 def _headline(check: LoweringCheck) -> str:
     results = [proof.result for proof in check.theorems]
-    counts = [f"{results.count(each)} {each}" for each in _STYLES if each in results]
+    proved = f"{results.count('proved')} of {counted(len(results), 'theorem')} proved"
+    others = [f"{results.count(r)} {r}" for r in _STYLES if r != "proved" and r in results]
     seconds = sum(proof.seconds for proof in check.theorems)
-    said = ("the two relations are equal", "the two relations differ")[_differ(check)]
-    verdict = {0: "lowering fails closed", 1: "lowering does not hold"}.get(exit_code(check), "")
-    head = verdict or "lowering is not shown"
-    of = counted(len(results), "theorem")
-    return f"{head}: of {of} {', '.join(counts)} in {seconds:.1f} s of solving; {said}"
+    verdict = {0: "lowering fails closed", 1: "lowering does not hold"}.get(exit_code(check))
+    head = f"{verdict or 'lowering is not shown'}: {', '.join([proved, *others])}"
+    equal = "differ" if _differ(check) else "are equal"
+    return f"{head}, in {seconds:.1f} s of solving; the two relations {equal}"
 
 
 def _differ(check: LoweringCheck) -> bool:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from proofs.lowering.program import Point
     from spec.lowering.descriptor import Item
 
-__all__ = ["Compared", "agrees", "compare", "rows_of_one", "rows_of_sets"]
+__all__ = ["PARTS", "Compared", "agrees", "compare", "rows_of_one", "rows_of_sets"]
 
 _BATCH: Final = 4096
 _FULL: Final = 7  # obligations of a bundle of which every way is tried
