@@ -118,7 +118,7 @@ class TestOutcomes:
             (
                 outcome("unknown", "unknown"),
                 3,
-                "lowering is not shown: 0 of 1 theorem proved, 1 unknown",
+                "lowering is not shown: 0 of 1 theorem proved",
             ),
             (outcome("vacuous", "none"), 3, "no case: a case: none"),
             (DIFFERENT, 1, "1 differ, the first: this one"),

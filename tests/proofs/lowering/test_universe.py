@@ -18,8 +18,9 @@ from spec.lowering.depths import MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.descriptor import Descriptor
 from spec.lowering.evidence import EvidenceFile
 from spec.lowering.obligations import REJECTED_WITHOUT
+from spec.lowering.relation import lower
 from spec.lowering.signals import TEMPTS, Signal
-from spec.lowering.vocabulary import Order, Scope, Status
+from spec.lowering.vocabulary import Label, Order, Scope, Status, Subtype
 from spec.modes import Depth
 from tests.proofs.lowering.broken import (
     DocsSuffice,
@@ -75,6 +76,13 @@ class TestSizes:
             ]
             assert len(found) == len(set(found))
             assert size == len(found) + sum(1 for _ in rows)
+
+    def test_labels(self) -> None:
+        """Rows of every label and of every subtype are among them."""
+        rows = [*islice(rows_of_one(), 0, None, 7), *islice(rows_of_sets(), 0, None, 7)]
+        found = [lower(r.descriptor, r.mode, r.depth, r.bundle, r.evidence) for r in rows]
+        assert set(Label) == {row.label for row in found}
+        assert {None, *Subtype} == {row.subtype for row in found}
 
     def test_admitted(self) -> None:
         """What the universe is made of is admitted by the schema."""
