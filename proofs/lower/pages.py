@@ -14,7 +14,6 @@ from proofs.lower.judge import judge
 from proofs.lower.select import label
 from proofs.lower.text import LABEL_SAYS, SUBTYPE_SAYS, codes, last_column
 from proofs.lower.view import cite, rows_schema, view
-from proofs.lowering.results import lowering_schema
 from spec.lowering import descriptor as descriptors
 from spec.lowering import evidence
 from spec.lowering.descriptor import Descriptor, Item
@@ -53,7 +52,6 @@ def pages() -> dict[str, str]:
         "schema/descriptor.json": _schema(Descriptor, descriptors.SCHEMA),
         "schema/evidence.json": _schema(evidence.EvidenceFile, evidence.SCHEMA),
         "schema/lowering.json": _json(rows_schema()),
-        "schema/lowering-proof.json": _json(lowering_schema()),
     }
 
 
