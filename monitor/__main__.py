@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 
 from monitor.check import EXIT_CODES, check
 from monitor.errors import InputError
+from monitor.evidence import as_yaml, exit_code, take_evidence
 from monitor.text import as_text
+from monitor.text_evidence import evidence_text
 from monitor.verdict import verdict_schema
 from spec.cli import (
     Format,
@@ -25,6 +28,7 @@ from spec.cli import (
     run,
 )
 from spec.errors import SpecError
+from spec.files import check_target, write_bytes
 from spec.lookup import find_mode
 from spec.modes import MODES, Bundle
 from spec.suggest import resolve
@@ -84,6 +88,45 @@ def check_traces(
     else:
         print_text(as_text(report, console()))
     raise typer.Exit(EXIT_CODES[report.verdict])
+
+
+@app.command(
+    epilog="Example: python -m monitor evidence run.jsonl --mode offloadable -o evidence.yaml"
+)
+def evidence(
+    traces: Annotated[list[str], typer.Argument(metavar="TRACE", help="Files, plain or gzip.")],
+    mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the evidence to this file, in YAML."),
+    ] = None,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Take what shows a mode's obligations from traces.
+
+    It is for `python -m proofs lower --evidence`. Each obligation that a claim exercised and kept
+    is anchored in its file, by the digest and the numbers of the events. What is violated,
+    inconclusive, pending or unexercised is not evidence; one claim that violates an obligation
+    spoils it for its whole file. Where the traces lie is written as seen from the evidence file.
+
+    Exit 0: some evidence, nothing violated. 1: something violated. 2: bad input. 3: no evidence.
+    """
+    judged_by = find_mode(mode).mode
+    check_target(output)
+    try:
+        with _progress(traces, None) as step:
+            found = take_evidence(
+                traces, judged_by, Path() if output is None else output.parent, progress=step
+            )
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    if output is not None:
+        write_bytes(output, as_yaml(found))
+    if form is Format.JSON:
+        print_json(found.model_dump(mode="json", by_alias=True))
+    else:
+        print_text(evidence_text(found, console()))
+    raise typer.Exit(exit_code(found))
 
 
 add_schema(app, verdict_schema, of="a verdict", example="-o docs/schema/verdict.json")

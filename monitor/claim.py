@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from monitor.compile import Compiled, Registers
     from monitor.doubt import Step
-    from monitor.records import At
+    from monitor.records import At, Trail
     from monitor.view import Constants, View
     from spec.machine import Rule
     from spec.predicates import MaterializationPredicate
@@ -29,6 +29,7 @@ UNSTATED = 2**63
 """The threshold of a predicate that nobody stated: it never holds."""
 
 ENDED_KEPT = 16  # requests that touched a claim stay in hand this long after their end
+TRAIL_KEPT = 8  # events of one occasion that a finding names, the last ones
 
 _REGISTERED = CLAIM_REGISTERS.index("registered")
 _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
@@ -39,12 +40,16 @@ _LEAD = CLAIM_REGISTERS.index("lead")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The verdict of one obligation, the event that decided it, and why, for people."""
+    """The verdict of one obligation, the event that decided it, and why, for people.
+
+    `trail` are the events of the occasion that was decided, from what was owed on, in their order.
+    """
 
     verdict: Verdict
     at: At | None
     why: str
     allowed: str = ""
+    trail: Trail = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class _Watch:
     own: Registers
     at: At | None = None
     rule: int = -1
+    trail: Trail = ()
 
 
 @dataclass(slots=True)
@@ -74,6 +80,7 @@ class ClaimRun:
     of the pool. `owes` says that something is owed in the scope of the claim itself. Numbers of the
     stream's events: `registered_at`, `took` and `left` say when the claim was registered, and when
     responsibility for it last began and ended; `lost_at` when it last lost a block to eviction.
+    `entry` is the event that registered it.
     """
 
     stream: str
@@ -88,6 +95,7 @@ class ClaimRun:
     priority: int | None = None
     registered: bool = False
     registered_at: int = 0
+    entry: Trail = ()
     lost_at: int | None = None
     accepted: bool = False
     elapsed: bool = False
@@ -262,7 +270,9 @@ class ClaimRun:
                     left = self._finding(index, watch)
                     if left.verdict is Verdict.SATISFIED:
                         self._keep(index, left)
-                watches[place] = _Watch(state, own, view.at, rule)
+                pending = watch.state in self._pending[index]
+                earlier = watch.trail[1 - TRAIL_KEPT :] if pending else ()
+                watches[place] = _Watch(state, own, view.at, rule, (*earlier, (view.kind, view.at)))
                 moved = True
         return moved
 
@@ -322,7 +332,7 @@ class ClaimRun:
         if rule is None or state.verdict is Verdict.UNEXERCISED:
             return Finding(state.verdict, None, state.says)
         shown = rule.why if rule.guard is not Guard.TOLD else state.says
-        return Finding(state.verdict, watch.at, shown, rule.allowed)
+        return Finding(state.verdict, watch.at, shown, rule.allowed, watch.trail)
 
 
 def _unmoved(state: int, own: Registers, *_: object) -> tuple[int, Registers, int]:

@@ -32,12 +32,14 @@ class ModeVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """One claim with the finding of each obligation.
+    """One claim of a file, with the finding of each obligation.
 
     Its verdict follows the rule of the mode's; a claim that never entered is inconclusive.
     """
 
+    file: str
     claim: ClaimRun
+    entered: bool
     verdict: ModeVerdict
     why: str
     findings: dict[str, Finding]
@@ -45,10 +47,14 @@ class ClaimVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The verdict on a mode, why, and what it rests on."""
+    """The verdict on a mode, why, and what it rests on.
+
+    `absent` says what keeps the whole from being judged; it is empty where nothing does.
+    """
 
     verdict: ModeVerdict
     why: str
+    absent: str
     obligations: dict[str, Verdict]
     claims: tuple[ClaimVerdict, ...]
     read: int
@@ -116,19 +122,20 @@ class Monitor:
         claims = tuple(self._claims())
         names = MODES[self.mode].names(self.bundle)
         obligations = {n: pool(self._evidence(c, n) for c in claims) for n in names}
-        verdict, why = _decide(obligations, self._absent(claims), strict=self.strict)
+        absent, unknown = self._absent(claims), dict(self._unknown)
+        verdict, why = _decide(obligations, absent, strict=self.strict)
         return Conclusion(
-            verdict, why, obligations, claims, self._read, dict(self._unknown), self._rejected
+            verdict, why, absent, obligations, claims, self._read, unknown, self._rejected
         )
 
     def _claims(self) -> Iterable[ClaimVerdict]:
-        for stream in self._streams.values():
+        for (file, _), stream in self._streams.items():
             for claim in stream.claims.values():
                 if self.only in (None, claim.claim_id):
-                    findings = dict(claim.findings())
-                    absent = "" if self._entered(claim) else f"not {self._entry}"
+                    findings, entered = dict(claim.findings()), self._entered(claim)
+                    absent = "" if entered else f"not {self._entry}"
                     verdict, why = _decide({n: f.verdict for n, f in findings.items()}, absent)
-                    yield ClaimVerdict(claim, verdict, why, findings)
+                    yield ClaimVerdict(file, claim, entered, verdict, why, findings)
 
     def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:
         """What keeps the whole from being judged, if anything."""
@@ -165,7 +172,7 @@ class Monitor:
     def _evidence(self, judged: ClaimVerdict, name: str) -> Verdict:
         """What one claim says of an obligation: one that never entered cannot show it kept."""
         verdict = judged.findings[name].verdict
-        shows = verdict is not Verdict.SATISFIED or self._entered(judged.claim)
+        shows = verdict is not Verdict.SATISFIED or judged.entered
         return verdict if shows else Verdict.UNEXERCISED
 
     def _entered(self, claim: ClaimRun) -> bool:

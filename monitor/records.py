@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from spec.alphabet import Kind
     from spec.events import Event
 
-__all__ = ["At", "Doubt", "Record", "Stamp"]
+__all__ = ["At", "Doubt", "Record", "Stamp", "Trail"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,10 @@ class At:
     file: str
     line: int
     sequence: int | None = None
+
+
+Trail: TypeAlias = "tuple[tuple[Kind, At | None], ...]"
+"""Events in their order, each with its place."""
 
 
 @dataclass(frozen=True, slots=True)

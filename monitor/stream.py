@@ -204,6 +204,7 @@ class Stream:
         if event.kind in _INTRODUCES:
             if not claim.registered:
                 claim.registered, claim.registered_at = True, self._count
+                claim.entry = ((event.kind, at),)
                 self._newest = self._count
             if claim.committed and claim.duration is None and event.duration is not None:
                 self._clock.lose(claim, at, "its duration was first stated after its commitment")

@@ -15,6 +15,7 @@ from proofs.engines.answers import EngineName
 from proofs.itf import check_suffix
 from proofs.junit import to_junit
 from proofs.lower import command as command_lower
+from proofs.lowering.command import LOWERING, run_check
 from proofs.mutation import commands as commands_mutation
 from proofs.pages import pages
 from proofs.text import print_check
@@ -43,7 +44,7 @@ app = new_app("proofs", "Prove what a mode's obligations are worth, for every ru
 @app.command(epilog="Example: python -m proofs check hard_protected")
 def check(
     mode: Annotated[
-        str | None, typer.Argument(metavar="MODE", help=f"One of {', '.join(Mode)}.")
+        str | None, typer.Argument(metavar="MODE", help=f"One of {', '.join(Mode)}, {LOWERING}.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
     bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
@@ -72,9 +73,20 @@ def check(
     reads only reports concludes what is true)? What does the paper's bundle lack, and which
     obligations are needed?
 
+    In place of a mode, lowering: does the relation that labels runtimes fail closed, for every
+    descriptor, and is it the same in both implementations?
+
     Exit 0: witnessed and proved. 1: refuted. 2: bad input. 3: unknown, vacuous, or shown only
     within a bound.
     """
+    if mode is not None and resolve(mode, [*Mode, LOWERING], what="mode") == LOWERING:
+        asked = (every, bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
+        if any((*asked, story, certificate, trace)):
+            raise SpecError(
+                "lowering is no mode: it takes --format and --junit alone", "leave the rest out"
+            )
+        check_target(junit)
+        raise typer.Exit(run_check(form, junit))
     modes = _modes(mode, every)
     chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
     by = EngineName(resolve(engine, list(EngineName), what="engine"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proofs.lower.pages import pages as lowering_pages
+from proofs.lowering.results import lowering_schema
 from proofs.mutation.commands import mutation_schema
 from proofs.results import proof_schema
 from spec.cli import json_page
@@ -14,6 +15,7 @@ def pages() -> dict[str, str]:
     """Each page by its path below the folder of the documentation."""
     return {
         **lowering_pages(),
+        "schema/lowering-proof.json": json_page(lowering_schema()).decode(),
         "schema/mutation.json": json_page(mutation_schema()).decode(),
         "schema/proof.json": json_page(proof_schema()).decode(),
     }

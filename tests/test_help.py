@@ -25,7 +25,7 @@ class TestHelp:
         """The commands that there are."""
         assert {
             "spec": ["list", "show", "diagram", "docs", "schema"],
-            "monitor": ["check", "schema"],
+            "monitor": ["check", "evidence", "schema"],
             "proofs": [
                 "check",
                 "explain",
@@ -56,7 +56,10 @@ class TestHelp:
 
     @pytest.mark.parametrize(
         ("name", "command"),
-        [("monitor", "check"), *(("proofs", c) for c in ("check", "explain", "mutate", "lower"))],
+        [
+            *(("monitor", c) for c in ("check", "evidence")),
+            *(("proofs", c) for c in ("check", "explain", "mutate", "lower")),
+        ],
     )
     def test_modes(self, name: str, command: str, capsys: Capture) -> None:
         """Where a mode is asked for the seven are listed."""

@@ -1,0 +1,191 @@
+"""Evidence out of traces: which obligations of a mode each file shows, and which it does not.
+
+An obligation is shown by the claims for which the monitor finds it satisfied. Its observer judges
+the order that matters for it; that the claim was known before is seen here.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from monitor.engine import Monitor
+from monitor.errors import InputError
+from monitor.lines import STDIN
+from monitor.sources import read
+from spec.claims import MAX_ID
+from spec.digest import spec_digest
+from spec.errors import SpecError
+from spec.lowering.evidence import SCHEMA, EvidenceFile, Shown, TraceFile, Unshown
+from spec.lowering.obligations import RELEVANT_ORDER
+from spec.lowering.vocabulary import Order
+from spec.modes import MODES, Bundle
+from spec.screens import printable
+from spec.verdicts import Verdict
+from spec.yaml_text import MOST_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from monitor.engine import ClaimVerdict
+    from monitor.records import At, Trail
+    from spec.claims import Mode
+
+__all__ = ["MOST_CLAIMS", "MOST_FILES", "as_yaml", "exit_code", "take_evidence"]
+
+MOST_CLAIMS: Final = 16
+"""Claims of one file that are named for one obligation; further ones are counted."""
+
+MOST_FILES: Final = 1000
+"""Traces of which evidence is taken at once."""
+
+_LONGEST: Final = 200  # characters of a claim id, or of a reason, that are written
+_UNTOLD: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
+_EVERY: Final = 4096  # records between two calls of `progress`
+
+
+def take_evidence(
+    paths: Sequence[str],
+    mode: Mode,
+    beside: Path,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> EvidenceFile:
+    """What trace files show of the obligations of one mode, by the contract's bundle.
+
+    Args:
+        beside: the folder of the evidence file, from which the traces will be found again.
+        progress: told now and then how many bytes have been read, as they lie on disk.
+
+    Raises:
+        InputError: a file or a line of it cannot be read, the file cannot be found again, or there
+            are over `MOST_FILES`.
+    """
+    if len(paths) > MOST_FILES:
+        hint = f"take evidence of at most {MOST_FILES} at once"
+        raise InputError(paths[MOST_FILES], "it is one trace too many", hint=hint)
+    found_at = {path: _found_at(path, beside) for path in paths}
+    monitor, source = Monitor(mode), read(paths)
+    for number, record in enumerate(source):
+        if progress is not None and number % _EVERY == 0:
+            progress(source.size)
+        monitor.take(record)
+    conclusion = monitor.conclude()
+    of_file: dict[str, list[ClaimVerdict]] = {account.file: [] for account in source.accounts}
+    for judged in conclusion.claims:
+        of_file[judged.file].append(judged)
+    found = [
+        each
+        for index, claims in enumerate(of_file.values())
+        for name in MODES[mode].names()
+        for each in _found(name, index, claims, conclusion.absent)
+    ]
+    files = [
+        TraceFile(path=found_at[account.file], sha256=account.sha256) for account in source.accounts
+    ]
+    document = {
+        "schema": SCHEMA,
+        "mode": mode,
+        "bundle": Bundle.CONTRACT,
+        "spec": spec_digest(),
+        "files": files,
+        "shown": [each for each in found if isinstance(each, Shown)],
+        "unshown": [each for each in found if isinstance(each, Unshown)],
+    }
+    return EvidenceFile.model_validate(document)
+
+
+def exit_code(evidence: EvidenceFile) -> int:
+    """1 where anything is violated, 0 where something is shown, 3 where there is nothing."""
+    if any(each.verdict == "violated" for each in evidence.unshown):
+        return 1
+    return 0 if evidence.shown else 3
+
+
+def as_yaml(evidence: EvidenceFile) -> bytes:
+    """The evidence as it is written to a file; raises SpecError where that could not be read."""
+    document = evidence.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    content = text.encode()
+    if len(content) > MOST_BYTES:
+        raise SpecError(f"the evidence has over {MOST_BYTES} bytes", "take it of fewer traces")
+    return content
+
+
+def _found_at(path: str, beside: Path) -> str:
+    """The path of a trace as seen from the folder of the evidence; raises InputError."""
+    if path == STDIN:
+        hint = "write it to a file first"
+        raise InputError(path, "evidence is anchored in a file, and this is none", hint=hint)
+    seen = path if "\0" in path else os.path.relpath(path, os.path.realpath(beside))
+    if printable(seen) != seen or len(seen) > MAX_ID:
+        raise InputError(path, "its path cannot be written into the evidence", hint="move it")
+    return seen
+
+
+def _found(
+    name: str, file: int, claims: Sequence[ClaimVerdict], absent: str
+) -> Iterator[Shown | Unshown]:
+    """What one file says of one obligation: what shows it, and one claim of each that does not."""
+    by: dict[Verdict, list[tuple[ClaimVerdict, str]]] = {}
+    for judged in claims:
+        verdict, why = _judged(judged, name, absent)
+        by.setdefault(verdict, []).append((judged, why))
+    if Verdict.SATISFIED in by and Verdict.VIOLATED not in by:
+        yield _shown(name, file, [judged for judged, _ in by[Verdict.SATISFIED]])
+    for verdict in _UNTOLD:
+        if verdict in by:
+            judged, why = by[verdict][0]
+            yield _unshown(name, file, verdict, f"claim {judged.claim.claim_id}: {why}")
+    if not by.keys() - {Verdict.UNEXERCISED}:
+        why = by[Verdict.UNEXERCISED][0][1] if by else "there is no claim in this file"
+        yield _unshown(name, file, Verdict.UNEXERCISED, why)
+
+
+def _judged(judged: ClaimVerdict, name: str, absent: str) -> tuple[Verdict, str]:
+    """What one claim shows of an obligation, and why not."""
+    found = judged.findings[name]
+    if found.verdict is Verdict.VIOLATED:
+        return found.verdict, found.why
+    if absent:
+        return Verdict.INCONCLUSIVE, absent
+    if found.verdict is Verdict.SATISFIED:
+        if not judged.entered:
+            return Verdict.UNEXERCISED, "the claim never entered"
+        if any(at.line < _places(judged.claim.entry)[0].line for at in _places(found.trail)):
+            return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
+    return found.verdict, found.why
+
+
+def _places(trail: Trail) -> list[At]:
+    return [at for _, at in trail if at is not None]
+
+
+def _shown(name: str, file: int, claims: Sequence[ClaimVerdict]) -> Shown:
+    named = claims[:MOST_CLAIMS]
+    trails = [(*judged.claim.entry, *judged.findings[name].trail) for judged in named]
+    places = [at for trail in trails for at in _places(trail)]
+    numbers = {at.line if at.sequence is None else at.sequence for at in places}
+    return Shown(
+        obligation=name,
+        file=file,
+        sequences=tuple(sorted(numbers)),
+        claims=tuple(_short(judged.claim.claim_id) for judged in named),
+        verdict="satisfied",
+        order=tuple(dict.fromkeys((Order.CLAIM_BEFORE_EVENTS, RELEVANT_ORDER[name]))),
+        more=len(claims) - len(named),
+    )
+
+
+def _unshown(name: str, file: int, verdict: Verdict, why: str) -> Unshown:
+    said: Any = verdict.value
+    return Unshown(obligation=name, file=file, verdict=said, why=_short(why))
+
+
+def _short(text: str) -> str:
+    """`text` as it can be written on one line of a file, cut short."""
+    shown = printable(text).strip() or repr(text)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"

@@ -1,0 +1,101 @@
+"""A check of the lowering relation, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from proofs.lowering.results import exit_code
+from spec.screens import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from proofs.lowering.results import Case, Counterexample, LoweringCheck, Proof
+
+__all__ = ["print_lowering"]
+
+_STYLES: Final = {"proved": "green", "refuted": "red", "vacuous": "magenta", "unknown": "magenta"}
+_INDENT: Final = 10
+
+
+def print_lowering(out: Console, check: LoweringCheck) -> None:
+    """The theorems by name, the universe with its sizes, and the audited rows."""
+    out.print(Text(_headline(check), "bold"))
+    out.print("over every descriptor that the schema admits, every mode, bundle and depth\n")
+    for proof in check.theorems:
+        _print_proof(out, proof)
+    _print_universe(out, check)
+    _print_audit(out, check)
+
+
+def _headline(check: LoweringCheck) -> str:
+    results = [proof.result for proof in check.theorems]
+    proved = f"{results.count('proved')} of {counted(len(results), 'theorem')} proved"
+    others = [f"{results.count(r)} {r}" for r in _STYLES if r != "proved" and r in results]
+    seconds = sum(proof.seconds for proof in check.theorems)
+    verdict = {0: "lowering fails closed", 1: "lowering does not hold"}.get(exit_code(check))
+    head = f"{verdict or 'lowering is not shown'}: {', '.join([proved, *others])}"
+    equal = "differ" if _differ(check) else "are equal"
+    return f"{head}, in {seconds:.1f} s of solving; the two relations {equal}"
+
+
+def _differ(check: LoweringCheck) -> bool:
+    audit = check.audit
+    return any(each.differ for each in check.universe) or audit.agree < len(audit.rows)
+
+
+def _print_proof(out: Console, proof: Proof) -> None:
+    head = Text(f"{proof.result:<8}  ", _STYLES[proof.result]).append(proof.name, "bold not dim")
+    out.print(head)
+    out.print(Padding(Text(proof.says), (0, 0, 0, _INDENT)))
+    shown = [name for name, found in proof.witnesses.items() if found == "shown"]
+    lacking = [f"{name}: {found}" for name, found in proof.witnesses.items() if found != "shown"]
+    if shown:
+        out.print(Padding(Text(f"a case: {'; '.join(shown)}", "bright_black"), (0, 0, 0, _INDENT)))
+    if lacking:
+        out.print(Padding(Text(f"no case: {'; '.join(lacking)}", "magenta"), (0, 0, 0, _INDENT)))
+    if proof.counterexample is not None:
+        _print_counterexample(out, proof.counterexample)
+
+
+def _print_counterexample(out: Console, found: Counterexample) -> None:
+    out.print(
+        Padding(f"refuted by a row of {found.mode}, {found.bundle} bundle", (1, 0, 0, _INDENT))
+    )
+    _print_case(out, "", found.row)
+    if found.after is not None:
+        _print_case(out, "and, with less, ", found.after)
+
+
+def _print_case(out: Console, lead: str, case: Case) -> None:
+    labels = " and ".join(case.labels) or "without a label"
+    shows = f", traces show {', '.join(case.shows)}" if case.shows else ""
+    out.print(Padding(f"{lead}at {case.depth}{shows}: {labels}", (0, 0, 0, _INDENT)))
+    text = "\n".join(f"{'':{_INDENT + 2}}{line}" for line in case.descriptor.splitlines())
+    out.print(Text(f"{text}\n"), soft_wrap=True)
+
+
+def _print_universe(out: Console, check: LoweringCheck) -> None:
+    points = sum(each.points for each in check.universe)
+    out.print(Text(f"\nThe Python relation and the Z3 relation, on {points:,} points", "bold"))
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for each in check.universe:
+        said = "equal" if not each.differ else f"{each.differ:,} differ, the first: {each.first}"
+        table.add_row(each.what, f"{each.points:,}", Text(said, "red" if each.differ else "green"))
+    out.print(table)
+
+
+def _print_audit(out: Console, check: LoweringCheck) -> None:
+    audit = check.audit
+    agree = f"{audit.agree}/{len(audit.rows)}"
+    out.print(Text(f"\nThe rows of {audit.descriptor}, derived again: {agree}", "bold"))
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for name in ("mode", "depth", "label", "derived"):
+        table.add_column(name, no_wrap=True)
+    for row in audit.rows:
+        table.add_row(row.mode, row.depth, row.label, row.derived)
+    out.print(table)

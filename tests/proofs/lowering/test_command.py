@@ -1,0 +1,186 @@
+"""`python -m proofs check lowering`, in process: all of it once, and how each outcome is told."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import z3
+
+from proofs.__main__ import main
+from proofs.lowering import command
+from proofs.lowering.check import audit
+from proofs.lowering.command import to_junit
+from proofs.lowering.concrete import Oracle
+from proofs.lowering.encoding import Relation
+from proofs.lowering.logic import Expr
+from proofs.lowering.prove import prove
+from proofs.lowering.results import (
+    SCHEMA,
+    Audit,
+    Audited,
+    Compared,
+    LoweringCheck,
+    Proof,
+    exit_code,
+)
+from proofs.lowering.theorems import NAMES, theorems
+from spec.claims import Mode
+from spec.modes import Bundle, Depth
+from tests.proofs.lowering.broken import TableBroken, TakesAtWord
+
+Capture = pytest.CaptureFixture[str]
+UNIVERSE = {
+    "items": 19 * (3 + 2 * 4 * 5 * 6 + 1) * 4 * 4 * 2,
+    "preconditions": 19_935,
+    "atoms, signals and evidence": 7250,
+    "rows of one obligation": 18_720,
+    "rows of sets of obligations": 14_972,
+}
+
+
+def a_check(**parts: Any) -> LoweringCheck:
+    """A check with nothing in it but one theorem that holds."""
+    proof = Proof("p", "says", "proved", {"a case": "shown"}, 0.1)
+    whole = LoweringCheck(
+        schema="resident-claims/lowering-proof/1",
+        tool="t",
+        spec="s",
+        theorems=[proof],
+        universe=[Compared("points", 2, 0)],
+        audit=Audit("d", Bundle.PAPER, 0, []),
+    )
+    return msgspec.structs.replace(whole, **parts)
+
+
+def outcome(result: Any, witness: str = "shown") -> LoweringCheck:
+    """A check of which one theorem came out so."""
+    return a_check(theorems=[Proof("p", "says", result, {"a case": witness}, 0.1)])
+
+
+DIFFERENT = a_check(universe=[Compared("points", 2, 1, "this one")])
+DISAGREED = a_check(
+    audit=Audit("d", Bundle.PAPER, 0, [Audited(Mode.DEMOTABLE, Depth.NONE, "unknown", "rejected")])
+)
+
+
+class TestWhole:
+    """The check as it is."""
+
+    def test_all(self, tmp_path: Path, capsys: Capture) -> None:
+        """Every theorem is proved with its cases shown, both relations are equal on the whole
+        universe, and the audit agrees in 14 of 14 rows. (It takes a while: it is all there is.)"""
+        junit = tmp_path / "lowering.xml"
+        assert 0 == main(["check", "lowering", "--format", "json", "--junit", str(junit)])
+        check = msgspec.json.decode(capsys.readouterr().out, type=LoweringCheck)
+        assert SCHEMA == check.schema
+        assert list(NAMES) == [proof.name for proof in check.theorems]
+        assert 22 == len(NAMES)
+        assert {"proved"} == {proof.result for proof in check.theorems}
+        assert {"shown"} == {w for proof in check.theorems for w in proof.witnesses.values()}
+        assert UNIVERSE == {part.what: part.points for part in check.universe}
+        assert {0} == {part.differ for part in check.universe}
+        assert 14 == check.audit.agree == len(check.audit.rows)
+        suite = ET.parse(junit).getroot()
+        counts = {name: suite.get(name) for name in ("tests", "failures", "errors")}
+        assert {"tests": "28", "failures": "0", "errors": "0"} == counts
+
+    def test_audit(self) -> None:
+        """The 14 rows of rc14 are derived again and agree; by a relation in which source suffices
+        they would not."""
+        found = audit()
+        labels = {(row.mode, row.depth): row.derived for row in found.rows}
+        assert (14, 14) == (found.agree, len(labels))
+        assert "sound_with_adapter" == labels[Mode.SOFT_PRIORITY, Depth.TELEMETRY_JOIN]
+        assert "rejected" == labels[Mode.HARD_PROTECTED, Depth.NONE]
+        assert audit(oracle=Oracle(NothingIsRelated)).agree < 14
+
+
+class NothingIsRelated(Relation):
+    """No row is related to its mode."""
+
+    def related(self) -> Expr:
+        return z3.BoolVal(False)
+
+
+class TestOutcomes:
+    """Exit codes, text and JUnit of what could come out."""
+
+    @pytest.mark.parametrize(
+        ("check", "code", "said"),
+        [
+            (a_check(), 0, "lowering fails closed: 1 of 1 theorem proved, in 0.1 s"),
+            (outcome("refuted"), 1, "lowering does not hold: 0 of 1 theorem proved, 1 refuted"),
+            (
+                outcome("unknown", "unknown"),
+                3,
+                "lowering is not shown: 0 of 1 theorem proved",
+            ),
+            (outcome("vacuous", "none"), 3, "no case: a case: none"),
+            (DIFFERENT, 1, "1 differ, the first: this one"),
+            (DISAGREED, 1, "derived again: 0/1"),
+        ],
+    )
+    def test_codes(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: Capture,
+        check: LoweringCheck,
+        code: int,
+        said: str,
+    ) -> None:
+        """0 holds, 1 refuted or different, 3 unknown or vacuous; and it is said."""
+        monkeypatch.setattr(command, "check_lowering", lambda *_, **__: check)
+        assert code == exit_code(check)
+        assert code == main(["check", "lowering"])
+        assert said in " ".join(capsys.readouterr().out.split())
+        assert code == main(["check", "lowering", "--format", "json"])
+        assert msgspec.json.decode(msgspec.json.encode(check)) == json.loads(
+            capsys.readouterr().out
+        )
+        root = ET.fromstring(to_junit(check))
+        failed = int(root.get("failures", "")) + int(root.get("errors", ""))
+        assert (code != 0) == (failed > 0)
+
+    def test_counterexample(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+        """A refuted theorem is told with its descriptor, in YAML that can be copied."""
+        (telemetry,) = theorems(TableBroken, ["telemetry"])
+        check = a_check(theorems=[prove(telemetry)])
+        monkeypatch.setattr(command, "check_lowering", lambda *_, **__: check)
+        assert 1 == main(["check", "lowering"])
+        out = capsys.readouterr().out
+        assert "refuted   telemetry" in out
+        assert "{obligation: victim_exclusion_before_violation, modes: [" in out
+        assert "depth: telemetry_join" in out
+
+    def test_two_rows(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+        """Where something was taken away, both rows are shown with their labels."""
+        (fewer,) = theorems(TakesAtWord, ["fewer anchors"])
+        check = a_check(theorems=[prove(fewer)])
+        monkeypatch.setattr(command, "check_lowering", lambda *_, **__: check)
+        assert 1 == main(["check", "lowering"])
+        out = " ".join(capsys.readouterr().out.split())
+        assert "and, with less, at" in out
+        assert 2 == out.count("schema: resident-claims/descriptor/1")
+
+
+class TestBadInput:
+    """What is said instead of a traceback."""
+
+    @pytest.mark.parametrize(
+        "options",
+        [["--all"], ["--bundle", "paper"], ["-o", "x.jsonl"], ["--depth", "3"], ["--story"]],
+    )
+    def test_options(self, options: list[str], capsys: Capture) -> None:
+        """Options about modes and runs do not apply."""
+        assert 2 == main(["check", "lowering", *options])
+        assert "lowering is no mode" in capsys.readouterr().err
+
+    def test_mistyped(self, capsys: Capture) -> None:
+        """A name that is nearly right is understood as meant."""
+        assert 2 == main(["check", "lowring"])
+        assert "did you mean lowering?" in capsys.readouterr().err
