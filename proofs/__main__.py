@@ -14,7 +14,7 @@ from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, pr
 from proofs.engines.answers import EngineName
 from proofs.itf import check_suffix
 from proofs.junit import to_junit
-from proofs.lower import command as command_lower
+from proofs.labels import command as command_lower
 from proofs.lowering.command import LOWERING, run_check
 from proofs.mutation import commands as commands_mutation
 from proofs.pages import pages

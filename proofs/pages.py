@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.lower.pages import pages as lowering_pages
+from proofs.labels.pages import pages as lowering_pages
 from proofs.lowering.results import lowering_schema
 from proofs.mutation.commands import mutation_schema
 from proofs.results import proof_schema

@@ -44,6 +44,7 @@ def stripped(tmp_path: Path) -> Path:
 
 def paths(folder: Path, *traces: Trace) -> list[str]:
     """The traces in files."""
+    folder.mkdir(exist_ok=True)
     return [write(folder / f"t{n}.jsonl", trace) for n, trace in enumerate(traces)]
 
 
@@ -74,6 +75,21 @@ class TestSynthetic:
         """A run that restores and a run that fails to, together, make the patch sound."""
         traces = paths(tmp_path, connector_success(), connector_failure())
         assert ("sound_with_adapter", []) == labelled(stripped, traces, capsys)
+
+    def test_invented(self, stripped: Path, tmp_path: Path, capsys: Capture) -> None:
+        """Evidence that says more than its traces show is refused, however right its digests."""
+        (trace,) = paths(tmp_path, connector_success())
+        evidence, name = tmp_path / "evidence.yaml", "restoration_failure_outcome"
+        monitor(["evidence", trace, "--mode", "offloadable", "-o", str(evidence)])
+        said = yaml.safe_load(evidence.read_text())
+        said["unshown"] = [each for each in said["unshown"] if each["obligation"] != name]
+        said["shown"].append({**said["shown"][0], "obligation": name})
+        evidence.write_text(yaml.safe_dump(said))
+        capsys.readouterr()
+
+        call = ["lower", str(stripped), "--mode", "offloadable", "--evidence", str(evidence)]
+        assert 2 == proofs(call)
+        assert "its traces do not show what it says" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         ("traces", "missing"),

@@ -9,10 +9,10 @@ import pytest
 from models.catalog import NAMES, descriptor
 from models.lookalikes import LOOKALIKES, Lookalike
 from proofs.__main__ import main
-from proofs.lower.controls import CONTROLS, REFUSED, run_control
-from proofs.lower.judge import judge
-from proofs.lower.pages import pages
-from proofs.lower.select import label
+from proofs.labels.controls import CONTROLS, REFUSED, run_control
+from proofs.labels.judge import judge
+from proofs.labels.pages import pages
+from proofs.labels.select import label
 from spec.claims import Mode
 from spec.files import stale
 from spec.lowering.descriptor import Descriptor

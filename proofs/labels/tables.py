@@ -6,13 +6,13 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from proofs.lower.text import last_column
+from proofs.labels.text import last_column
 from spec.markdown import table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proofs.lower.view import RowView
+    from proofs.labels.view import RowView
 
 __all__ = ["as_csv", "as_markdown"]
 

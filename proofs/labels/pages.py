@@ -9,11 +9,11 @@ import msgspec
 
 from models.catalog import NAMES, descriptor
 from models.lookalikes import LOOKALIKES
-from proofs.lower.controls import CONTROLS, run_control
-from proofs.lower.judge import judge
-from proofs.lower.select import label
-from proofs.lower.text import LABEL_SAYS, SUBTYPE_SAYS, codes, last_column
-from proofs.lower.view import cite, rows_schema, view
+from proofs.labels.controls import CONTROLS, run_control
+from proofs.labels.judge import judge
+from proofs.labels.select import label
+from proofs.labels.text import LABEL_SAYS, SUBTYPE_SAYS, codes, last_column
+from proofs.labels.view import cite, rows_schema, view
 from spec.lowering import descriptor as descriptors
 from spec.lowering import evidence
 from spec.lowering.descriptor import Descriptor, Item
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from proofs.lower.view import RowView
+    from proofs.labels.view import RowView
     from spec.lowering.relation import Row
 
 __all__ = ["COMMAND", "pages"]

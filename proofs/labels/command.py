@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from proofs.lower.against import changes, read_rows
-from proofs.lower.select import checked_evidence, descriptors, label
-from proofs.lower.tables import as_csv, as_markdown
-from proofs.lower.text import print_changes, print_explained, print_rows
-from proofs.lower.view import Changes, Rows, view_all
+from proofs.labels.against import changes, read_rows
+from proofs.labels.select import checked_evidence, descriptors, label
+from proofs.labels.tables import as_csv, as_markdown
+from proofs.labels.text import print_changes, print_explained, print_rows
+from proofs.labels.view import Changes, Rows, view_all
 from spec.claims import Mode
 from spec.cli import Code, OutputOption, console, json_page, print_text
 from spec.errors import SpecError

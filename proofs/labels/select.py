@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.catalog import NAMES, descriptor
+from monitor.errors import InputError
+from monitor.evidence import take_evidence
 from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.errors import DocumentError, SpecError
@@ -66,9 +68,10 @@ def _offered(found: Descriptor) -> list[Depth]:
 
 
 def checked_evidence(path: Path) -> EvidenceFile:
-    """The evidence in a file whose traces are still what they were; raises DocumentError.
+    """The evidence in a file, taken again from its traces; raises DocumentError.
 
-    An obligation that any of the traces violates is not shown by the others.
+    The file itself is not believed: what it says must be what its traces show. An obligation that
+    any of the traces violates is not shown by the others.
     """
     evidence = read_evidence(path)
     if evidence.spec != spec_digest():
@@ -83,9 +86,21 @@ def checked_evidence(path: Path) -> EvidenceFile:
                 f"{path}: files[{i}]: {trace.path} was changed after the evidence was taken",
                 "take the evidence again",
             )
+    if _taken_again(path, evidence) != evidence:
+        raise DocumentError(
+            f"{path}: its traces do not show what it says", "take the evidence again"
+        )
     violated = {each.obligation for each in evidence.unshown if each.verdict == "violated"}
     kept = tuple(each for each in evidence.shown if each.obligation not in violated)
     return evidence.model_copy(update={"shown": kept})
+
+
+def _taken_again(path: Path, evidence: EvidenceFile) -> EvidenceFile:
+    traces = [str(path.parent / trace.path) for trace in evidence.files]
+    try:
+        return take_evidence(traces, evidence.mode, path.parent)
+    except InputError as problem:
+        raise DocumentError(f"{path}: {problem}", "take the evidence again") from problem
 
 
 def _sha256(path: Path, where: str) -> str:

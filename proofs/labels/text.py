@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from proofs.lower.view import Change, Changes, RowView
+    from proofs.labels.view import Change, Changes, RowView
     from spec.lowering.descriptor import Descriptor
 
 __all__ = [

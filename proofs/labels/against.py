@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from proofs.lower.view import SCHEMA, Change, Changes, Rows, RowView
+from proofs.labels.view import SCHEMA, Change, Changes, Rows, RowView
 from spec.errors import DocumentError
 from spec.lowering.load import read_bounded
 from spec.lowering.vocabulary import POSITIVE, Label
