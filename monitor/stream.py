@@ -14,7 +14,7 @@ from monitor.records import Doubt
 from monitor.requests import Blame, Request, Requests, tell_outcome
 from monitor.terms import binds, fix_terms, unstated
 from monitor.view import Constants, View
-from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
+from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, REPORTS, Kind
 from spec.claims import Mode
 from spec.modes import MODES
 from spec.predicates import parse_predicate
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Stream"]
 
-_ENDS = frozenset({Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED})
 _BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _INTRODUCES = _BEGINS | {Kind.CLAIM_ACCEPTED}
-_BLOCKS_GONE = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 
@@ -130,7 +128,7 @@ class Stream:
         self._count += 1
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
-        elif event.kind in _BLOCKS_GONE:
+        elif event.kind in BLOCKS_GONE:
             self._take_blocks_gone(event, at)
         elif event.claim_id is not None:
             self._take_claim(event, event.claim_id, at)
@@ -355,7 +353,7 @@ class Stream:
                 claim.distrust(at, "the load does not say how many blocks it brought back")
         elif kind is Kind.CLAIM_BLOCK_LOST:
             view.breaks = claim.held.lead < claim.constants.threshold
-        elif kind in _ENDS:
+        elif kind in ENDS:
             view.authorised = self._authorised(event, claim, at)
         return view
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proofs.endings import Ending, endings
+from proofs.minimise import CARRIES
 from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, KINDS, Kind
 from spec.states import ClaimState, next_state
 from spec.verdicts import Verdict
@@ -31,22 +32,11 @@ _BELIEF = {
     "believed.acted": ("has heard of an action", ""),
     "believed.restored": ("believes it restored", "believes a restore is due"),
 }
+_TOLD_OTHERWISE = frozenset({"smear", "echo", "authorised"})
 _FIELDS: dict[Kind, tuple[str, ...]] = {
-    Kind.CLAIM_COMMITTED: ("footprint",),
-    Kind.CLAIM_ACCEPTED: ("footprint",),
-    Kind.BLOCK_CACHED: ("lead",),
-    Kind.BLOCK_EVICTED: ("lead",),
-    Kind.BLOCK_LOST: ("lead",),
-    Kind.LOAD_FINISHED: ("lead",),
-    Kind.REQUEST_ARRIVED: ("needed", "usable"),
-    Kind.REQUEST_ROUTED: ("cost", "worker"),
-    Kind.ROUTE_COST_REPORTED: ("cost",),
-    Kind.ROUTE_PLACEMENT_REPORTED: ("worker",),
-    Kind.REUSE_SERVED: ("hit",),
-    Kind.ROUTE_REUSE_REPORTED: ("hit",),
-    Kind.CLAIM_RESTORED: ("from_tier",),
-    Kind.CLAIM_RESTORATION_FAILED: ("outcome",),
-    Kind.CLAIM_BLOCK_LOST: ("breaks",),
+    kind: tuple(name for name in names if name not in _TOLD_OTHERWISE)
+    for kind, names in CARRIES.items()
+    if kind not in CONFLICT_ACTIONS | {Kind.CLAIM_RETIRED}  # blame, and what others gave up
 }
 _PROOF = ("resident", "active", "total", "usable", "shortfall")
 

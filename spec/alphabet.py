@@ -16,7 +16,6 @@ from enum import Enum, StrEnum
 
 __all__ = [
     "BLOCKS_GONE",
-    "CHOSEN_FACTS",
     "CONFLICT_ACTIONS",
     "ENDS",
     "ENVIRONMENT",
@@ -150,9 +149,8 @@ def _table() -> dict[Kind, KindInfo]:
 KINDS: dict[Kind, KindInfo] = _table()
 
 REPORTS = frozenset(k for k, info in KINDS.items() if info.role is Role.REPORT)
-CHOSEN_FACTS = frozenset(k for k, info in KINDS.items() if info.role is Role.CHOICE)
 ENVIRONMENT = frozenset(k for k, info in KINDS.items() if info.role is Role.ENVIRONMENT)
-FACTS = CHOSEN_FACTS | ENVIRONMENT
+FACTS = ENVIRONMENT | {k for k, info in KINDS.items() if info.role is Role.CHOICE}
 LIFECYCLE_REPORTS = frozenset(
     {
         Kind.CLAIM_ACCEPTED,

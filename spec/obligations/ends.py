@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.alphabet import LIFECYCLE_REPORTS, Kind
+from spec.alphabet import ENDS, LIFECYCLE_REPORTS, Kind
 from spec.ledgers import breaks, kind, now, was
 from spec.machine import Guard, Observer, Register, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
@@ -43,7 +43,7 @@ def lifecycle_follows(stage: Term) -> Term:
     return after
 
 
-_ends = kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED)
+_ends = kind(*ENDS)
 _echo = kind(Kind.CLAIM_RESTORATION_FAILED) & e.echo
 _report = e.mine & kind(*LIFECYCLE_REPORTS) & ~_echo
 _moves = {"stage": lifecycle_follows(_stage)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.alphabet import Kind
+from spec.alphabet import ENDS, Kind
 from spec.ledgers import kind, live, loss, now, req_was, rises, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
@@ -183,7 +183,7 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
     )
 )
 
-_end_told = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED)
+_end_told = e.mine & kind(*ENDS)
 
 CLAIM_HARM_ATTRIBUTION = Observer(
     name="claim_harm_attribution",
