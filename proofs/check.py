@@ -34,6 +34,7 @@ from proofs.results import (
 from proofs.sound import sound_by
 from proofs.story import tell
 from proofs.tale import tales
+from proofs.theorems import WORLDS
 from spec.errors import SpecError
 from spec.modes import MODES, Bundle
 
@@ -122,6 +123,7 @@ def check_mode(
         mode=mode,
         bundle=bundle,
         readings=list(spec.readings),
+        world=sorted(WORLDS[mode]),
         obligations=list(spec.names(bundle)),
         consistent=_consistent(readable, found),
         sound=sound,

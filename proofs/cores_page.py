@@ -26,8 +26,8 @@ _HEAD = (
     "breaks the clause without it and keeps all other obligations of the bundle. "
     f"{_HERE}: another set does without it. A column without {_HERE} is the only smallest set; "
     "otherwise it is one of several.",
-    "The sets come from unsat cores: the lemmas of an invariant, and the obligations, that a clause "
-    "needs. `python -m proofs check MODE` finds them anew. "
+    "The sets come from unsat cores: the lemmas of an invariant, and the obligations, that a "
+    "clause needs. `python -m proofs check MODE` finds them anew. "
     "[Findings](findings.md#guards-that-no-proof-needs) lists the rules that can be taken out, one "
     "at a time, with every clause still proved.",
 )

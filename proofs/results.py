@@ -128,7 +128,8 @@ class Lacking(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One mode, by one bundle; `readings` names the choices under which the result holds.
+    """One mode, by one bundle; `readings` names the choices under which the result holds, and
+    `world` the kinds of events that there are in it.
 
     `paper`, `added`, `necessary` and `guards` compare the two bundles and take the contract apart,
     whichever bundle is checked.
@@ -142,6 +143,7 @@ class Check(msgspec.Struct, frozen=True):
     mode: str
     bundle: str
     readings: list[str]
+    world: list[str]
     obligations: list[str]
     consistent: Consistent
     sound: Sound

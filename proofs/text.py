@@ -12,6 +12,7 @@ from rich.text import Text
 from proofs.results import exit_code
 from proofs.text_cores import print_cores
 from proofs.text_sound import counterexample_to_induction, how
+from spec.alphabet import FACTS
 from spec.modes import Bundle
 from spec.screens import printable
 
@@ -67,6 +68,8 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
         _print_guards(console, check.guards)
     if check.core:
         print_cores(console, check)
+    lacks = ", ".join(sorted(FACTS - set(check.world)))
+    _indented(console, Text(f"Assumed: nothing of {lacks} happens (docs/theorem.md)."))
     _indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
     console.print()
 
