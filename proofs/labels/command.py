@@ -123,8 +123,7 @@ def _in_form(
         out.no_color = True
     with out.capture() as captured:
         if explain:
-            for row in rows.rows:
-                print_explained(out, row)
+            print_explained(out, rows.rows)
         else:
             print_rows(out, found, rows.rows)
         if isinstance(rows.changes, Changes):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
 from rich.columns import Columns
 from rich.padding import Padding
 from rich.table import Table
@@ -117,25 +118,38 @@ def _print_legend(console: Console, rows: Sequence[RowView]) -> None:
         console.print(Padding(Columns([Text(each) for each in named]), (0, 0, 0, 2)))
 
 
-def print_explained(console: Console, row: RowView) -> None:
-    """One row: which rule decided, what supplies each obligation, what is missing and why."""
+def print_explained(console: Console, rows: Sequence[RowView]) -> None:
+    """Each row, once where several depths say the same, and where its words are defined."""
+    for _, group in groupby(rows, key=lambda row: structs.replace(row, depth="")):
+        same = list(group)
+        _print_row(console, same[0], " and ".join(row.depth for row in same))
+    console.print(Text("The words are in docs/lowering-tables.md, the rules in docs/lowering.md."))
+
+
+def _print_row(console: Console, row: RowView, depths: str) -> None:
+    """Which rule decided, what supplies each obligation, what is missing and why."""
     console.print(
         Text.assemble(
-            (f"{row.descriptor}, {row.mode} at {row.depth}, {row.bundle} bundle: ", "bold"),
+            (f"{row.descriptor}, {row.mode} at {depths}, {row.bundle} bundle: ", "bold"),
             (row.label, _STYLES[Label(row.label)]),
         )
     )
     console.print(Padding(Text(printable(row.decided)), (0, 0, 0, 2)))
+    supplied: dict[tuple[str, str], list[str]] = {}
     for cited in row.evidence:
-        where = "natively" if cited.depth == "none" else f"at {cited.depth}"
-        said = Text(f"{cited.obligation} ", style="green")
-        said.append(f"is supplied {where}, by {printable(cited.anchor)}.", style="none")
+        supplied.setdefault((cited.depth, cited.anchor), []).append(cited.obligation)
+    for (depth, anchor), named in supplied.items():
+        where = "natively" if depth == "none" else f"at {depth}"
+        said = _each(named, "green")
+        said.append(f" is supplied {where}, by {printable(anchor)}.", style="none")
         console.print(Padding(said, (0, 0, 0, 2)))
+    lacking: dict[tuple[str, str], list[str]] = {}
     for each in row.lacking:
-        said = Text(f"{each.obligation} ", style="yellow")
+        lacking.setdefault((each.why, each.upgrade), []).append(each.obligation)
+    for (why, upgrade), named in lacking.items():
+        said = _each(named, "yellow")
         said.append(
-            f"is missing: {printable(each.why)}. What would supply it: {each.upgrade}.",
-            style="none",
+            f" is missing: {printable(why)}. What would supply it: {upgrade}.", style="none"
         )
         console.print(Padding(said, (0, 0, 0, 2)))
     if row.otherwise is not None:
@@ -149,6 +163,12 @@ def print_explained(console: Console, row: RowView) -> None:
             )
         )
     console.print()
+
+
+def _each(named: Sequence[str], style: str) -> Text:
+    """`a`, or `Each of a, b`."""
+    several = ("Each of ", "none") if len(named) > 1 else ""
+    return Text.assemble(several, (", ".join(named), style))
 
 
 def print_changes(console: Console, found: Changes) -> None:
