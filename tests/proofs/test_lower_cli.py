@@ -47,6 +47,16 @@ class TestText:
         assert max(map(len, out.splitlines())) <= 80
         assert "\x1b" not in out
 
+    def test_every_depth(self, capsys: Capture) -> None:
+        """A mode that has the same row at every depth has one line, and one that has not has all."""
+        _, out, _ = ran(capsys, RC14)
+        assert 1 == sum("offloadable" in line for line in out.splitlines())
+        assert 2 == sum("best_effort" in line for line in out.splitlines())
+        assert "every depth    approximate" in out
+        assert "at each depth that the runtime offers" in " ".join(out.split())
+        _, out, _ = ran(capsys, "processfork")
+        assert "every depth" not in out
+
     def test_legend(self, capsys: Capture) -> None:
         """The labels and the codes that are used are told, and no others."""
         _, out, _ = ran(capsys, RC14, "--mode", "best_effort", "--depth", "none")
