@@ -46,7 +46,7 @@ _SHORT: Final = {Subtype.POLICY: "adapter-policy"}
 
 LABEL_SAYS: Final = {
     Label.NATIVE_SOUND: "the backend supplies every obligation by itself",
-    Label.SOUND_WITH_ADAPTER: "an adapter or a patch supplies the rest, under the trust of its depth",
+    Label.SOUND_WITH_ADAPTER: "an adapter or a patch supplies the rest, with the trust it needs",
     Label.APPROXIMATE: "related, and at least one obligation is missing",
     Label.REJECTED: "the mapping would misrepresent the contract",
     Label.UNKNOWN: "nothing related was shown; no classification yet",

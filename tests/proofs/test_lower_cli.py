@@ -48,7 +48,7 @@ class TestText:
         assert "\x1b" not in out
 
     def test_every_depth(self, capsys: Capture) -> None:
-        """A mode that has the same row at every depth has one line, and one that has not has all."""
+        """A mode that has the same row at every depth has one line."""
         _, out, _ = ran(capsys, RC14)
         assert 1 == sum("offloadable" in line for line in out.splitlines())
         assert 2 == sum("best_effort" in line for line in out.splitlines())
