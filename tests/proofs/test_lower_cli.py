@@ -347,6 +347,13 @@ class TestEvidence:
         row = self.labelled(bare, self.write(tmp_path, *shown), capsys)
         assert ("approximate", [*OFFLOAD[len(shown) :]]) == (row["label"], row["missing"])
 
+    def test_other_mode(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
+        """Evidence of one mode is refused where another alone is asked for."""
+        shown = self.write(tmp_path, *OFFLOAD)
+        code, _, err = ran(capsys, bare, "--mode", "expiring", "--evidence", shown)
+        assert 2 == code
+        assert "is of offloadable, and counts for no other mode" in err
+
     def test_too_shallow(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
         """What one trace shows and another does not is shown, where no adapter may supply it."""
         unshown = {"obligation": OFFLOAD[0], "file": 0, "verdict": "unexercised", "why": "none"}
