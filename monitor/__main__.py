@@ -43,7 +43,11 @@ LONG_BYTES = 32 << 20  # from this size on a terminal is shown how far the readi
 app = new_app("monitor", "Does a recorded stream keep what the runtime accepted?")
 
 
-@app.command("check", epilog="Example: python -m monitor check trace.jsonl --mode hard_protected")
+@app.command(
+    "check",
+    epilog="Example: python -m monitor check monitor/samples/hard_protected_refusal.jsonl "
+    "--mode hard_protected",
+)
 def check_traces(
     traces: Annotated[
         list[str],
@@ -91,7 +95,8 @@ def check_traces(
 
 
 @app.command(
-    epilog="Example: python -m monitor evidence run.jsonl --mode offloadable -o evidence.yaml"
+    epilog="Example: python -m monitor evidence monitor/samples/offloadable_restore.jsonl "
+    "--mode offloadable -o build/evidence.yaml",
 )
 def evidence(
     traces: Annotated[list[str], typer.Argument(metavar="TRACE", help="Files, plain or gzip.")],

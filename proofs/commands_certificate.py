@@ -15,7 +15,7 @@ from spec.suggest import resolve
 __all__ = ["register"]
 
 
-_EXAMPLE = "Example: python -m proofs recheck build/certificate --solver cvc5"
+_EXAMPLE = "Example: python -m proofs recheck build/certificate"
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +24,9 @@ def register(app: typer.Typer) -> None:
 
 
 def _recheck(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What --certificate wrote.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `check --certificate` wrote.")
+    ],
     solver: Annotated[str, typer.Option(help="z3, or cvc5 (an optional extra).")] = Solver.Z3,
     output: FormatOption = Format.TEXT,
 ) -> None:

@@ -19,7 +19,10 @@ from spec.suggest import resolve
 
 __all__ = ["register"]
 
-_EXAMPLE = "Example: python -m proofs explain trace.jsonl --mode hard_protected"
+_EXAMPLE = (
+    "Example: python -m proofs explain monitor/samples/hard_protected_refusal.jsonl "
+    "--mode hard_protected"
+)
 
 
 def register(app: typer.Typer) -> None:

@@ -105,7 +105,7 @@ def _print_reached(console: Console, found: Reached) -> None:
     every = len(found.fewest) + len(found.dead) + len(found.missing)
     said = f"each in at most {max(found.fewest.values(), default=0)} events"
     if found.dead:
-        said += f"; {len(found.dead)} are out of reach of runs of every length, each for a reason:"
+        said += f"; {len(found.dead)} are out of reach however long the run, each for a reason:"
     result = f"{len(found.fewest)} of {every} states and rules"
     _headline(console, "Reached", result, said if found.dead else f"{said}.")
     reasons = dict.fromkeys(found.dead.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
+from spec.lowering.meanings import DEPTHS, ORDERS, WORDS
 from spec.lowering.obligations import BEYOND_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS
 from spec.lowering.vocabulary import ATOMS_FOR
@@ -25,7 +26,8 @@ def lowering_page() -> str:
             [
                 "# The tables of lowering",
                 "What the relation of [lowering](lowering.md) looks up. Obligations are written by "
-                "their [codes](obligations.md).",
+                "their [codes](obligations.md); the other words of a descriptor are "
+                "[at the end](#words).",
                 "## Modes",
                 "Without any one of the first set a tempting mapping is *rejected*. The second set "
                 "is what telemetry can never supply: where only such an obligation is missing, "
@@ -47,8 +49,11 @@ def lowering_page() -> str:
                 "What an adapter at a depth may supply by itself, and the preconditions under "
                 "which it does. A row at a depth sees every shallower adapter, too.",
                 table(
-                    ("depth", "may supply", "preconditions"),
-                    ((d, _codes(MAY_SUPPLY[d]), _names(PRECONDITIONS[d])) for d in LADDER),
+                    ("depth", "what it reaches", "may supply", "preconditions"),
+                    (
+                        (f"`{d}`", DEPTHS[d], _codes(MAY_SUPPLY[d]), _names(PRECONDITIONS[d]))
+                        for d in LADDER
+                    ),
                 ),
                 "## Obligations",
                 "The order that a run must preserve, and the atoms that must be observed besides.",
@@ -64,11 +69,24 @@ def lowering_page() -> str:
                         for o in OBLIGATIONS.values()
                     ),
                 ),
+                "## Orders",
+                table(("order", "what comes in it"), ((f"`{o}`", s) for o, s in ORDERS.items())),
                 "## Approximation signals",
                 "The modes for which a primitive may be mistaken. None satisfies an obligation.",
                 table(
                     ("signal", "tempts to"),
                     ((f"`{signal}`", _names(sorted(modes))) for signal, modes in TEMPTS.items()),
+                ),
+                "## Words",
+                "The other words that a descriptor may use. Whether an item counts is decided by "
+                "[these six points](lowering.md#when-a-statement-counts).",
+                table(
+                    ("in", "word", "means"),
+                    (
+                        (part, f"`{word}`", says)
+                        for part, words in WORDS.items()
+                        for word, says in words.items()
+                    ),
                 ),
             ]
         )

@@ -53,7 +53,7 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
         f"* readings: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
     ]
     facts += [
-        f"* constant that holds: `c.{name}` ({CONSTANTS[name][1]})"
+        f"* in the terms of [obligations](obligations.md) `c.{name}` holds: {CONSTANTS[name][1]}"
         for name, value in view.constants.items()
         if value
     ]

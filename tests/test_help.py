@@ -1,5 +1,7 @@
 """The help of every command of the three command lines."""
 
+from pathlib import Path
+
 import pytest
 import typer
 
@@ -9,6 +11,7 @@ from spec.__main__ import app as spec
 from spec.claims import Mode
 from spec.cli import run
 
+ROOT = Path(__file__).parents[1]
 APPS = {"spec": spec, "monitor": monitor, "proofs": proofs}
 NAMES = [
     (name, str(command))
@@ -53,6 +56,8 @@ class TestHelp:
         out = capsys.readouterr().out
         assert f"Example: python -m {name} {command}" in out
         assert command.endswith("schema") or "--format" in out
+        example = out.split("Example: ")[1].split()
+        assert all((ROOT / each).exists() for each in example if each.startswith("monitor/"))
 
     @pytest.mark.parametrize(
         ("name", "command"),

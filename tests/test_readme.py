@@ -25,8 +25,8 @@ CASES = [(0, call) for call in calls(BLOCKS[1])] + [(1, call) for call in calls(
 
 class TestReadme:
     def test_all_blocks_are_known(self) -> None:
-        """Make targets, eight calls that hold, two that find something, three in a row."""
-        assert [8, 2, 3] == [len(calls(block)) for block in BLOCKS[1:]]
+        """Make targets, eight calls that hold, two that find something, twice three in a row."""
+        assert [8, 2, 3, 3] == [len(calls(block)) for block in BLOCKS[1:]]
         assert {"make demo", "make test"} == set(re.findall(r"make \w+", BLOCKS[0]))
         assert [0] * 8 + [1] * 2 == [code for code, _ in CASES]
 
@@ -39,9 +39,20 @@ class TestReadme:
         assert done.stdout
         assert "Traceback" not in done.stderr
 
+    def test_evidence(self) -> None:
+        """A label without evidence, the evidence, and the label with it, as the README says."""
+        shown = []
+        for call in calls(BLOCKS[3]):
+            done = subprocess.run([sys.executable, *call], cwd=ROOT, capture_output=True, text=True)
+            assert 0 == done.returncode, done.stderr
+            shown.append(done.stdout)
+        assert "sound_with_adapter" not in shown[0]
+        assert "7 of the 7 obligations" in shown[1]
+        assert "backend_patch sound_with_adapter" in " ".join(shown[2].split())
+
     def test_in_a_row(self) -> None:
         """A trace is told; a certificate is written, and then checked again."""
-        for call in calls(BLOCKS[3]):
+        for call in calls(BLOCKS[4]):
             done = subprocess.run([sys.executable, *call], cwd=ROOT, capture_output=True, text=True)
 
             assert 0 == done.returncode, done.stderr

@@ -86,6 +86,11 @@ def _lower(
     check_target(output)
     old = None if against is None else read_rows(against)
     shown = None if evidence is None else checked_evidence(evidence)
+    if shown is not None and of_mode not in {None, shown.mode}:
+        raise SpecError(
+            f"{evidence} is of {shown.mode}, and counts for no other mode",
+            f"ask for --mode {shown.mode}, or take evidence of {of_mode}",
+        )
     rows = view_all(label(found, of_mode, at, of_bundle, shown))
     if old is not None:
         names = None if every else [each.name for each in found]
@@ -123,8 +128,7 @@ def _in_form(
         out.no_color = True
     with out.capture() as captured:
         if explain:
-            for row in rows.rows:
-                print_explained(out, row)
+            print_explained(out, rows.rows)
         else:
             print_rows(out, found, rows.rows)
         if isinstance(rows.changes, Changes):

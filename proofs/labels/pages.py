@@ -9,7 +9,7 @@ import msgspec
 
 from models.catalog import NAMES, descriptor
 from models.lookalikes import LOOKALIKES
-from proofs.labels.controls import CONTROLS, run_control
+from proofs.labels.controls import CONTROLS, Control, run_control
 from proofs.labels.judge import judge
 from proofs.labels.select import label
 from proofs.labels.text import LABEL_SAYS, SUBTYPE_SAYS, codes, last_column
@@ -133,29 +133,30 @@ def _controls(rows: Sequence[Row]) -> str:
     heads = [f"{row.descriptor.name}, {row.mode}" for row in positive]
     passed = [sum(ran[name][i].rejected for name in CONTROLS) for i in range(len(positive))]
     listed = [
-        [f"`{name}`", *(f"{_verdict(c.rejected)} ({c.cases})" for c in found)]
-        for name, found in ran.items()
+        [f"`{name}`", *(f"{_passed(c)}/{c.cases}" for c in found)] for name, found in ran.items()
     ]
     return "\n".join(
         [
             "# The mutation controls\n",
             "The sixteen controls of the paper's section 8.2 on every positive row of the "
-            "[matrix](lowering-matrix.md). Each weakens what one obligation rests on, one "
-            "obligation (and one precondition) at a time; in brackets how often. A row passes a "
-            "control if it is positive after none of them.\n",
+            "[matrix](lowering-matrix.md): is the label positive because of its evidence, or would "
+            "it be positive without? Each control weakens what one obligation rests on, one "
+            "obligation (and one precondition) at a time, and the row must stop being positive "
+            "every time.\n",
             table(
-                ["row", "rejected"],
+                ["row", "controls passed"],
                 [[head, f"{n}/{len(CONTROLS)}"] for head, n in zip(heads, passed, strict=True)],
             ),
-            "",
+            "\nHow often the label fell, of how many times a control was applied:\n",
             table(["control", *heads], listed),
             "",
         ]
     )
 
 
-def _verdict(rejected: bool) -> str:
-    return "rejected" if rejected else "STILL POSITIVE"
+def _passed(control: Control) -> int:
+    """How often the row was no longer positive."""
+    return sum(n for label, n in control.became.items() if label not in POSITIVE)
 
 
 def _bad_lowerings() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
 from rich.columns import Columns
 from rich.padding import Padding
 from rich.table import Table
@@ -40,11 +41,12 @@ _STYLES: Final = {
     Label.UNKNOWN: "bright_black",
 }
 _WAYS: Final = {"upgrade": "green", "downgrade": "red", "changed": "yellow"}
+_EACH: Final = "every depth"
 _SHORT: Final = {Subtype.POLICY: "adapter-policy"}
 
 LABEL_SAYS: Final = {
     Label.NATIVE_SOUND: "the backend supplies every obligation by itself",
-    Label.SOUND_WITH_ADAPTER: "an adapter or a patch does, under the trust that its depth asks for",
+    Label.SOUND_WITH_ADAPTER: "an adapter or a patch supplies the rest, with the trust it needs",
     Label.APPROXIMATE: "related, and at least one obligation is missing",
     Label.REJECTED: "the mapping would misrepresent the contract",
     Label.UNKNOWN: "nothing related was shown; no classification yet",
@@ -79,10 +81,16 @@ def last_column(row: RowView) -> str:
 
 
 def print_rows(console: Console, found: Sequence[Descriptor], rows: Sequence[RowView]) -> None:
-    """A table for each descriptor, then what the labels and the codes mean."""
+    """A table for each descriptor, then what the labels and the codes mean.
+
+    A mode that has the same row at every depth of several has one line.
+    """
     about = {each.name: each for each in found}
-    console.print(Text(f"Labels for the {rows[0].bundle} bundle of each mode.\n"))
-    for name, group in groupby(rows, key=lambda row: row.descriptor):
+    console.print(
+        Text(f"Labels for the {rows[0].bundle} bundle of each mode; --explain says why.\n")
+    )
+    merged = False
+    for name, of_runtime in groupby(rows, key=lambda row: row.descriptor):
         runtime = about[name]
         head = Text(name, style="bold")
         head.append(f"  {printable(runtime.runtime)}, {printable(runtime.version)}", style="dim")
@@ -91,14 +99,20 @@ def print_rows(console: Console, found: Sequence[Descriptor], rows: Sequence[Row
         for _ in range(3):
             table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
-        for row in group:
-            label = Text(row.label, style=_STYLES[Label(row.label)])
-            table.add_row(row.mode, Text(row.depth, style="dim"), label, Text(last_column(row)))
+        for mode, of_mode in groupby(of_runtime, key=lambda row: row.mode):
+            lines = [
+                (row.depth, Text(row.label, style=_STYLES[Label(row.label)]), last_column(row))
+                for row in of_mode
+            ]
+            if len(lines) > 1 and all(line[1:] == lines[0][1:] for line in lines):
+                merged, lines = True, [(_EACH, *lines[0][1:])]
+            for depth, label, why in lines:
+                table.add_row(mode, Text(depth, style="dim"), label, Text(why))
         console.print(Padding(table, (0, 0, 1, 2), expand=False))
-    _print_legend(console, rows)
+    _print_legend(console, rows, merged=merged)
 
 
-def _print_legend(console: Console, rows: Sequence[RowView]) -> None:
+def _print_legend(console: Console, rows: Sequence[RowView], *, merged: bool) -> None:
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column()
@@ -108,6 +122,8 @@ def _print_legend(console: Console, rows: Sequence[RowView]) -> None:
     for subtype in Subtype:
         if any(row.subtype == subtype for row in rows):
             table.add_row(_SHORT.get(subtype, subtype), SUBTYPE_SAYS[subtype])
+    if merged:
+        table.add_row(_EACH, "without an adapter, and at each depth that the runtime offers")
     console.print(table)
     missing = {o for row in rows for o in row.missing}
     missing |= {o for row in rows if row.otherwise for o in row.otherwise.missing}
@@ -117,25 +133,38 @@ def _print_legend(console: Console, rows: Sequence[RowView]) -> None:
         console.print(Padding(Columns([Text(each) for each in named]), (0, 0, 0, 2)))
 
 
-def print_explained(console: Console, row: RowView) -> None:
-    """One row: which rule decided, what supplies each obligation, what is missing and why."""
+def print_explained(console: Console, rows: Sequence[RowView]) -> None:
+    """Each row, once where several depths say the same, and where its words are defined."""
+    for _, group in groupby(rows, key=lambda row: structs.replace(row, depth="")):
+        same = list(group)
+        _print_row(console, same[0], " and ".join(row.depth for row in same))
+    console.print(Text("The words are in docs/lowering-tables.md, the rules in docs/lowering.md."))
+
+
+def _print_row(console: Console, row: RowView, depths: str) -> None:
+    """Which rule decided, what supplies each obligation, what is missing and why."""
     console.print(
         Text.assemble(
-            (f"{row.descriptor}, {row.mode} at {row.depth}, {row.bundle} bundle: ", "bold"),
+            (f"{row.descriptor}, {row.mode} at {depths}, {row.bundle} bundle: ", "bold"),
             (row.label, _STYLES[Label(row.label)]),
         )
     )
     console.print(Padding(Text(printable(row.decided)), (0, 0, 0, 2)))
+    supplied: dict[tuple[str, str], list[str]] = {}
     for cited in row.evidence:
-        where = "natively" if cited.depth == "none" else f"at {cited.depth}"
-        said = Text(f"{cited.obligation} ", style="green")
-        said.append(f"is supplied {where}, by {printable(cited.anchor)}.", style="none")
+        supplied.setdefault((cited.depth, cited.anchor), []).append(cited.obligation)
+    for (depth, anchor), named in supplied.items():
+        where = "natively" if depth == "none" else f"at {depth}"
+        said = _each(named, "green")
+        said.append(f" is supplied {where}, by {printable(anchor)}.", style="none")
         console.print(Padding(said, (0, 0, 0, 2)))
+    lacking: dict[tuple[str, str], list[str]] = {}
     for each in row.lacking:
-        said = Text(f"{each.obligation} ", style="yellow")
+        lacking.setdefault((each.why, each.upgrade), []).append(each.obligation)
+    for (why, upgrade), named in lacking.items():
+        said = _each(named, "yellow")
         said.append(
-            f"is missing: {printable(each.why)}. What would supply it: {each.upgrade}.",
-            style="none",
+            f" is missing: {printable(why)}. What would supply it: {upgrade}.", style="none"
         )
         console.print(Padding(said, (0, 0, 0, 2)))
     if row.otherwise is not None:
@@ -149,6 +178,12 @@ def print_explained(console: Console, row: RowView) -> None:
             )
         )
     console.print()
+
+
+def _each(named: Sequence[str], style: str) -> Text:
+    """`a`, or `Each of a, b`."""
+    several = ("Each of ", "none") if len(named) > 1 else ""
+    return Text.assemble(several, (", ".join(named), style))
 
 
 def print_changes(console: Console, found: Changes) -> None:

@@ -25,7 +25,10 @@ _INDENT: Final = 10
 def print_lowering(out: Console, check: LoweringCheck) -> None:
     """The theorems by name, the universe with its sizes, and the audited rows."""
     out.print(Text(_headline(check), "bold"))
-    out.print("over every descriptor that the schema admits, every mode, bundle and depth\n")
+    out.print(
+        "over every descriptor that the schema admits, every mode, bundle and depth; each with "
+        "a case in which its premise holds, so that none is vacuous\n"
+    )
     for proof in check.theorems:
         _print_proof(out, proof)
     _print_universe(out, check)

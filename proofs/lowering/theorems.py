@@ -133,7 +133,7 @@ def _never_better(
             implies(after.is_label(native), before.is_label(native)),
         ),
         witnesses={
-            "a sound row becomes none": conj(before.positive(), no(after.positive())),
+            "a sound row stops being sound": conj(before.positive(), no(after.positive())),
         },
     )
 
@@ -282,8 +282,8 @@ def _alone(
     ]
     return Theorem(
         name=name,
-        says=f"hard_protected by a {present}, with neither {absent} nor patch and without native "
-        f"{' or '.join(lacking)}, is never sound",
+        says=f"hard_protected with {present}, but neither {absent} nor backend_patch, and without "
+        f"native {' or '.join(lacking)}, is never sound",
         before=it,
         premise=conj(
             admitted,

@@ -25,7 +25,7 @@ from proofs.mutation.operators import mutants
 from proofs.mutation.state import State, runs_digest, usual_place
 from spec import __version__
 from spec.claims import Mode
-from spec.cli import Format, FormatOption, console, page, print_json
+from spec.cli import Code, Format, FormatOption, console, page, print_json
 from spec.digest import spec_digest
 from spec.files import check_target
 from spec.suggest import resolve
@@ -129,7 +129,19 @@ def _alone(fates: Sequence[Fate]) -> dict[str, int]:
     return {check: found[check] for check in CHECKS}
 
 
+def _headline(fates: Sequence[Fate], wanted: int) -> str:
+    """Whether every change is noticed, and how many are killed and equivalent."""
+    verdict = {Code.OK: "every change is noticed", Code.VIOLATED: "a change is not noticed"}
+    found = tally(fates)
+    killed = sum(found[check] for check in CHECKS)
+    return (
+        f"{verdict.get(exit_code(fates, wanted), 'not known')}: of {wanted:,} mutants {killed:,} "
+        f"are killed and {found[EQUIVALENT]:,} are no change of any verdict"
+    )
+
+
 def _print(out: Console, fates: list[Fate], wanted: int) -> None:
+    out.print(f"{_headline(fates, wanted)}\n")
     table = Table(box=None, pad_edge=False)
     table.add_column("mutants of")
     for name in ("all", *CHECKS, EQUIVALENT):
@@ -142,13 +154,13 @@ def _print(out: Console, fates: list[Fate], wanted: int) -> None:
         counts = (len(group), *(found[column] for column in (*CHECKS, EQUIVALENT)))
         table.add_row(name, *map(str, counts))
     alone = _alone(fates)
-    table.add_row("by it alone", "", *(str(alone[check]) for check in CHECKS), "")
+    table.add_row("noticed by it alone", "", *(str(alone[check]) for check in CHECKS), "")
     out.print(table)
     for name, check in CHECKS.items():
-        out.print(f"{name}: {_first_line(check.__doc__)}", soft_wrap=True)
+        out.print(f"{name}: {_first_line(check.__doc__)}")
     reasons = Counter(fate.detail for fate in fates if fate.result == EQUIVALENT)
     for reason, number in reasons.most_common():
-        out.print(f"equivalent, {number}: {reason}", soft_wrap=True)
+        out.print(f"equivalent, {number}: {reason}")
     for result in (SURVIVED, UNKNOWN):
         left = [fate for fate in fates if fate.result == result]
         out.print(f"{result}: {len(left) or 'none'}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.lowering.counting import atom_observed, lacks, unmet
+from spec.lowering.counting import atom_observed, evidence_shows, lacks, unmet
 from spec.lowering.depths import MAY_SUPPLY, reaches
 from spec.lowering.obligations import REJECTED_WITHOUT, RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS
@@ -72,12 +72,19 @@ def _shortfalls(row: Row, obligation: str) -> Iterator[str]:
             found.append(f"{depth} may not supply it")
         if found:
             yield f"{where} {_listed(found)}"
-    for adapter in row.descriptor.adapters:
-        if reaches(row.depth, adapter.depth) and obligation in MAY_SUPPLY[adapter.depth]:
-            absent = unmet(adapter)
-            if absent:
-                yield f"{adapter.depth} lacks {_listed(absent)}"
-    if row.evidence is not None and row.evidence.mode is row.mode:
+    fit = [
+        adapter
+        for adapter in row.descriptor.adapters
+        if reaches(row.depth, adapter.depth) and obligation in MAY_SUPPLY[adapter.depth]
+    ]
+    for adapter in fit:
+        absent = unmet(adapter)
+        if absent:
+            yield f"{adapter.depth} lacks {_listed(absent)}"
+    if evidence_shows(row.evidence, obligation, row.mode):
+        if not fit:
+            yield "the traces show it, and no adapter offered at this depth may supply it"
+    elif row.evidence is not None and row.evidence.mode is row.mode:
         for each in row.evidence.unshown:
             if each.obligation == obligation:
                 yield f"in the traces it is {each.verdict}: {each.why}"

@@ -47,6 +47,16 @@ class TestText:
         assert max(map(len, out.splitlines())) <= 80
         assert "\x1b" not in out
 
+    def test_every_depth(self, capsys: Capture) -> None:
+        """A mode that has the same row at every depth has one line."""
+        _, out, _ = ran(capsys, RC14)
+        assert 1 == sum("offloadable" in line for line in out.splitlines())
+        assert 2 == sum("best_effort" in line for line in out.splitlines())
+        assert "every depth    approximate" in out
+        assert "at each depth that the runtime offers" in " ".join(out.split())
+        _, out, _ = ran(capsys, "processfork")
+        assert "every depth" not in out
+
     def test_legend(self, capsys: Capture) -> None:
         """The labels and the codes that are used are told, and no others."""
         _, out, _ = ran(capsys, RC14, "--mode", "best_effort", "--depth", "none")
@@ -92,6 +102,16 @@ class TestText:
         """Each rule is told by its number, and each shortfall in words."""
         _, out, _ = ran(capsys, name, "--mode", mode, "--depth", depth, "--explain")
         assert expected in " ".join(out.split())
+
+    def test_once(self, capsys: Capture) -> None:
+        """Depths that say the same are told once, and so are obligations that lack the same."""
+        _, out, _ = ran(capsys, RC14, "--mode", "offloadable", "--explain")
+        said = " ".join(out.split())
+        assert 1 == said.count("Rule 6")
+        assert "offloadable at none and telemetry_join, paper bundle: approximate" in said
+        assert "Each of claim_identity, materialization_predicate is missing: nothing" in said
+        _, out, _ = ran(capsys, RC14, "--mode", "best_effort", "--explain")
+        assert 2 == out.count("Rule ")
 
     def test_native(self, tmp_path: Path, capsys: Capture) -> None:
         """A descriptor of one's own is labelled like any other."""
@@ -326,6 +346,23 @@ class TestEvidence:
         """Less leaves it approximate."""
         row = self.labelled(bare, self.write(tmp_path, *shown), capsys)
         assert ("approximate", [*OFFLOAD[len(shown) :]]) == (row["label"], row["missing"])
+
+    def test_other_mode(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
+        """Evidence of one mode is refused where another alone is asked for."""
+        shown = self.write(tmp_path, *OFFLOAD)
+        code, _, err = ran(capsys, bare, "--mode", "expiring", "--evidence", shown)
+        assert 2 == code
+        assert "is of offloadable, and counts for no other mode" in err
+
+    def test_too_shallow(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
+        """What one trace shows and another does not is shown, where no adapter may supply it."""
+        unshown = {"obligation": OFFLOAD[0], "file": 0, "verdict": "unexercised", "why": "none"}
+        shown = self.write(tmp_path, *OFFLOAD, unshown=[unshown])
+        asked = ("--mode", "offloadable", "--depth", "none", "--evidence", shown, "--explain")
+        _, out, _ = ran(capsys, bare, *asked)
+        said = " ".join(out.split())
+        assert "the traces show it, and no adapter offered at this depth may supply it" in said
+        assert "unexercised" not in said
 
     def test_violated(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
         """What one trace violates no other trace shows; why is told."""

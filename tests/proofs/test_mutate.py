@@ -205,6 +205,8 @@ class TestCommand:
         assert (0, "") == (code, err)
         assert all(f"{name}: " in out for name in CHECKS)
         assert "survived: none" in out
+        assert out.startswith("every change is noticed: of ")
+        assert max(map(len, out.splitlines())) <= 80
         assert [1 + len(FEW)] == [len(f.read_bytes().splitlines()) for f in Path("build").iterdir()]
 
     def test_survivor(self, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,9 @@ from spec.alphabet import Kind
 from spec.events import EVENT_ENCODER, Event
 from spec.fields import FIELDS, IDENTITY, STAMP, fields_of
 from spec.files import stale, write_pages
-from spec.modes import MODES
+from spec.lowering.meanings import DEPTHS, ORDERS, WORDS
+from spec.lowering.vocabulary import AnchorKind, Atom, Basis, ClaimScope, Order, Scope, Status
+from spec.modes import MODES, Depth
 from spec.obligations import OBLIGATIONS
 from spec.pages import pages
 from spec.terms import Or, disj
@@ -48,6 +50,15 @@ class TestPages:
         assert all(f"\n## {name}\n" in PAGES["obligations.md"] for name in OBLIGATIONS)
         assert all(f"\n## {mode}\n" in PAGES["modes.md"] for mode in MODES)
         assert all(f"\n| `{kind}` |" in PAGES["events.md"] for kind in Kind)
+
+    def test_words(self) -> None:
+        """Every word of a descriptor has its meaning."""
+        assert [*Depth] == [*DEPTHS]
+        assert [*Order] == [*ORDERS]
+        kinds = {Status, Scope, AnchorKind, ClaimScope, Basis, Atom}
+        assert {word for kind in kinds for word in kind} == {
+            w for part in WORDS.values() for w in part
+        }
 
     def test_write(self, tmp_path: Path) -> None:
         """Writing makes what is missing, then nothing; a page that was changed is found."""
