@@ -38,6 +38,7 @@ _STYLE = {
     "untold": "red",
     "failed": "red",
 }
+_PAPER = "Paper's bundle"
 _SIGNS = {"proved": "holds", "refuted": "intact", "bounded": "so far"}
 _VERDICTS = {0: "holds", 1: "refuted", 3: "undecided"}
 
@@ -51,14 +52,13 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
     """
     verdict = _VERDICTS[exit_code([check])]
     console.print(Text(f"{verdict}: {check.mode}, {check.bundle} bundle", style="bold"))
-    _print_consistent(console, check.consistent, len(check.obligations))
-    if check.bundle == Bundle.CONTRACT:
-        _print_tales(console, check.consistent, story=story)
     _print_sound(console, check.sound)
     if check.certificate is not None:
         _indented(console, Text(f"Certificate: {printable(check.certificate)}"))
     _print_lemmas(console, check.lemmas)
+    _print_consistent(console, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
+        _print_tales(console, check.consistent, story=story)
         _print_receptive(console, check.receptive)
     _print_paper(console, check, story=story)
     _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
@@ -159,11 +159,9 @@ def _print_paper(console: Console, check: Check, *, story: bool) -> None:
     results = {clause.result for clause in paper.clauses.values()}
     result = next(r for r in ("refuted", "unknown", "proved") if r in results)
     if paper.is_contract and result == "proved":
-        _headline(console, "Paper", result, "the bundle as printed is the contract.")
+        _headline(console, _PAPER, result, "as printed it is the contract.")
         return
-    _headline(
-        console, "Paper", result, "the bundle as printed, each clause by itself, for comparison:"
-    )
+    _headline(console, _PAPER, result, "as printed, each clause by itself, for comparison:")
     _print_results(console, {name: (c.result, _length(c), "") for name, c in paper.clauses.items()})
     for added in check.added:
         _indented(console, Text(f"Added: {added.obligation}, since {added.why}."))

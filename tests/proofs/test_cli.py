@@ -75,7 +75,7 @@ class TestCheck:
         assert 0 == code
         assert ["redundant", "materialization_predicate"] in rows
         assert "Necessary: 4 of 6 obligations" in out
-        assert "Paper: proved, the bundle as printed is the contract." in out
+        assert "Paper's bundle: proved, as printed it is the contract." in out
 
     def test_story(self, capsys: pytest.CaptureFixture[str]) -> None:
         """--story tells the runs that the paper's bundle and each left-out obligation allow."""
