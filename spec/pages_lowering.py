@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
-from spec.lowering.meanings import DEPTHS, ORDERS, WORDS
+from spec.lowering.meanings import DEPTHS, MUST_HOLD, ORDERS, PRIMITIVES, WORDS
 from spec.lowering.obligations import BEYOND_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS
 from spec.lowering.vocabulary import ATOMS_FOR
@@ -55,6 +55,11 @@ def lowering_page() -> str:
                         for d in LADDER
                     ),
                 ),
+                "## Preconditions",
+                table(
+                    ("precondition", "what must hold"),
+                    ((f"`{p}`", says) for p, says in MUST_HOLD.items()),
+                ),
                 "## Obligations",
                 "The order that a run must preserve, and the atoms that must be observed besides.",
                 table(
@@ -74,8 +79,11 @@ def lowering_page() -> str:
                 "## Approximation signals",
                 "The modes for which a primitive may be mistaken. None satisfies an obligation.",
                 table(
-                    ("signal", "tempts to"),
-                    ((f"`{signal}`", _names(sorted(modes))) for signal, modes in TEMPTS.items()),
+                    ("signal", "what it is", "tempts to"),
+                    (
+                        (f"`{signal}`", PRIMITIVES[signal], _names(sorted(modes)))
+                        for signal, modes in TEMPTS.items()
+                    ),
                 ),
                 "## Words",
                 "The other words that a descriptor may use. Whether an item counts is decided by "

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from spec.lowering.depths import Precondition
+from spec.lowering.signals import Signal
 from spec.lowering.vocabulary import AnchorKind, Atom, Basis, ClaimScope, Order, Scope, Status
 from spec.modes import Depth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEPTHS", "ORDERS", "WORDS"]
+__all__ = ["DEPTHS", "MUST_HOLD", "ORDERS", "PRIMITIVES", "WORDS"]
 
 DEPTHS: Final[Mapping[Depth, str]] = {
     Depth.NONE: "no adapter: the runtime as it is",
@@ -36,6 +38,65 @@ ORDERS: Final[Mapping[Order, str]] = {
     Order.LOSS_BEFORE_HARM: "the blocks go, then harm is told of the claim",
     Order.PRESSURE_BEFORE_LOSS: "there is pressure, then a claim loses blocks",
     Order.ROUTE_BEFORE_REUSE: "the route is told, then whether reuse followed",
+}
+
+MUST_HOLD: Final[Mapping[Precondition, str]] = {
+    Precondition.ACCEPTED_CLAIM_REGISTRY: "claims are registered, outside the runtime, before the "
+    "events that are judged",
+    Precondition.STABLE_CLAIM_ID: "a claim keeps its id, and no request id is used for it",
+    Precondition.REUSABLE_OBJECT_ID: "the object to be reused has one name throughout",
+    Precondition.FIXED_PREDICATE: "what counts as there is known, and does not change",
+    Precondition.REQUEST_TOKEN_MAP: "which tokens a request has is worked out from the tokenizer, "
+    "the same way each time",
+    Precondition.FIXED_CACHE_IDENTITY: "model, tokenizer, runtime, namespace, adapter and block "
+    "size are those of the claim",
+    Precondition.OBSERVATION_POINT: "the event or moment at which the predicate is judged is named",
+    Precondition.JOINABLE_EVENTS: "events carry enough (block hashes or tokens, level, order) to "
+    "be joined to the predicate",
+    Precondition.AMBIGUITY_FAILS_CLOSED: "where fields are missing, owners double, or claims named "
+    "afterwards, nothing is concluded",
+    Precondition.ACCEPTED_BEFORE_OFFLOAD: "the claim is accepted before its blocks are stored",
+    Precondition.HOOKS_NAME_THE_CLAIM: "the hooks of store and load name the same claim and cache",
+    Precondition.RESTORE_BEFORE_REUSE: "the restore comes before the reuse that relies on it",
+    Precondition.FAILURE_BEFORE_FALLBACK: "a failed restore is told before anything is computed "
+    "again and before the request ends",
+    Precondition.ROUTE_SEES_CLAIM: "the router knows of the accepted claim when it decides",
+    Precondition.FIXED_WORKER_NAMESPACE: "which worker and whose cache is meant does not change",
+    Precondition.ROUTE_IS_ATTRIBUTED: "cost, placement and later reuse are told of one claim",
+    Precondition.NAMED_CONFLICT_BOUNDARY: "the point at which a conflict is found is named",
+    Precondition.ACTION_BEFORE_END: "the action is told before the request is ended",
+    Precondition.STABLE_BLOCKING_IDS: "the claims that are blamed are named, each, and stay so",
+    Precondition.VICTIM_CANDIDATES: "which blocks may be chosen as victims can be seen",
+    Precondition.PROTECTED_FOOTPRINT: "so can the blocks of the claims that are protected",
+    Precondition.ORDERED_EXCLUSION: "blocks are excluded, or released, before any of them goes",
+    Precondition.PATCH_IDENTIFIED: "the patches, and the source they were imported from, are named",
+    Precondition.PATCH_EXERCISED: "the run goes through the code that was changed",
+    Precondition.ADJACENT_HOOKS_ABSENT: "other hooks, which the row does not speak of, are off",
+    Precondition.ANALYZER_CHECKS: "order and identity are checked after the run, by something else",
+}
+
+PRIMITIVES: Final[Mapping[Signal, str]] = {
+    Signal.BLOCK_EVENTS: "events of blocks stored and removed",
+    Signal.BLOCK_REMOVED: "an event that a block is gone",
+    Signal.CACHED_TOKENS: "how many tokens of a request were found in the cache",
+    Signal.RETENTION_PRIORITY: "a priority by which blocks are kept",
+    Signal.PRIORITY_IN_EVENT: "a priority that an event carries",
+    Signal.PRIORITY_UPDATE: "a priority that can be changed later",
+    Signal.LOWER_CACHE_LEVEL: "a level of the cache below the GPU",
+    Signal.DURATION: "a duration or time to live that is stated",
+    Signal.PIN_WITH_TTL: "a pin that ends by itself",
+    Signal.PIN: "a pin that somebody must end",
+    Signal.ACTIVE_NO_EVICT: "blocks of running requests are not evicted",
+    Signal.LOCK_REFERENCE: "blocks that are in use are counted or locked",
+    Signal.STORAGE_TIER: "a tier below the GPU to which blocks are stored",
+    Signal.TIER_MOVEMENT: "the same prompt's blocks were seen to move between tiers",
+    Signal.CLAIM_JOINED_OFFLOAD: "an offload that could be joined to a claim",
+    Signal.ONBOARD_COUNTERS: "counters of loads that name no claim",
+    Signal.LOAD_BACK: "blocks are loaded back from a tier",
+    Signal.FAILED_LOAD_REPORT: "a load that failed is reported, of no claim",
+    Signal.SNAPSHOT_RESTORE: "a saved state of the cache can be restored",
+    Signal.KV_AWARE_ROUTING: "a router that looks at what workers have in cache",
+    Signal.REQUEST_HINT_RESULT: "a request is told what became of its hint",
 }
 
 WORDS: Final[Mapping[str, Mapping[str, str]]] = {

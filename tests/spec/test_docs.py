@@ -11,7 +11,9 @@ from spec.alphabet import Kind
 from spec.events import EVENT_ENCODER, Event
 from spec.fields import FIELDS, IDENTITY, STAMP, fields_of
 from spec.files import stale, write_pages
-from spec.lowering.meanings import DEPTHS, ORDERS, WORDS
+from spec.lowering.depths import Precondition
+from spec.lowering.meanings import DEPTHS, MUST_HOLD, ORDERS, PRIMITIVES, WORDS
+from spec.lowering.signals import Signal
 from spec.lowering.vocabulary import AnchorKind, Atom, Basis, ClaimScope, Order, Scope, Status
 from spec.modes import MODES, Depth
 from spec.obligations import OBLIGATIONS
@@ -54,6 +56,8 @@ class TestPages:
     def test_words(self) -> None:
         """Every word of a descriptor has its meaning."""
         assert [*Depth] == [*DEPTHS]
+        assert [*Precondition] == [*MUST_HOLD]
+        assert [*Signal] == [*PRIMITIVES]
         assert [*Order] == [*ORDERS]
         kinds = {Status, Scope, AnchorKind, ClaimScope, Basis, Atom}
         assert {word for kind in kinds for word in kind} == {
