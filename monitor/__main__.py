@@ -117,7 +117,7 @@ def evidence(
     Exit 0: some evidence, nothing violated. 1: something violated. 2: bad input. 3: no evidence.
     """
     judged_by = find_mode(mode).mode
-    check_target(output)
+    check_target(output, reads=traces)
     try:
         with _progress(traces, None) as step:
             found = take_evidence(

@@ -51,7 +51,7 @@ def explain_trace(
     """
     judged_by = find_mode(mode).mode
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
-    check_target(output)
+    check_target(output, reads=[trace])
     try:
         story = explain(trace, judged_by, of_bundle, claim=claim)
     except InputError as error:

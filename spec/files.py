@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from spec.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 __all__ = ["check_target", "read_text", "stale", "write_bytes", "write_pages"]
@@ -23,15 +23,20 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another") from None
 
 
-def check_target(path: Path | None, *, folder: bool = False) -> None:
+def check_target(
+    path: Path | None, *, folder: bool = False, reads: Iterable[str | Path | None] = ()
+) -> None:
     """Raise OutputError now for what could not be written later; changes nothing. None is fine.
 
     Args:
         folder: `path` is a folder in which files will be written.
+        reads: files that are read, which must not be written over.
     """
     if path is None:
         return
     try:
+        if any(_same(path, each) for each in reads):
+            raise OutputError(f"cannot write {path}: it is read from, too", "name another")
         there = next(filter(_exists, (path, *path.parents)), path)
         is_folder = there.is_dir()
         if is_folder is (there == path and not folder):
@@ -43,6 +48,14 @@ def check_target(path: Path | None, *, folder: bool = False) -> None:
             there.open("ab").close()
     except OSError as problem:
         raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another") from None
+
+
+def _same(path: Path, other: str | Path | None) -> bool:
+    """Whether both are one file, by whatever names."""
+    try:
+        return other is not None and path.is_file() and path.samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def _exists(path: Path) -> bool:

@@ -83,7 +83,7 @@ def _lower(
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
     if evidence is not None and len(found) != 1:
         raise SpecError("evidence is of one runtime", "name one descriptor")
-    check_target(output)
+    check_target(output, reads=[*(named or []), evidence, against])
     old = None if against is None else read_rows(against)
     shown = None if evidence is None else checked_evidence(evidence)
     if shown is not None and of_mode not in {None, shown.mode}:

@@ -245,6 +245,14 @@ class TestCommand:
         assert "kept" == story["verdict"]
         assert 60 < len(story["steps"])
 
+    def test_over_the_trace(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A trace is not written over by its own story."""
+        trace = tmp_path / "t.jsonl"
+        trace.write_bytes((SAMPLES / "offloadable_restore.jsonl").read_bytes())
+        code, _, err = call(capsys, str(trace), "--mode", "offloadable", "-o", str(trace))
+        assert (2, True) == (code, "it is read from, too" in err)
+        assert trace.read_bytes().startswith(b"{")
+
     def test_output(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """-o writes what would have been printed."""
         trace = str(SAMPLES / "offloadable_restore.jsonl")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from models.catalog import NAMES
+from models.catalog import FOLDER, NAMES
 from proofs.__main__ import main
 from proofs.labels import select
 from proofs.labels.view import rows_schema
@@ -183,6 +183,14 @@ class TestFormats:
         assert (0, "") == ran(capsys, RC14, "-o", tmp_path / "rows.txt")[:2]
         written = (tmp_path / "rows.txt").read_text()
         assert shown == written
+
+    def test_over_a_descriptor(self, tmp_path: Path, capsys: Capture) -> None:
+        """A descriptor is not written over by its own rows."""
+        mine = tmp_path / "mine.yaml"
+        mine.write_bytes((FOLDER / f"{RC14}.yaml").read_bytes())
+        code, _, err = ran(capsys, mine, "-o", mine)
+        assert (2, True) == (code, "it is read from, too" in err)
+        assert (FOLDER / f"{RC14}.yaml").read_bytes() == mine.read_bytes()
 
 
 class TestExit:
