@@ -67,8 +67,11 @@ def take_evidence(
     if len(paths) > MOST_FILES:
         hint = f"take evidence of at most {MOST_FILES} at once"
         raise InputError(paths[MOST_FILES], "it is one trace too many", hint=hint)
-    found_at = {path: _found_at(path, beside) for path in paths}
-    monitor, source = Monitor(mode), read(paths)
+    found_at: dict[str, str] = {}
+    for path in paths:
+        if (seen := _found_at(path, beside)) not in found_at.values():
+            found_at[path] = seen
+    monitor, source = Monitor(mode), read([*found_at])
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
             progress(source.size)
@@ -117,10 +120,15 @@ def as_yaml(evidence: EvidenceFile) -> bytes:
 
 def _found_at(path: str, beside: Path) -> str:
     """The path of a trace as seen from the folder of the evidence; raises InputError."""
-    if path == STDIN:
+    piped = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+    if path == STDIN or piped:
         hint = "write it to a file first"
         raise InputError(path, "evidence is anchored in a file, and this is none", hint=hint)
-    seen = path if "\0" in path else os.path.relpath(path, os.path.realpath(beside))
+    seen = path
+    if "\0" not in path:
+        folder, name = os.path.split(path)  # a link there may make `..` lead elsewhere
+        there = os.path.join(os.path.realpath(folder), name)
+        seen = os.path.relpath(there, os.path.realpath(beside))
     if printable(seen) != seen or len(seen) > MAX_ID:
         raise InputError(path, "its path cannot be written into the evidence", hint="move it")
     return seen

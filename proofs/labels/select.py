@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,7 +97,7 @@ def checked_evidence(path: Path) -> EvidenceFile:
 
 
 def _taken_again(path: Path, evidence: EvidenceFile) -> EvidenceFile:
-    traces = [str(path.parent / trace.path) for trace in evidence.files]
+    traces = [os.path.join(path.parent, trace.path) for trace in evidence.files]
     try:
         return take_evidence(traces, evidence.mode, path.parent)
     except InputError as problem:

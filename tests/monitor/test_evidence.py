@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -307,6 +308,28 @@ class TestCommand:
         with pytest.raises(InputError):
             take_evidence([name], Mode.OFFLOADABLE, tmp_path)
 
+    def test_pipe(self, tmp_path: Path) -> None:
+        """A pipe is not opened: what it holds cannot be read again when the evidence is counted."""
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(InputError, match="anchored in a file"):
+            take_evidence([str(tmp_path / "pipe")], Mode.OFFLOADABLE, tmp_path)
+
+    def test_one_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One path, written twice in different ways, is read once."""
+        write(tmp_path / "t.jsonl", connector_success())
+        monkeypatch.chdir(tmp_path)
+        twice = take_evidence(["t.jsonl", "./t.jsonl"], Mode.OFFLOADABLE, tmp_path)
+        assert ["t.jsonl"] == [file.path for file in twice.files]
+
+    def test_behind_a_link(self, tmp_path: Path) -> None:
+        """`..` after a link leads to where the link leads, and the trace is found there again."""
+        (tmp_path / "real" / "deep").mkdir(parents=True)
+        (tmp_path / "link").symlink_to(tmp_path / "real" / "deep")
+        write(tmp_path / "real" / "t.jsonl", connector_success())
+        path = str(tmp_path / "link" / ".." / "t.jsonl")
+        (trace,) = take_evidence([path], Mode.OFFLOADABLE, tmp_path).files
+        assert "real/t.jsonl" == trace.path
+
     def test_too_much(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """More traces than are taken at once, or more evidence than is read back, is refused."""
         with pytest.raises(InputError, match="one trace too many"):
@@ -330,6 +353,16 @@ class TestCommand:
         call = ["evidence", "nowhere", "--mode", "offloadable", "-o", str(tmp_path)]
         assert 2 == main(call)
         assert "is a folder" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("name", ["t.jsonl", "link.jsonl"])
+    def test_over_a_trace(self, tmp_path: Path, capsys: Capture, name: str) -> None:
+        """A trace is not written over by its own evidence, under no name."""
+        path = write(tmp_path / "t.jsonl", connector_success())
+        (tmp_path / "link.jsonl").symlink_to(path)
+        before = Path(path).read_bytes()
+        assert 2 == main(["evidence", path, "--mode", "offloadable", "-o", str(tmp_path / name)])
+        assert "it is read from, too" in capsys.readouterr().err
+        assert before == Path(path).read_bytes()
 
 
 @pytest.mark.skipif(

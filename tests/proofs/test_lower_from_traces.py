@@ -133,6 +133,16 @@ class TestSynthetic:
         assert 2 == proofs(call)
         assert "t0.jsonl was changed after the evidence was taken" in capsys.readouterr().err
 
+    def test_dash(
+        self, stripped: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A trace in a file called `-` is no standard input, and counts."""
+        write(tmp_path / "-", connector_success())
+        monkeypatch.chdir(tmp_path)
+        monitor(["evidence", "./-", "--mode", "offloadable", "-o", "e.yaml"])
+        found, missing = label(stripped, Path("e.yaml"), capsys)
+        assert ("approximate", 2) == (found, len(missing))
+
 
 @needs_recordings
 class TestRecorded:
