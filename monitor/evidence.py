@@ -84,7 +84,7 @@ def take_evidence(
         each
         for index, claims in enumerate(of_file.values())
         for name in MODES[mode].names()
-        for each in _found(name, index, claims, conclusion.absent)
+        for each in _found(mode, name, index, claims, conclusion.absent)
     ]
     files = [
         TraceFile(path=found_at[account.file], sha256=account.sha256) for account in source.accounts
@@ -135,12 +135,12 @@ def _found_at(path: str, beside: Path) -> str:
 
 
 def _found(
-    name: str, file: int, claims: Sequence[ClaimVerdict], absent: str
+    mode: Mode, name: str, file: int, claims: Sequence[ClaimVerdict], absent: str
 ) -> Iterator[Shown | Unshown]:
     """What one file says of one obligation: what shows it, and one claim of each that does not."""
     by: dict[Verdict, list[tuple[ClaimVerdict, str]]] = {}
     for judged in claims:
-        verdict, why = _judged(judged, name, absent)
+        verdict, why = _judged(mode, judged, name, absent)
         by.setdefault(verdict, []).append((judged, why))
     if Verdict.SATISFIED in by and Verdict.VIOLATED not in by:
         yield _shown(name, file, [judged for judged, _ in by[Verdict.SATISFIED]])
@@ -153,7 +153,7 @@ def _found(
         yield _unshown(name, file, Verdict.UNEXERCISED, why)
 
 
-def _judged(judged: ClaimVerdict, name: str, absent: str) -> tuple[Verdict, str]:
+def _judged(mode: Mode, judged: ClaimVerdict, name: str, absent: str) -> tuple[Verdict, str]:
     """What one claim shows of an obligation, and why not."""
     found = judged.findings[name]
     if found.verdict is Verdict.VIOLATED:
@@ -163,6 +163,9 @@ def _judged(judged: ClaimVerdict, name: str, absent: str) -> tuple[Verdict, str]
     if found.verdict is Verdict.SATISFIED:
         if not judged.entered:
             return Verdict.UNEXERCISED, "the claim never entered"
+        asked = judged.claim.declared_mode
+        if asked != mode and asked in MODES:  # the recorded dialects have words of their own
+            return Verdict.UNEXERCISED, f"the claim is of another mode, {asked}"
         if any(at.line < _places(judged.claim.entry)[0].line for at in _places(found.trail)):
             return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
     return found.verdict, found.why

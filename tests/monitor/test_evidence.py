@@ -219,10 +219,27 @@ class TestUnshown:
 
     def test_never_accepted(self, tmp_path: Path) -> None:
         """A claim that nobody accepted shows nothing."""
-        evidence = taken(tmp_path, [*canonical_claim(), *canonical_claim(OTHER)[:1]])
-        unaccepted = taken(tmp_path, without(canonical_claim(), "claim_accepted"))
-        assert all(OTHER not in item.claims for item in evidence.shown)
+        mine, other = (
+            canonical_claim(mode="offloadable"),
+            canonical_claim(OTHER, mode="offloadable"),
+        )
+        evidence = taken(tmp_path, [*mine, *other[:1]])
+        unaccepted = taken(tmp_path, without(mine, "claim_accepted"))
+        assert {(CLAIM,)} == {item.claims for item in evidence.shown}
         assert () == unaccepted.shown
+
+    @pytest.mark.parametrize(
+        ("asked", "expected"), [("demotable", True), ("hard_protected", False), (None, True)]
+    )
+    def test_another_mode(self, tmp_path: Path, asked: str | None, expected: bool) -> None:
+        """A claim that asks for another mode shows nothing of this one."""
+        trace = canonical_claim(mode=asked or "")
+        if asked is None:
+            del trace[0]["mode"]
+        evidence = taken(tmp_path, trace, mode=Mode.DEMOTABLE)
+        assert expected is bool(evidence.shown)
+        whys = {u.why for u in evidence.unshown}
+        assert expected is not any("is of another mode, hard_protected" in why for why in whys)
 
     @pytest.mark.parametrize("mode", Mode)
     def test_each_told(self, tmp_path: Path, mode: Mode) -> None:
