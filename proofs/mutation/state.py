@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 from proofs.mutation.campaign import EQUIVALENT, KILLED, Fate
+from proofs.mutation.checks import CHECKS
+from proofs.mutation.product import Compared
 from proofs.mutation.runs import HAND, RUNS
 from spec import __version__
 from spec.digest import short_digest, spec_digest
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["State", "runs_digest", "usual_place"]
 
 T = TypeVar("T")
+_ROOT = Path(__file__).parents[2]
 _MOST = 1 << 26  # bytes; a whole campaign takes two million
 
 
@@ -31,6 +34,7 @@ class _Head(msgspec.Struct, frozen=True):
     tool: str
     spec: str
     runs: str
+    code: str
 
 
 def runs_digest() -> str:
@@ -38,16 +42,27 @@ def runs_digest() -> str:
     return sha256(RUNS.read_bytes() + HAND.read_bytes()).hexdigest()
 
 
+def code_digest() -> str:
+    """The programs that judge mutants, clauses of the theorem included, as SHA-256."""
+    digest = sha256()
+    for package in ("spec", "monitor", "proofs"):
+        for source in sorted((_ROOT / package).rglob("*.py")):
+            digest.update(f"{source.relative_to(_ROOT)}\n".encode() + source.read_bytes())
+    return digest.hexdigest()
+
+
 def usual_place() -> Path:
-    """Where a campaign about this specification and these runs is kept if nothing is said."""
-    return Path("build") / f"mutants-{short_digest()}-{runs_digest()[:8]}.jsonl"
+    """Where a campaign of this specification, these runs and this code is kept if none is named."""
+    judged_by = sha256((runs_digest() + code_digest()).encode()).hexdigest()
+    return Path("build") / f"mutants-{short_digest()}-{judged_by[:8]}.jsonl"
 
 
 class State:
     """The fates in a file that is added to; a last line that was cut short is cut off.
 
     Raises:
-        SpecError: the file holds something else, or is about another specification or other runs.
+        SpecError: the file holds something else, or is about another specification, other runs or
+            other code.
         OutputError: the file cannot be read or written.
     """
 
@@ -62,9 +77,13 @@ class State:
             raise SpecError(f"{path} holds no campaign", "name another file")
         if head and self._decode(1, head, _Head) != _head():
             raise SpecError(
-                f"{path} is about another specification, or other runs", "name another file"
+                f"{path} is about another specification, other runs or other code",
+                "name another file",
             )
         self._fates = [self._decode(n, line, Fate) for n, line in enumerate(lines, start=2)]
+        for number, fate in enumerate(self._fates, start=2):
+            if not _may_be(fate):
+                raise SpecError(f"{path}, line {number}: it is no fate", "name another file")
         if cut or not head:
             self._write(whole or _line(_head()), "wb")
 
@@ -84,10 +103,14 @@ class State:
 
     def _read(self) -> bytes:
         try:
+            if self._path.is_fifo():  # to open it could take forever
+                raise SpecError(f"{self._path} is a pipe", "name another file")
             with self._path.open("rb") as file:
                 content = file.read(_MOST + 1)
         except FileNotFoundError:
             return b""
+        except SpecError:
+            raise
         except (OSError, ValueError) as problem:
             raise OutputError(f"cannot read {self._path}: {problem}", "name another") from None
         if len(content) > _MOST:
@@ -110,8 +133,16 @@ class State:
             raise SpecError(f"{where}: {problem}", "name another file") from None
 
 
+def _may_be(fate: Fate) -> bool:
+    """Whether a campaign can have come to this fate."""
+    if fate.result == KILLED:
+        return bool(fate.by) and CHECKS.keys() >= set(fate.by)
+    same = {str(Compared.STEP), str(Compared.RUN)}
+    return fate.result != EQUIVALENT or (not fate.by and fate.detail in same)
+
+
 def _head() -> _Head:
-    return _Head(__version__, spec_digest(), runs_digest())
+    return _Head(__version__, spec_digest(), runs_digest(), code_digest())
 
 
 def _line(told: _Head | Fate) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ from proofs.mutation.campaign import Fate, exit_code, tally
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.commands import Mutation
 from proofs.mutation.operators import OPERATORS, Mutant, mutants
-from proofs.mutation.state import State
+from proofs.mutation.state import State, usual_place
 from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.errors import SpecError
@@ -144,9 +145,9 @@ class TestState:
         assert f"unfinished: {len(FEW) - 1}" in out
         assert 2 == len(Path("fates").read_bytes().splitlines())
 
-    @pytest.mark.parametrize("which", ["spec", "runs", "tool"])
+    @pytest.mark.parametrize("which", ["spec", "runs", "code", "tool"])
     def test_foreign(self, capsys: Capture, which: str) -> None:
-        """The fates of another specification, other runs or another version exit 2."""
+        """The fates of another specification, other runs, other code or another version exit 2."""
         self.judge(capsys)
         head, rest = Path("fates").read_text().split("\n", 1)
         foreign = json.dumps({**json.loads(head), which: "0"}) + "\n" + rest
@@ -154,7 +155,7 @@ class TestState:
         code, out, err = self.judge(capsys)
 
         assert (2, "", 1) == (code, out, err.count("\n"))
-        assert "is about another specification, or other runs" in err
+        assert "is about another specification, other runs or other code" in err
         assert foreign == Path("fates").read_text()
 
     def test_endless(self, capsys: Capture) -> None:
@@ -164,12 +165,48 @@ class TestState:
         assert 2 == code
         assert "too large" in capsys.readouterr().err
 
+    def test_pipe(self, capsys: Capture) -> None:
+        """A pipe is not opened, for nobody may ever write to it."""
+        os.mkfifo("fates")
+        code, out, err = self.judge(capsys)
+
+        assert (2, "") == (code, out)
+        assert "fates is a pipe" in err
+
+    @pytest.mark.parametrize(
+        ("result", "by", "detail"),
+        [
+            ("killed", [], "x"),
+            ("killed", ["hearsay"], "x"),
+            ("equivalent", [], "\x1b[31mpwned"),
+            ("equivalent", ["pins"], "from every state each event leads both to the same state"),
+        ],
+    )
+    def test_no_fate(self, capsys: Capture, result: str, by: list[str], detail: str) -> None:
+        """A fate that no check and no solver gives is not counted, and not printed."""
+        about = (str(FEW[0].mode), FEW[0].name, FEW[0].operator, FEW[0].says)
+        State(Path("fates")).add(Fate(*about, result, by, detail, 0.0))
+        code, out, err = self.judge(capsys)
+
+        assert (2, "") == (code, out)
+        assert "fates, line 2: it is no fate" in err
+
+    def test_code(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where a clause of the theorem is written otherwise, fates are kept apart."""
+        (tmp_path / "proofs").mkdir()
+        monkeypatch.setattr("proofs.mutation.state._ROOT", tmp_path)
+        places = set()
+        for text in ("CLAUSES = 1", "CLAUSES = 2"):
+            (tmp_path / "proofs" / "theorems.py").write_text(text)
+            places.add(usual_place())
+        assert 2 == len(places)
+
     def test_settled_alone(self) -> None:
         """A survivor is judged again, and so is a mutant that now changes something else."""
         state = State(Path("fates"))
         about = (str(FEW[0].mode), FEW[0].name, FEW[0].operator)
         for says, result in ((FEW[0].says, "survived"), ("other", "killed")):
-            state.add(Fate(*about, says, result, [], "", 0.0))
+            state.add(Fate(*about, says, result, ["pins"], "", 0.0))
             assert {} == State(Path("fates")).known(FEW)
         state.add(Fate(*about, FEW[0].says, "killed", ["pins"], "", 0.0))
 
