@@ -49,7 +49,7 @@ def _read(path: Path, system: Model) -> Invariant | None:
     sorts = {variable: sort_of(state[name]) for variable, name in names.items()}
     try:
         body = invariant_body(path.read_text("utf-8"), sorts)
-    except (FileNotFoundError, SmtlibError):
+    except (OSError, UnicodeDecodeError, SmtlibError):
         return None
     head = show(("define-fun", INVARIANT, tuple(sorts.items()), "Bool", body))
     given = {variable: state[name] for variable, name in names.items()}

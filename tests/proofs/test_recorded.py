@@ -133,6 +133,14 @@ class TestNotBelieved:
         answer = Auto(8).answer(SMALL)
         assert (ProofResult.PROVED, EngineName.SPACER) == (answer.result, answer.engine)
 
+    def test_unreadable(self) -> None:
+        """A file that is no text, or no file, proves nothing either."""
+        file_of(SMALL.name).write_bytes(b"\xff")
+        assert recall(SMALL.name, SMALL.model(Integers())) is None
+        file_of(SMALL.name).unlink()
+        file_of(SMALL.name).mkdir()
+        assert recall(SMALL.name, SMALL.model(Integers())) is None
+
     def test_of_another_question(self) -> None:
         """The invariant of the contract does not prove the bundle without an obligation."""
         less = Question(Mode.BEST_EFFORT, without=frozenset({"claim_identity"}))
