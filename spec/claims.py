@@ -215,14 +215,29 @@ def explain(error: ValidationError) -> list[str]:
 
 
 class Problem(NamedTuple):
-    """What is wrong, and the path of the part that is; `line` says both.
+    """What is wrong, and the path of the part that is.
 
     `missing` tells a field that is not there, perhaps because its name is mistyped.
     """
 
     path: tuple[int | str, ...]
-    line: str
     missing: bool
+    detail: ErrorDetails
+    fields: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        """Path, reason and hint; made when it is asked for, since there may be very many."""
+        cause = self.detail.get("ctx", {}).get("error")
+        where = ".".join(_part(part) for part in self.path) or "(the whole)"
+        got = "nothing" if self.missing else _shown(self.detail["input"])
+        if isinstance(cause, DescriptorError):  # it speaks of a part; the input is the whole
+            return f"{where}: {cause}"
+        if isinstance(cause, SpecError):
+            reason, hint = cause.cause, cause.remedy
+        else:
+            reason, hint = self.detail["msg"], _hint(self.detail, self.fields)
+        return f"{where}: {reason} (got {got})" + (f"; {hint}" if hint else "")
 
 
 def problems(error: ValidationError, fields: Iterable[str] = ()) -> list[Problem]:
@@ -236,19 +251,8 @@ def problems(error: ValidationError, fields: Iterable[str] = ()) -> list[Problem
 
 
 def _problem(detail: ErrorDetails, fields: tuple[str, ...]) -> Problem:
-    cause = detail.get("ctx", {}).get("error")
-    path = (*detail["loc"], *getattr(cause, "at", ()))
-    where = ".".join(_part(part) for part in path) or "(the whole)"
-    missing = detail["type"] == "missing"
-    got = "nothing" if missing else _shown(detail["input"])
-    if isinstance(cause, DescriptorError):  # it speaks of a part; the input is the whole
-        return Problem(path, f"{where}: {cause}", missing)
-    if isinstance(cause, SpecError):
-        reason, hint = cause.cause, cause.remedy
-    else:
-        reason, hint = detail["msg"], _hint(detail, fields)
-    said = f"{where}: {reason} (got {got})" + (f"; {hint}" if hint else "")
-    return Problem(path, said, missing)
+    at = getattr(detail.get("ctx", {}).get("error"), "at", ())
+    return Problem((*detail["loc"], *at), detail["type"] == "missing", detail, fields)
 
 
 def _part(part: int | str) -> str:

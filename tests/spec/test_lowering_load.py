@@ -160,6 +160,15 @@ class TestDescriptor:
         many = [item("claim_identity", Mode.BEST_EFFORT)] * 1001
         assert "at most 1000" in refused(native=many)
 
+    def test_one_hint(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of many problems one is told, and a hint is looked for once."""
+        asked: list[str] = []
+        monkeypatch.setattr("spec.claims.did_you_mean", lambda word, _: asked.append(word) or "")
+        many = GOOD + "".join(f"k{number}: 1\n" for number in range(50))
+        with pytest.raises(DocumentError, match=r"k0: .* \(and 49 more\)"):
+            parse_descriptor(many.encode(), "mine.yaml")
+        assert ["k0"] == asked
+
     def test_unreadable(self, tmp_path: Path) -> None:
         """A file that is missing, a folder, or too large is named."""
         for path, reason in (
