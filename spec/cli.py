@@ -7,6 +7,7 @@ returns otherwise. `run` turns each into an exit code and never shows a tracebac
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 import traceback
@@ -143,8 +144,13 @@ def print_text(text: str) -> None:
 
 
 def json_page(value: Any) -> bytes:
-    """`value` (anything that msgspec encodes) as indented JSON that ends its last line."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    """`value` (anything that msgspec encodes) as indented JSON that ends its last line.
+
+    What a terminal might obey is escaped, as `printable` does it in texts.
+    """
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    odd = {c for c in set(text) if not c.isprintable() and c != "\n"}
+    return text.translate({ord(c): json.dumps(c)[1:-1] for c in odd}).encode()
 
 
 def print_json(value: Any) -> None:

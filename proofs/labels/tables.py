@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from proofs.labels.text import last_column
 from spec.markdown import table
+from spec.screens import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,9 @@ def as_csv(rows: Sequence[RowView]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow((*_HEAD, "obligation_anchors"))
     for row in rows:
-        anchors = "; ".join(f"{cited.obligation}: {cited.anchor}" for cited in row.evidence)
+        anchors = "; ".join(
+            f"{cited.obligation}: {printable(cited.anchor)}" for cited in row.evidence
+        )
         writer.writerow(
             (
                 row.descriptor,

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from spec.__main__ import main
-from spec.cli import DEBUG, Code, FormatOption, new_app, print_json, run, version_text
+from spec.cli import DEBUG, Code, FormatOption, json_page, new_app, print_json, run, version_text
 from spec.digest import short_digest
 from spec.errors import SpecError, UnknownName
 from spec.lookup import find, find_mode
@@ -229,6 +229,14 @@ class TestRun:
 
         assert Code.OK == run(app, ["go", "--format", "json"])
         assert {"form": "json"} == json.loads(capsys.readouterr().out)
+
+    def test_json_page(self) -> None:
+        """What a terminal might obey is escaped, and read back as it was."""
+        text = "é\x9b31m\x7f\u202e\U000e0001\n\x1b"
+        page = json_page([text]).decode()
+        assert page.replace("\n", "").isprintable()
+        assert "é" in page
+        assert [text] == json.loads(page)
 
     def test_pipe(self) -> None:
         """A reader that goes away early leaves no traceback, and no exit code of a verdict."""
