@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proofs.labels.view import SCHEMA, Change, Changes, Rows, RowView
+from spec.claims import Mode
 from spec.errors import DocumentError
 from spec.lowering.load import read_bounded
 from spec.lowering.vocabulary import POSITIVE, Label
+from spec.modes import Bundle, Depth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from enum import StrEnum
     from pathlib import Path
 
 __all__ = ["changes", "read_rows"]
@@ -31,6 +34,13 @@ _RANKS: Final = {
 }
 """From worst to best, for saying which way a label went."""
 
+_KINDS: Final[dict[str, type[StrEnum]]] = {
+    "mode": Mode,
+    "bundle": Bundle,
+    "depth": Depth,
+    "label": Label,
+}
+
 Key = tuple[str, str, str, str]
 
 
@@ -45,13 +55,13 @@ def read_rows(path: Path) -> Rows:
         ) from None
     if rows.schema != SCHEMA:
         raise DocumentError(f"{path}: schema: it is {rows.schema[:100]!r}", f"use {SCHEMA}")
-    labels = set(Label)
     for i, row in enumerate(rows.rows):
-        if row.label not in labels:
-            raise DocumentError(
-                f"{path}: rows[{i}].label: there is no label {row.label[:60]!r}",
-                f"use {', '.join(Label)}",
-            )
+        for name, kind in _KINDS.items():
+            if (said := getattr(row, name)) not in set(kind):
+                raise DocumentError(
+                    f"{path}: rows[{i}].{name}: there is no {name} {said[:60]!r}",
+                    f"use {', '.join(kind)}",
+                )
     if len({_key(row) for row in rows.rows}) != len(rows.rows):
         raise DocumentError(f"{path}: rows: one row stands twice", "write it again")
     return rows

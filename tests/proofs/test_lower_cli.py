@@ -177,6 +177,15 @@ class TestFormats:
         assert asked == [(r["descriptor"], r["mode"], r["depth"]) for r in table]
         assert sum("active_no_evict -> hard_protected" in r["forbidden"] for r in table) == 6
 
+    @pytest.mark.parametrize("form", ["text", "json", "csv"])
+    def test_obeyed(self, tmp_path: Path, capsys: Capture, form: str) -> None:
+        """What a terminal might obey in a path is escaped in every form that names it."""
+        odd = (FOLDER / f"{RC14}.yaml").read_text().replace("L3 block-event", "\u202e")
+        (tmp_path / "odd.yaml").write_text(odd)
+        _, out, _ = ran(capsys, tmp_path / "odd.yaml", "--format", form, "--explain")
+        assert r"\u202e" in out
+        assert out.replace("\n", "").isprintable()
+
     def test_output(self, tmp_path: Path, capsys: Capture) -> None:
         """The same goes to a file."""
         _, shown, _ = ran(capsys, RC14)
@@ -291,6 +300,9 @@ class TestAgainst:
             ('"resident-claims/lowering/1"', '"other/1"', "schema: it is 'other/1'"),
             ('"label": "unknown"', '"label": "fine"', "there is no label 'fine'"),
             ('"mode": "best_effort"', '"mode": 3', "Expected `str`"),
+            ('"mode": "best_effort"', '"mode": "other"', "there is no mode 'other'"),
+            ('"depth": "none"', '"depth": "other"', "there is no depth 'other'"),
+            ('"bundle": "paper"', '"bundle": "other"', "there is no bundle 'other'"),
             ('"mode": "soft_priority"', '"mode": "best_effort"', "one row stands twice"),
             ("{", "", "Expected `object`"),
             ("{", "{,", "JSON is malformed"),
