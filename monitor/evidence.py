@@ -18,7 +18,7 @@ from monitor.sources import read
 from spec.claims import MAX_ID
 from spec.digest import spec_digest
 from spec.errors import SpecError
-from spec.lowering.evidence import SCHEMA, EvidenceFile, Shown, TraceFile, Unshown
+from spec.lowering.evidence import MOST_FILES, SCHEMA, EvidenceFile, Shown, TraceFile, Unshown
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Order
 from spec.modes import MODES, Bundle
@@ -34,13 +34,10 @@ if TYPE_CHECKING:
     from monitor.records import At, Trail
     from spec.claims import Mode
 
-__all__ = ["MOST_CLAIMS", "MOST_FILES", "as_yaml", "exit_code", "take_evidence"]
+__all__ = ["MOST_CLAIMS", "as_yaml", "exit_code", "take_evidence"]
 
 MOST_CLAIMS: Final = 16
 """Claims of one file that are named for one obligation; further ones are counted."""
-
-MOST_FILES: Final = 1000
-"""Traces of which evidence is taken at once."""
 
 _LONGEST: Final = 200  # characters of a claim id, or of a reason, that are written
 _UNTOLD: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)

@@ -12,9 +12,12 @@ from spec.lowering.descriptor import ObligationName
 from spec.lowering.vocabulary import Order
 from spec.modes import Bundle
 
-__all__ = ["SCHEMA", "EvidenceFile", "Shown", "TraceFile", "Unshown"]
+__all__ = ["MOST_FILES", "SCHEMA", "EvidenceFile", "Shown", "TraceFile", "Unshown"]
 
 SCHEMA: Final = "resident-claims/evidence/1"
+
+MOST_FILES: Final = 1000
+"""Traces of which evidence is taken at once."""
 
 _MOST: Final = 100_000
 
@@ -68,7 +71,7 @@ class EvidenceFile(_Record):
     mode: Mode
     bundle: Bundle
     spec: Identifier
-    files: Annotated[tuple[TraceFile, ...], Field(min_length=1)]
+    files: Annotated[tuple[TraceFile, ...], Field(min_length=1, max_length=MOST_FILES)]
     shown: Annotated[tuple[Shown, ...], Field(max_length=_MOST)] = ()
     unshown: Annotated[tuple[Unshown, ...], Field(max_length=_MOST)] = ()
 

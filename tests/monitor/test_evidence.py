@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from monitor.__main__ import main
 from monitor.errors import InputError
-from monitor.evidence import MOST_CLAIMS, MOST_FILES, as_yaml, take_evidence
+from monitor.evidence import MOST_CLAIMS, as_yaml, take_evidence
 from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.errors import SpecError
-from spec.lowering.evidence import EvidenceFile
+from spec.lowering.evidence import MOST_FILES, EvidenceFile
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.modes import MODES
 from tests.monitor.traces import CLAIM, OTHER, Trace, moved, text, without, write

@@ -15,6 +15,7 @@ from proofs.labels import select
 from proofs.labels.view import rows_schema
 from spec.claims import Mode
 from spec.digest import spec_digest
+from spec.lowering.evidence import MOST_FILES
 from spec.modes import MODES, Depth
 from tests.described import adapter, document, evidence, signal
 
@@ -383,6 +384,15 @@ class TestEvidence:
         said = " ".join(out.split())
         assert "the traces show it, and no adapter offered at this depth may supply it" in said
         assert "unexercised" not in said
+
+    def test_many_files(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
+        """More traces than evidence is taken of are refused before any is read."""
+        files = [{"path": "nowhere.jsonl", "sha256": "0" * 64}]
+        shown = self.write(tmp_path, *OFFLOAD, files=files)
+        said = json.loads(shown.read_text())
+        shown.write_text(json.dumps({**said, "files": files * (MOST_FILES + 1)}))
+        code, _, err = ran(capsys, bare, "--evidence", shown)
+        assert (2, True) == (code, f"at most {MOST_FILES} items" in err)
 
     def test_violated(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
         """What one trace violates no other trace shows; why is told."""
