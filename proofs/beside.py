@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -44,11 +44,37 @@ def second_process() -> Iterator[Executor | None]:
     with ProcessPoolExecutor(1, mp_context=context, initializer=_end_quietly) as worker:
         worker.submit(_end_quietly).result()
         try:
-            yield worker
+            with _every_interrupt():
+                yield worker
         except BaseException:
             for process in multiprocessing.active_children():
                 process.terminate()  # nobody waits for its answer any more
             raise
+
+
+@contextmanager
+def _every_interrupt() -> Iterator[None]:
+    """Lose no interrupt: one that comes while Z3 gives back memory is raised nowhere, and the
+    worker, which it ends, seems broken then."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    came = []
+
+    def note(number: int, _: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except BrokenExecutor:
+        if not came:
+            raise
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _end_quietly() -> None:

@@ -1,14 +1,43 @@
 """An interrupt ends a proof that is under way."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
+from proofs.beside import second_process
+
+
+class _Deaf:
+    """What is raised while it is given back is raised nowhere, as in an object of Z3."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
 
 class TestInterrupt:
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    @pytest.mark.parametrize("broken", [False, True])
+    def test_not_lost(self, broken: bool) -> None:
+        """An interrupt that nothing raised is heard at the end, and is no fault of the worker."""
+        reached = []
+
+        def work() -> None:
+            with second_process():
+                _Deaf()
+                reached.append("the end")
+                if broken:
+                    raise BrokenProcessPool
+
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert ["the end"] == reached
+        assert signal.default_int_handler is signal.getsignal(signal.SIGINT)
+
     @pytest.mark.parametrize("after", [2, 3])
     def test_exit_130(self, after: float) -> None:
         """Whatever it was doing, the command ends with the code of an interrupt, and no verdict."""
