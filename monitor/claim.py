@@ -90,6 +90,7 @@ class ClaimRun:
     predicate: MaterializationPredicate | None = None
     binding: dict[str, str] = field(default_factory=dict)
     declared_mode: str | None = None
+    other_mode: str | None = None
     owner_scope: str | None = None
     duration: str | None = None
     priority: int | None = None

@@ -160,9 +160,9 @@ def _judged(mode: Mode, judged: ClaimVerdict, name: str, absent: str) -> tuple[V
     if found.verdict is Verdict.SATISFIED:
         if not judged.entered:
             return Verdict.UNEXERCISED, "the claim never entered"
-        asked = judged.claim.declared_mode
-        if asked != mode and asked in MODES:  # the recorded dialects have words of their own
-            return Verdict.UNEXERCISED, f"the claim is of another mode, {asked}"
+        for said in (judged.claim.declared_mode, judged.claim.other_mode):
+            if said != mode and said in MODES:  # the recorded dialects have words of their own
+                return Verdict.UNEXERCISED, f"the claim is of another mode, {said}"
         if any(at.line < _places(judged.claim.entry)[0].line for at in _places(found.trail)):
             return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
     return found.verdict, found.why

@@ -17,6 +17,8 @@ __all__ = ["binds", "fix_terms", "unstated"]
 def fix_terms(claim: ClaimRun, event: Event) -> None:
     """Take what the event that introduces a claim asks for; no later one rewrites it."""
     claim.declared_mode = claim.declared_mode or event.mode
+    if event.mode != claim.declared_mode:
+        claim.other_mode = claim.other_mode or event.mode
     claim.owner_scope = claim.owner_scope or event.owner_scope
     claim.duration = claim.duration or event.duration
     if claim.priority is None:

@@ -229,13 +229,25 @@ class TestUnshown:
         assert () == unaccepted.shown
 
     @pytest.mark.parametrize(
-        ("asked", "expected"), [("demotable", True), ("hard_protected", False), (None, True)]
+        ("asked", "accepted", "expected"),
+        [
+            ("demotable", "demotable", True),
+            ("demotable", None, True),
+            (None, None, True),
+            ("hard_protected", None, False),
+            ("demotable", "hard_protected", False),
+            (None, "hard_protected", False),
+        ],
     )
-    def test_another_mode(self, tmp_path: Path, asked: str | None, expected: bool) -> None:
-        """A claim that asks for another mode shows nothing of this one."""
-        trace = canonical_claim(mode=asked or "")
-        if asked is None:
-            del trace[0]["mode"]
+    def test_another_mode(
+        self, tmp_path: Path, asked: str | None, accepted: str | None, expected: bool
+    ) -> None:
+        """A claim that asks for another mode, or is accepted in one, shows nothing of this one."""
+        trace = canonical_claim()
+        for line, named in ((trace[0], asked), (trace[2], accepted)):
+            line["mode"] = named
+            if named is None:
+                del line["mode"]
         evidence = taken(tmp_path, trace, mode=Mode.DEMOTABLE)
         assert expected is bool(evidence.shown)
         whys = {u.why for u in evidence.unshown}
