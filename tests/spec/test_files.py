@@ -53,3 +53,13 @@ class TestCheckTarget:
         check_target(tmp_path / "new", folder=True)
         with pytest.raises(OutputError, match="file is not a folder"):
             check_target(tmp_path / "file", folder=True)
+
+    @pytest.mark.parametrize("name", ["read", "link", "hard"])
+    def test_read(self, name: str, tmp_path: Path) -> None:
+        """What is read is not written over, under no name; what is not there is no such file."""
+        (tmp_path / "read").touch()
+        (tmp_path / "link").symlink_to("read")
+        (tmp_path / "hard").hardlink_to(tmp_path / "read")
+        with pytest.raises(OutputError, match="it is read from, too"):
+            check_target(tmp_path / name, reads=[None, "a\0b", str(tmp_path / "read")])
+        check_target(tmp_path / "other", reads=[tmp_path / "other", tmp_path / "read"])
