@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
+from rich.text import Text
 
 from proofs.labels.against import changes, read_rows
 from proofs.labels.select import checked_evidence, descriptors, label
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spec.lowering.descriptor import Descriptor
+    from spec.lowering.evidence import EvidenceFile
 
 __all__ = ["register"]
 
@@ -98,7 +100,7 @@ def _lower(
             old, rows.rows, descriptors=names, mode=of_mode, depth=at, bundle=of_bundle
         )
         rows = msgspec.structs.replace(rows, changes=changed)
-    text = _in_form(form, found, rows, explain=explain, to_file=output is not None)
+    text = _in_form(form, found, rows, shown, explain=explain, to_file=output is not None)
     if output is None:
         print_text(text)
     else:
@@ -113,6 +115,7 @@ def _in_form(
     form: RowFormat,
     found: Sequence[Descriptor],
     rows: Rows,
+    shown: EvidenceFile | None,
     *,
     explain: bool,
     to_file: bool,
@@ -127,6 +130,11 @@ def _in_form(
     if to_file:
         out.no_color = True
     with out.capture() as captured:
+        if shown is not None:
+            names = {each.obligation for each in shown.shown}
+            traces = f"{len(shown.files)} trace{'' if len(shown.files) == 1 else 's'}"
+            said = f"Evidence of {shown.mode}: {traces}, {len(names)} obligations shown.\n"
+            out.print(Text(said))
         if explain:
             print_explained(out, rows.rows)
         else:

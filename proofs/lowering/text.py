@@ -97,7 +97,7 @@ def _print_audit(out: Console, check: LoweringCheck) -> None:
     agree = f"{audit.agree}/{len(audit.rows)}"
     out.print(Text(f"\nThe rows of {audit.descriptor}, derived again: {agree}", "bold"))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for name in ("mode", "depth", "label", "derived"):
+    for name in ("mode", "depth", "by lower", "derived again"):
         table.add_column(name, no_wrap=True)
     for row in audit.rows:
         table.add_row(row.mode, row.depth, row.label, row.derived)

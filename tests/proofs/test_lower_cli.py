@@ -394,6 +394,11 @@ class TestEvidence:
         code, _, err = ran(capsys, bare, "--evidence", shown)
         assert (2, True) == (code, f"at most {MOST_FILES} items" in err)
 
+    def test_told(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
+        """The text says of how many traces evidence was counted, and what they show."""
+        _, out, _ = ran(capsys, bare, "--evidence", self.write(tmp_path, *OFFLOAD[:3]))
+        assert "Evidence of offloadable: 1 trace, 3 obligations shown." in out
+
     def test_violated(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
         """What one trace violates no other trace shows; why is told."""
         shown = self.write(tmp_path, *OFFLOAD)
