@@ -1,1 +1,1 @@
-"""How a real runtime is seen and steered: the vLLM plugin and its hooks (not built yet)."""
+"""How a real runtime is seen and steered: the vLLM plugin, its hooks, and what they enforce."""

@@ -1,0 +1,98 @@
+"""What the plugin is asked to do: the environment, and a file that it may name.
+
+`RESIDENT_CLAIMS` turns the plugin on: `1`, or the path of a JSON file with the fields of
+`Settings`. Unset, empty or `0` it is off.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from spec.claims import Mode
+from spec.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ENFORCED", "SWITCH", "Drill", "Settings", "SettingsError", "load", "switched_on"]
+
+SWITCH: Final = "RESIDENT_CLAIMS"
+ENFORCED: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING)
+"""The modes whose promise the plugin can keep; a claim of another is rejected."""
+
+_OFF: Final = frozenset({"", "0", "off", "false", "no"})
+_ON: Final = frozenset({"1", "on", "true", "yes"})
+_LIMIT: Final = 1 << 20  # bytes of a settings file
+
+Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Seconds = Annotated[float, Meta(ge=0, le=3600)]
+
+
+class SettingsError(SpecError):
+    """The settings cannot be used; the plugin then stays off."""
+
+
+class Drill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Failures asked for, for tests and drills; none by default.
+
+    `suppress` are kinds of reports that are not written; `misattribute` maps a kind of report to
+    the claim id that it names instead.
+    """
+
+    suppress: tuple[str, ...] = ()
+    misattribute: dict[str, str] = {}
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the plugin does.
+
+    `trace` is the file of events, `{pid}` in it the process; an existing file is not overwritten.
+    `enforce` are the modes that are kept; a claim of another mode in `ENFORCED` is accepted and
+    watched, and nothing is done to keep it.
+    `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
+    `queue` bounds the events that wait to be written; what is over it is dropped and counted.
+    `claims` bounds the live claims of one owner, `lives` all claims of one run.
+    """
+
+    trace: str = "resident-claims.{pid}.jsonl"
+    enforce: tuple[Mode, ...] = ENFORCED
+    defer_s: Seconds = 0.0
+    queue: Count = 65_536
+    claims: Count = 1_000
+    lives: Count = 1_000_000
+    drill: Drill = Drill()
+
+
+def switched_on(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the environment turns the plugin on; nothing is read for it."""
+    return environ.get(SWITCH, "").strip().lower() not in _OFF
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Settings:
+    """The settings that the environment names.
+
+    Raises:
+        SettingsError: the file cannot be read, or a field of it cannot be used.
+    """
+    value = environ.get(SWITCH, "").strip()
+    if value.lower() in _ON:
+        return Settings()
+    try:
+        with open(value, "rb") as file:
+            content = file.read(_LIMIT + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SettingsError(
+            f"{SWITCH} names {value!r}, which cannot be read: {reason}",
+            "give 1, or the path of a JSON file",
+        ) from None
+    if len(content) > _LIMIT:
+        raise SettingsError(f"{value} is over {_LIMIT} bytes", "name a settings file")
+    try:
+        return msgspec.json.decode(content, type=Settings)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise SettingsError(f"{value}: {error}", "docs/vllm.md lists the settings") from None

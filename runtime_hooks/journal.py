@@ -1,0 +1,99 @@
+"""Events out of the step loop: numbered where they happen, written on a thread of their own.
+
+`Journal.write` takes a place in a bounded queue and never waits. What finds the queue full is
+dropped and counted; its number stays taken, so every reader sees the gap.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from spec.events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spec.alphabet import Kind
+
+__all__ = ["CLOSED", "Journal", "Sink"]
+
+CLOSED: Final = "stream_closed"
+"""The kind of a last line that holds nothing but its number, where events before it are missing."""
+
+_IDLE_S: Final = 0.02
+_BATCH: Final = 1024
+
+
+class Sink(Protocol):
+    """Where the events of a journal go, on its thread."""
+
+    def take(self, events: list[Event]) -> None:
+        """Events in order."""
+
+    def close(self, stream: str, missing: int | None) -> None:
+        """No more will come; `missing` is the last number where what had it was dropped."""
+
+
+class Journal:
+    """One stream of events; `write`, `gap` and `close` belong to one thread.
+
+    Args:
+        limit: how many events may wait to be written.
+    """
+
+    def __init__(self, stream: str, sink: Sink, limit: int) -> None:
+        self.stream = stream
+        self.dropped = 0
+        self.fault: BaseException | None = None
+        self._sink, self._limit = sink, limit
+        self._waiting: deque[tuple[int, int, Kind, Mapping[str, Any]]] = deque()
+        self._number = self._last = 0
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="resident-claims", daemon=True)
+        self._thread.start()
+
+    def write(self, time_ns: int, kind: Kind, fields: Mapping[str, Any]) -> None:
+        """Take the next number for an event and leave it to be written."""
+        number = self._number
+        self._number += 1
+        if len(self._waiting) >= self._limit:
+            self.dropped += 1
+            return
+        self._last = number
+        self._waiting.append((number, time_ns, kind, fields))
+
+    def gap(self) -> None:
+        """Something happened that could not be told: a number without an event."""
+        self._number += 1
+
+    def close(self, timeout_s: float = 10.0) -> None:
+        """Write what waits, and end; the second time nothing happens."""
+        self._closing = True
+        self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        try:
+            while not (self._closing and not self._waiting):
+                batch = self._batch()
+                if batch:
+                    self._sink.take(batch)
+                else:
+                    time.sleep(_IDLE_S)
+            missing = self._number - 1 if self._number - 1 > self._last else None
+            self._sink.close(self.stream, missing)
+        except Exception as fault:
+            self.fault = fault
+            self._limit = 0  # nothing is kept for a writer that is gone
+
+    def _batch(self) -> list[Event]:
+        waiting = self._waiting
+        events = []
+        for _ in range(min(len(waiting), _BATCH)):
+            number, time_ns, kind, fields = waiting.popleft()
+            events.append(
+                Event(kind=kind, stream=self.stream, sequence=number, time_ns=time_ns, **fields)
+            )
+        return events

@@ -1,0 +1,326 @@
+"""What becomes of claims when the engine does something: decisions, enforcement, and the telling.
+
+The keeper knows no engine. An adapter tells it what the engine did, and gives it a `Pool` by which
+it holds blocks. Everything here runs on the engine's own thread, and each entry is one moment: all
+that is said in it bears the same time, and claims whose duration is over are ended first.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from runtime_hooks.enforce.holds import Holds
+from runtime_hooks.enforce.room import blockers, in_conflict, proof
+from runtime_hooks.ledger import Ledger
+from runtime_hooks.registry import Registry
+from runtime_hooks.requests import claim_of
+from runtime_hooks.voice import Voice, terms
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.errors import ClaimError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from runtime_hooks.config import Settings
+    from runtime_hooks.journal import Journal
+    from runtime_hooks.ledger import Entry
+    from spec.claims import CacheIdentity, ResidentClaim
+    from spec.events import CapacityProof
+
+__all__ = ["RUNTIME", "Arrival", "Keeper", "Pool", "Refusal"]
+
+RUNTIME: Final = "runtime"
+_NS: Final = 1_000_000_000
+
+
+class Pool(Protocol):
+    """The blocks of the engine, as far as the keeper needs them. The null block is none."""
+
+    @property
+    def usable(self) -> int:
+        """Blocks that are usable at all."""
+
+    def hold(self, blocks: Sequence[int]) -> None:
+        """From now on these blocks are no victims, whoever else uses them."""
+
+    def release(self, blocks: Sequence[int]) -> None:
+        """These blocks may be taken again, in this order where nobody else uses them."""
+
+    def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
+        """Those of these contents that are cached and computed, each with a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A request: the contents of its prompt's whole blocks, and the most blocks that it can use.
+
+    `claim` is the claim that came with it, as its metadata has it, or None.
+    """
+
+    request_id: str
+    keys: Sequence[bytes]
+    blocks: int
+    claim: object = None
+    scope: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is refused: the claims that it does not fit beside, and the sum."""
+
+    request_id: str
+    blocking_claim_ids: tuple[str, ...]
+    proof: CapacityProof
+
+
+class Keeper:
+    """The claims of one engine with one pool.
+
+    Args:
+        identity: of the engine's cache.
+        clock: monotonic time in ns.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        journal: Journal,
+        pool: Pool,
+        identity: CacheIdentity,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._registry = Registry(settings, pool.usable)
+        self._ledger, self._holds = Ledger(), Holds(pool)
+        self._settings, self._pool, self._identity, self._clock = settings, pool, identity, clock
+        self._voice = Voice(journal, settings.drill)
+        self._needs: dict[str, int] = {}  # of requests in hand that were not put off
+        self._put_off: dict[str, tuple[int, int]] = {}  # until when in ns, and what they need
+
+    # Requests.
+
+    def arrive(self, arrival: Arrival) -> tuple[bool, str]:
+        """A request came, with a claim or without.
+
+        Returns:
+            Whether it may be scheduled now (if not, `decide` will tell), and why its claim was
+            turned away, empty where it was not.
+        """
+        self.tick()
+        reason = "" if arrival.claim is None else self._claim(arrival)
+        request_id, usable = arrival.request_id, self._pool.usable
+        needed = arrival.blocks - self._ledger.owned(arrival.keys)
+        fact = self._voice.fact
+        fact(Kind.REQUEST_ARRIVED, request_id=request_id, needed=needed, usable=usable)
+        if not self._blocked(needed):
+            self._needs[request_id] = needed
+            return True, reason
+        self._put_off[request_id] = (self._voice.now_ns + int(self._settings.defer_s * _NS), needed)
+        if self._settings.defer_s:
+            self._act(Kind.REQUEST_DEFERRED, request_id, needed)
+        return False, reason
+
+    def decide(self) -> tuple[list[str], list[Refusal]]:
+        """What becomes of the requests that were put off: those that fit now, those refused."""
+        self.tick()
+        fit: list[str] = []
+        refused: list[Refusal] = []
+        for request_id, (until, needed) in list(self._put_off.items()):
+            if not self._blocked(needed):
+                fit.append(request_id)
+                self._needs[request_id] = needed
+            elif until <= self._voice.now_ns:
+                refused.append(self._act(Kind.REQUEST_REFUSED, request_id, needed))
+            else:
+                continue
+            del self._put_off[request_id]
+        return fit, refused
+
+    @property
+    def put_off(self) -> int:
+        """How many requests wait for a decision."""
+        return len(self._put_off)
+
+    def reuse(self, request_id: str, keys: Sequence[bytes]) -> None:
+        """A request uses these cached contents, from its first block on."""
+        self.tick()
+        for entry, covered in self._ledger.covered(keys).items():
+            predicate = entry.claim.materialization_predicate
+            about = {"claim_id": entry.claim_id, "request_id": request_id}
+            self._voice.fact(Kind.PREFIX_LOOKUP, **about, held=max(0, covered - predicate.start))
+            if covered >= predicate.end:
+                self._voice.fact(Kind.PREFIX_REUSED, **about)
+
+    def finish(self, request_id: str) -> None:
+        """A request ended, whatever way."""
+        self.tick()
+        self._needs.pop(request_id, None)
+        self._put_off.pop(request_id, None)
+        self._voice.fact(Kind.REQUEST_FINISHED, request_id=request_id)
+
+    # Blocks.
+
+    def cached(self, start: int, pairs: Sequence[tuple[bytes, int]]) -> None:
+        """Computed blocks are cached: contents and blocks, at logical positions from `start` on."""
+        self.tick()
+        gained = self._place(pairs)
+        owned = {block for places in gained.values() for block in places.values()}
+        rest = [(at, b) for at, (_, b) in enumerate(pairs, start) if b not in owned]
+        if rest:
+            positions, blocks = zip(*rest, strict=True)
+            self._voice.fact(Kind.BLOCK_CACHED, block_ids=blocks, positions=positions)
+
+    def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
+        """The allocator took cached blocks as victims."""
+        self._gone(Kind.BLOCK_EVICTED, blocks, request_id=request_id)
+
+    def lost(self, blocks: Sequence[int]) -> None:
+        """A failure took cached blocks."""
+        self._gone(Kind.BLOCK_LOST, blocks)
+
+    def reset(self, clear: Callable[[], bool]) -> bool:
+        """The whole cache is to be cleared, which fails where any block is in use; whether it did.
+
+        Whoever asks for it may: the claims are harmed aloud, and their blocks are let go first.
+        """
+        self._holds.suspend()
+        gone = False
+        try:
+            gone = clear()
+        finally:
+            self._holds.resume(gone=gone)
+        if gone:
+            self._gone(Kind.BLOCK_LOST, None)
+        return gone
+
+    # Claims.
+
+    def release(self, claim_id: str, scope: str) -> str:
+        """The owner gives a claim up; why that is not done, or empty."""
+        self.tick()
+        entry = self._registry.live.get(claim_id)
+        if entry is None:
+            return f"there is no live claim {claim_id}"
+        owner = entry.claim.owner_scope
+        if owner != scope:
+            return f"claim {claim_id} is not owned by {scope}"
+        self._end(entry, Kind.CLAIM_RELEASED, owner)
+        return ""
+
+    def tick(self) -> None:
+        """Time has passed: end the claims whose duration is over."""
+        now = self._voice.now_ns = self._clock()
+        while (entry := self._registry.due(now)) is not None:
+            self._voice.fact(Kind.DURATION_ELAPSED, claim_id=entry.claim_id)
+            self._end(entry, Kind.CLAIM_EXPIRED, RUNTIME)
+
+    def fail(self) -> None:
+        """Something was not seen: every reader learns that events are missing here."""
+        self._voice.gap()
+
+    # What the entries above are made of.
+
+    def _claim(self, arrival: Arrival) -> str:
+        """Decide on the claim of a request; why it was turned away, or empty."""
+        claim = None
+        try:
+            claim = claim_of(arrival.claim, self._identity, arrival.keys, arrival.scope)
+            reason = self._fault(claim, arrival)
+        except ClaimError as error:
+            reason = str(error)
+        if claim is None or reason:
+            self._turn_away(claim, arrival.request_id)
+            return reason
+        keys = tuple(arrival.keys[: claim.footprint_blocks])
+        said = terms(claim)
+        self._voice.fact(Kind.CLAIM_REGISTERED, **said)
+        entry = self._registry.add(claim, keys, self._voice.now_ns)
+        self._ledger.add(entry)
+        self._voice.fact(Kind.CLAIM_COMMITTED, **said)
+        self._voice.report(Kind.CLAIM_ACCEPTED, **said)
+        self._place(self._pool.find(keys))
+        return ""
+
+    def _fault(self, claim: ResidentClaim, arrival: Arrival) -> str:
+        """Why the claim cannot be accepted: itself, or what it would leave to requests in hand."""
+        covered = max(claim.footprint_blocks, self._ledger.owned(arrival.keys))
+        own = arrival.blocks - covered
+        beside = max([own, *self._needs.values()])
+        return self._registry.fault(claim, len(arrival.keys), beside)
+
+    def _turn_away(self, claim: ResidentClaim | None, request_id: str) -> None:
+        """Tell a rejection, under the claim's own id where nobody else has or had it."""
+        name = f"claim of {request_id}"
+        if claim is not None:
+            if self._registry.turn_away(claim.claim_id):
+                name = claim.claim_id
+            self._voice.fact(Kind.CLAIM_REGISTERED, **{**terms(claim), "claim_id": name})
+        self._voice.report(Kind.CLAIM_REJECTED, claim_id=name)
+
+    def _place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, dict[int, int]]:
+        """Blocks came to hold contents: claims gain them, they are held, and it is told."""
+        gained = self._ledger.place(pairs)
+        for entry, places in gained.items():
+            if self._registry.keeps(entry):
+                self._holds.take(places.values())
+            self._voice.fact(
+                Kind.BLOCK_CACHED,
+                claim_id=entry.claim_id,
+                block_ids=tuple(places.values()),
+                positions=tuple(places),
+            )
+            if entry.look() == (False, True):
+                self._voice.report(Kind.CLAIM_MATERIALIZED, claim_id=entry.claim_id)
+        return gained
+
+    def _gone(self, kind: Kind, blocks: Sequence[int] | None, **fields: str | None) -> None:
+        """Cached blocks are gone, or all of them (None)."""
+        self.tick()
+        broken = self._ledger.lose(blocks)
+        self._holds.forget(blocks)
+        self._voice.fact(kind, block_ids=tuple(blocks or ()), **fields)
+        for entry in broken:
+            self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
+
+    def _end(self, entry: Entry, how: Kind, by: str) -> None:
+        """Responsibility for a claim ends."""
+        about = {"claim_id": entry.claim_id, "by": by}
+        self._voice.fact(Kind.CLAIM_RETIRED, **about)
+        self._voice.report(how, **about)
+        self._registry.end(entry)
+        blocks = self._ledger.remove(entry)
+        if self._registry.keeps(entry):
+            self._holds.drop(blocks)
+
+    def _blocked(self, needed: int) -> bool:
+        """Whether the claims that are kept leave no room; those that may be demoted are, first."""
+        usable = self._pool.usable
+        if not in_conflict(self._registry.kept, needed, usable):
+            return False
+        yielding = [
+            entry
+            for entry in self._registry.live.values()
+            if entry.claim.protection_mode is Mode.DEMOTABLE and self._registry.keeps(entry)
+        ]
+        for entry in blockers(yielding, self._registry.kept + needed - usable):
+            self._end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
+        return in_conflict(self._registry.kept, needed, usable)
+
+    def _act(self, kind: Kind, request_id: str, needed: int) -> Refusal:
+        """Report what is done about a request that does not fit, and because of whom."""
+        declared, usable = self._registry.declared, self._pool.usable
+        named = blockers(self._registry.live.values(), declared + needed - usable)
+        refusal = Refusal(
+            request_id,
+            tuple(entry.claim_id for entry in named),
+            proof(declared, needed, usable),
+        )
+        self._voice.report(
+            kind,
+            request_id=request_id,
+            blocking_claim_ids=refusal.blocking_claim_ids,
+            proof=refusal.proof,
+        )
+        return refusal

@@ -1,0 +1,119 @@
+"""Whose is a block? Claims by the content of blocks, and by the blocks that hold it.
+
+A key names the content of a block and of everything before it (vLLM's block hash), so one key may
+stand under several claims: they share a prefix. A claim owns one block for each of its positions;
+a second physical copy of the same content is ordinary cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from spec.claims import ResidentClaim
+
+__all__ = ["Entry", "Ledger"]
+
+K = TypeVar("K", bytes, int)
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A claim that the registry holds: what its positions contain, and which blocks hold them.
+
+    `keys` has one key for each block of the footprint; `blocks` maps positions to blocks. `holds`
+    says whether the materialization predicate was true of them when that was last looked at.
+    """
+
+    claim: ResidentClaim
+    keys: tuple[bytes, ...]
+    live: bool = True
+    holds: bool = False
+    blocks: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def claim_id(self) -> str:
+        return self.claim.claim_id
+
+    @property
+    def footprint(self) -> int:
+        """Blocks that the claim declares."""
+        return self.claim.footprint_blocks
+
+    def look(self) -> tuple[bool, bool]:
+        """Whether the predicate was true, and whether it is now."""
+        was, self.holds = self.holds, self.claim.materialization_predicate.holds(self.blocks.keys())
+        return was, self.holds
+
+
+class Ledger:
+    """The blocks of one pool, as far as claims own them. No operation scans the claims."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[bytes, dict[Entry, int]] = {}
+        self._by_block: dict[int, dict[Entry, int]] = {}
+
+    def add(self, entry: Entry) -> None:
+        """From now on the contents of the claim's positions are the claim's."""
+        for position, key in enumerate(entry.keys):
+            self._by_key.setdefault(key, {})[entry] = position
+
+    def remove(self, entry: Entry) -> list[int]:
+        """The claim owns nothing any more; the blocks that it owned, last position first."""
+        blocks = [entry.blocks[position] for position in sorted(entry.blocks, reverse=True)]
+        for key in entry.keys:
+            _discard(self._by_key, key, entry)
+        for block in blocks:
+            _discard(self._by_block, block, entry)
+        entry.blocks.clear()
+        return blocks
+
+    def owned(self, keys: Iterable[bytes]) -> int:
+        """How many of these contents, from the first on, stand under a claim."""
+        count = 0
+        for key in keys:
+            if key not in self._by_key:
+                break
+            count += 1
+        return count
+
+    def covered(self, keys: Iterable[bytes]) -> dict[Entry, int]:
+        """Of the claims that these contents stand under: how many do, from the first on."""
+        found: dict[Entry, int] = {}
+        for key in keys:
+            owners = self._by_key.get(key)
+            if owners is None:
+                break
+            for entry in owners:
+                found[entry] = found.get(entry, 0) + 1
+        return found
+
+    def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, dict[int, int]]:
+        """Blocks came to hold these contents; the positions that claims gained, and the blocks."""
+        gained: dict[Entry, dict[int, int]] = {}
+        for key, block in pairs:
+            for entry, position in self._by_key.get(key, {}).items():
+                if position not in entry.blocks:
+                    entry.blocks[position] = block
+                    self._by_block.setdefault(block, {})[entry] = position
+                    gained.setdefault(entry, {})[position] = block
+        return gained
+
+    def lose(self, blocks: Iterable[int] | None) -> list[Entry]:
+        """Blocks are gone, or all of them (None); the claims whose predicate that broke."""
+        losers: dict[Entry, None] = {}
+        for block in list(self._by_block) if blocks is None else blocks:
+            for entry, position in self._by_block.pop(block, {}).items():
+                losers[entry] = None
+                del entry.blocks[position]
+        return [entry for entry in losers if entry.look() == (True, False)]
+
+
+def _discard(index: dict[K, dict[Entry, int]], key: K, entry: Entry) -> None:
+    owners = index.get(key, {})
+    owners.pop(entry, None)
+    if not owners:
+        index.pop(key, None)

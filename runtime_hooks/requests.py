@@ -1,0 +1,89 @@
+"""Which claim comes with a request? Metadata of a request, read as a claim of the specification."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from spec.claims import CacheIdentity, ResidentClaim, explain
+from spec.errors import ClaimError, PredicateError
+from spec.predicates import parse_predicate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["CLAIM", "RELEASE", "claim_of", "identity_text"]
+
+CLAIM: Final = "resident_claim"
+"""The key of a claim among the metadata of a request."""
+
+RELEASE: Final = "release_claim"
+"""The key of the id of a claim that the owner gives up."""
+
+_MOST_FIELDS: Final = 32
+_LONGEST: Final = 500  # characters of a reason
+
+
+def claim_of(
+    raw: object, identity: CacheIdentity, keys: Sequence[bytes], scope: str | None = None
+) -> ResidentClaim:
+    """The claim that `raw` states, completed by what the engine knows.
+
+    What may be left out: the cache identity, the object (the prompt's first blocks), the footprint
+    (what the predicate needs), and the owner.
+
+    Args:
+        identity: of this engine's cache; a claim for another is no claim here.
+        keys: the contents of the prompt's whole blocks.
+        scope: the caller as authenticated, None where nobody is.
+
+    Raises:
+        ClaimError: it is no claim, or none for this engine or this caller; the cause says why.
+    """
+    if not isinstance(raw, dict):
+        raise ClaimError(f"{CLAIM} is no object", "docs/vllm.md shows one")
+    given = raw.get("cache_identity")
+    fields = len(raw) + (len(given) if isinstance(given, dict) else 0)
+    if fields > _MOST_FIELDS:
+        raise ClaimError(f"it has {fields} fields", f"a claim has at most {_MOST_FIELDS}")
+    stated: dict[str, Any] = {
+        "cache_identity": identity.model_dump(),
+        "owner_scope": scope or "default",
+        **raw,
+    }
+    stated.setdefault("footprint_blocks", _needed(stated, identity.block_size))
+    stated.setdefault("object_id", _object(stated["footprint_blocks"], keys))
+    try:
+        claim = ResidentClaim.model_validate(stated)
+    except ValidationError as error:
+        raise ClaimError(" / ".join(explain(error)[:3])[:_LONGEST]) from None
+    if claim.cache_identity != identity:
+        raise ClaimError("it is for another cache", f"this one is {identity_text(identity)}")
+    if scope is not None and claim.owner_scope != scope:
+        raise ClaimError(f"{scope} cannot claim for {claim.owner_scope}", "leave owner_scope out")
+    return claim
+
+
+def identity_text(identity: CacheIdentity) -> str:
+    """The identity as one canonical text, for events."""
+    return json.dumps(identity.model_dump(exclude_none=True), sort_keys=True)
+
+
+def _needed(stated: Mapping[str, Any], block_size: int) -> object:
+    """The blocks that the predicate needs; None where it is no predicate, which is told later."""
+    text = stated.get("materialization_predicate")
+    if not isinstance(text, str):
+        return None
+    try:
+        return parse_predicate(text, block_size=block_size).end
+    except PredicateError:
+        return None
+
+
+def _object(footprint: object, keys: Sequence[bytes]) -> str:
+    if not isinstance(footprint, int) or not 0 < footprint <= len(keys):
+        return "prefix:unknown"
+    return f"prefix:{hashlib.blake2b(keys[footprint - 1], digest_size=16).hexdigest()}"

@@ -1,0 +1,158 @@
+"""A pool and an engine of a few lines, to drive the keeper without a runtime."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from monitor.engine import Conclusion, Monitor
+from monitor.records import At, Record, Stamp
+from runtime_hooks.config import Settings
+from runtime_hooks.journal import Journal
+from runtime_hooks.keeper import Arrival, Keeper, Refusal
+from spec.claims import CacheIdentity, Mode
+from spec.events import Event
+
+IDENTITY = CacheIdentity(
+    key_domain="test", model_id="tiny", tokenizer_domain="none", namespace="", block_size=32
+)
+NS = 1_000_000_000
+
+
+def keys_of(name: str, blocks: int) -> list[bytes]:
+    """The contents of a prompt's blocks: each depends on what comes before it."""
+    found = [name.encode()]
+    for _ in range(blocks):
+        found.append(hashlib.sha256(found[-1]).digest())
+    return found[1:]
+
+
+class Kept:
+    """A sink that keeps events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.missing: int | None = None
+
+    def take(self, events: list[Event]) -> None:
+        """More events."""
+        self.events += events
+
+    def close(self, stream: str, missing: int | None) -> None:
+        """No more."""
+        self.missing = missing
+
+
+class TinyPool:
+    """Blocks that are free in the order of their release; a free one keeps its content."""
+
+    def __init__(self, usable: int) -> None:
+        self.usable = usable
+        self.free = list(range(1, usable + 1))
+        self.users = dict.fromkeys(self.free, 0)
+        self.content: dict[int, bytes] = {}
+
+    def hold(self, blocks: Sequence[int]) -> None:
+        """One more user."""
+        for block in blocks:
+            self.users[block] += 1
+            if block in self.free:
+                self.free.remove(block)
+
+    def release(self, blocks: Sequence[int]) -> None:
+        """One user fewer."""
+        for block in blocks:
+            self.users[block] -= 1
+            assert self.users[block] >= 0
+            if not self.users[block]:
+                self.free.append(block)
+
+    def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
+        """Cached contents."""
+        where = {key: block for block, key in self.content.items()}
+        return [(key, where[key]) for key in keys if key in where]
+
+
+class TinyEngine:
+    """Serves one request after the other, as a block pool with a prefix cache does."""
+
+    def __init__(self, usable: int = 80, **settings: Any) -> None:
+        self.now = 1_000 * NS
+        self.pool = TinyPool(usable)
+        self.sink = Kept()
+        chosen = Settings(**settings)
+        self.journal = Journal("tiny", self.sink, chosen.queue)
+        self.keeper = Keeper(chosen, self.journal, self.pool, IDENTITY, lambda: self.now)
+        self.refusals: list[Refusal] = []
+        self.reasons: list[str] = []
+
+    def serve(self, name: str, blocks: int, claim: object = None, prompt: str = "") -> bool:
+        """Run a request to its end; whether it was served.
+
+        Args:
+            prompt: what it says, by default its name.
+        """
+        keys = keys_of(prompt or name, blocks)
+        fits, reason = self.keeper.arrive(Arrival(name, keys, blocks, claim))
+        self.reasons.append(reason)
+        if not fits:
+            ready, refused = self.keeper.decide()
+            self.refusals += refused
+            if name not in ready:
+                if any(refusal.request_id == name for refusal in refused):
+                    self.keeper.finish(name)
+                return False
+        self._run(name, keys)
+        self.keeper.finish(name)
+        return True
+
+    def _run(self, name: str, keys: list[bytes]) -> None:
+        found = list(self.pool.find(keys))
+        hit = next((i for i, key in enumerate(keys) if key not in dict(found)), len(keys))
+        mine = [block for key, block in found if key in keys[:hit]]
+        self.pool.hold(mine)
+        if hit:
+            self.keeper.reuse(name, keys[:hit])
+        fresh = self.pool.free[: len(keys) - hit]
+        self.pool.hold(fresh)
+        if victims := [block for block in fresh if self.pool.content.pop(block, None)]:
+            self.keeper.evicted(victims, name)
+        self.pool.content.update(zip(fresh, keys[hit:], strict=True))
+        self.keeper.cached(hit, list(zip(keys[hit:], fresh, strict=True)))
+        self.pool.release([*reversed(fresh), *reversed(mine)])
+
+    def events(self) -> list[Event]:
+        """Everything that was told, once the journal is closed."""
+        self.journal.close()
+        assert self.journal.fault is None
+        return self.sink.events
+
+    def kinds(self, *kinds: str) -> list[Event]:
+        """The events of some kinds."""
+        return [event for event in self.events() if event.kind in kinds]
+
+    def judge(self, mode: Mode) -> Conclusion:
+        """What the monitor concludes, reading what was told as it would be read from a file."""
+        monitor = Monitor(mode)
+        for line, event in enumerate(self.events(), 1):
+            again = msgspec.json.decode(msgspec.json.encode(event), type=Event)
+            at = At("trace", line, again.sequence)
+            stamp = Stamp(again.stream, again.sequence, again.time_ns)
+            monitor.take(Record(at, stamp, ((again, at),)))
+        return monitor.conclude()
+
+
+def claim(
+    name: str = "claim:a", blocks: int = 60, mode: str = "hard_protected", **more: Any
+) -> dict[str, Any]:
+    """A claim as a request states it."""
+    return {
+        "claim_id": name,
+        "materialization_predicate": f"leading_prefix_at_least({blocks})",
+        "protection_mode": mode,
+        "owner_scope": "tenant",
+        **more,
+    }

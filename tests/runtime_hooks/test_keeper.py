@@ -1,0 +1,199 @@
+"""What the keeper does with claims, judged by the monitor from what it tells."""
+
+from monitor.engine import ModeVerdict
+from runtime_hooks.config import Drill
+from spec.claims import Mode
+from spec.events import CapacityProof
+from tests.runtime_hooks.engine import NS, TinyEngine, claim
+
+HARD, KEPT, VIOLATED = Mode.HARD_PROTECTED, ModeVerdict.KEPT, ModeVerdict.VIOLATED
+
+
+class TestHard:
+    """hard_protected: 60 blocks are claimed of 80, and a request needs 70."""
+
+    def test_refused(self) -> None:
+        """The request is refused in the claim's name, with the sum; no block is a victim."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim())
+        assert not engine.serve("active", 70)
+
+        (refusal,) = engine.refusals
+        assert ("claim:a",) == refusal.blocking_claim_ids
+        assert CapacityProof(60, 70, 130, 80, 50) == refusal.proof
+        assert [] == engine.kinds("block_evicted", "claim_harmed")
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_not_enforced(self) -> None:
+        """Nothing is done: 50 blocks go, and the facts alone say that the claim was broken."""
+        engine = TinyEngine(enforce=())
+        assert engine.serve("resident", 60, claim())
+        assert engine.serve("active", 70)
+
+        (evicted,) = engine.kinds("block_evicted")
+        assert 50 == len(evicted.block_ids)
+        assert VIOLATED is engine.judge(HARD).verdict
+
+    def test_suppressed(self) -> None:
+        """A refusal that is not told breaks explicit_conflict_action."""
+        engine = TinyEngine(drill=Drill(suppress=("request_refused",)))
+        assert engine.serve("resident", 60, claim())
+        assert not engine.serve("active", 70)
+
+        judged = engine.judge(HARD)
+        assert VIOLATED is judged.verdict
+        assert "explicit_conflict_action" in judged.why
+
+    def test_misattributed(self) -> None:
+        """A refusal in another claim's name breaks blocking_claim_ids."""
+        engine = TinyEngine(drill=Drill(misattribute={"request_refused": "claim:b"}))
+        assert engine.serve("resident", 60, claim())
+        assert not engine.serve("active", 70)
+
+        judged = engine.judge(HARD)
+        assert VIOLATED is judged.verdict
+        assert "blocking_claim_ids" in judged.why
+
+    def test_own_request(self) -> None:
+        """A request that reuses the claim needs only what is not under it, and is served."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim())
+        assert engine.serve("again", 70, prompt="resident")
+
+        assert [0, 10] == [event.needed for event in engine.kinds("request_arrived")]
+        assert 1 == len(engine.kinds("prefix_reused"))
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_fits_beside(self) -> None:
+        """At 130 blocks both fit, and no block is a victim."""
+        engine = TinyEngine(usable=130)
+        assert engine.serve("resident", 60, claim())
+        assert engine.serve("active", 70)
+        assert [] == engine.kinds("block_evicted", "request_refused")
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_deferred(self) -> None:
+        """With time to wait the request is deferred, and refused when the time is over."""
+        engine = TinyEngine(defer_s=2.0)
+        assert engine.serve("resident", 60, claim())
+        assert not engine.serve("active", 70)
+        assert [] == engine.refusals
+        engine.now += 2 * NS
+        fit, refused = engine.keeper.decide()
+        assert [] == fit
+        assert ["active"] == [refusal.request_id for refusal in refused]
+        engine.keeper.finish("active")
+
+        assert 1 == len(engine.kinds("request_deferred"))
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_deferred_until_release(self) -> None:
+        """A deferred request is let in when the owner gives the claim up."""
+        engine = TinyEngine(defer_s=2.0)
+        assert engine.serve("resident", 60, claim())
+        assert not engine.serve("active", 70)
+        assert "" == engine.keeper.release("claim:a", "tenant")
+        assert (["active"], []) == engine.keeper.decide()
+        engine.keeper.finish("active")
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_reset(self) -> None:
+        """A reset takes every block, which is told as harm."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim())
+        assert engine.keeper.reset(lambda: 80 == len(engine.pool.free))
+        assert 1 == len(engine.kinds("claim_harmed"))
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_reset_fails(self) -> None:
+        """A reset that does not take place leaves the claim as it was, and held."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim())
+        assert not engine.keeper.reset(lambda: False)
+        assert 20 == len(engine.pool.free)
+        assert not engine.serve("active", 70)
+        assert KEPT is engine.judge(HARD).verdict
+
+
+class TestShared:
+    """Claims that share a prefix."""
+
+    def test_held_once(self) -> None:
+        """Two claims on one prefix: its blocks stay held until both are given up."""
+        engine = TinyEngine(usable=200)
+        assert engine.serve("one", 60, claim("claim:a"), prompt="p")
+        assert engine.serve("two", 60, claim("claim:b", 40), prompt="p")
+        assert "" == engine.keeper.release("claim:a", "tenant")
+        assert 160 == len(engine.pool.free)
+        assert "" == engine.keeper.release("claim:b", "tenant")
+        assert 200 == len(engine.pool.free)
+        assert 2 == len(engine.kinds("claim_materialized"))
+        assert KEPT is engine.judge(HARD).verdict
+
+
+class TestEnds:
+    """demotable and expiring."""
+
+    def test_demoted(self) -> None:
+        """A claim that may be demoted is, before 50 of its blocks go; nobody is harmed."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim(mode="demotable"))
+        assert engine.serve("active", 70)
+
+        kinds = [event.kind for event in engine.events()]
+        assert kinds.index("claim_demoted") < kinds.index("block_evicted")
+        assert 50 == sum(len(event.block_ids) for event in engine.kinds("block_evicted"))
+        assert [] == engine.kinds("claim_harmed")
+        assert KEPT is engine.judge(Mode.DEMOTABLE).verdict
+
+    def test_demotion_not_told(self) -> None:
+        """A demotion that is not told is found."""
+        engine = TinyEngine(drill=Drill(suppress=("claim_demoted",)))
+        assert engine.serve("resident", 60, claim(mode="demotable"))
+        assert engine.serve("active", 70)
+        assert VIOLATED is engine.judge(Mode.DEMOTABLE).verdict
+
+    def test_demotion_not_enforced(self) -> None:
+        """Without enforcement the claim is lost before any demotion."""
+        engine = TinyEngine(enforce=())
+        assert engine.serve("resident", 60, claim(mode="demotable"))
+        assert engine.serve("active", 70)
+        assert VIOLATED is engine.judge(Mode.DEMOTABLE).verdict
+
+    def test_demoted_in_vain(self) -> None:
+        """A claim is not demoted where that would not make the room."""
+        engine = TinyEngine()
+        assert engine.serve("hard", 60, claim())
+        assert engine.serve("soft", 10, claim("claim:b", 10, "demotable"))
+        assert not engine.serve("active", 70)
+        assert [] == engine.kinds("claim_demoted")
+        assert [("claim:a",)] == [refusal.blocking_claim_ids for refusal in engine.refusals]
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_expired(self) -> None:
+        """A claim expires at its duration, before its blocks go."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim(mode="expiring", duration="15 s"))
+        assert not engine.serve("early", 70)
+        engine.now += 15 * NS
+        assert engine.serve("late", 70)
+
+        kinds = [event.kind for event in engine.events()]
+        assert kinds.index("claim_expired") < kinds.index("block_evicted")
+        assert 50 == sum(len(event.block_ids) for event in engine.kinds("block_evicted"))
+        assert KEPT is engine.judge(Mode.EXPIRING).verdict
+
+    def test_expiry_not_told(self) -> None:
+        """An expiry that is not told is found."""
+        engine = TinyEngine(drill=Drill(suppress=("claim_expired",)))
+        assert engine.serve("resident", 60, claim(mode="expiring", duration="15 s"))
+        engine.now += 15 * NS
+        assert engine.serve("late", 70)
+        assert VIOLATED is engine.judge(Mode.EXPIRING).verdict
+
+    def test_expiry_not_enforced(self) -> None:
+        """Without enforcement the claim is lost before its time."""
+        engine = TinyEngine(enforce=())
+        assert engine.serve("resident", 60, claim(mode="expiring", duration="15 s"))
+        assert engine.serve("early", 70)
+        assert VIOLATED is engine.judge(Mode.EXPIRING).verdict
