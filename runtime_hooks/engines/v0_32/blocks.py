@@ -1,0 +1,163 @@
+"""What vLLM 0.32 does with blocks: cached, computed, taken as victims, lost, reset.
+
+Blocks are cached by vLLM before they are computed, within `allocate_slots`. They are told when the
+output of their step has come.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from runtime_hooks.engines.v0_32.engine import keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from runtime_hooks.engines.v0_32.wraps import Wraps
+    from runtime_hooks.keeper import Keeper
+
+__all__ = ["BlockHooks"]
+
+Cached: TypeAlias = tuple[int, list[Any], list[bytes]]
+"""Blocks that were cached in one call: the position of the first, the blocks, their keys."""
+
+
+class BlockHooks:
+    """The hooks on the block pool of one scheduler, and on the manager above it."""
+
+    def __init__(self, scheduler: Any) -> None:
+        self._size: int = scheduler.block_size
+        self._manager = scheduler.kv_cache_manager
+        self._pool = scheduler.kv_cache_manager.block_pool
+        self._fresh: list[Cached] = []  # of the step that is being scheduled
+        self._steps: deque[tuple[Any, list[Cached]]] = deque()  # scheduled, and not computed yet
+        self._gone: list[int] = []  # blocks that left the cache within the present call
+        self._for: str | None = None  # the request for which blocks are taken
+
+    def install(self, keeper: Keeper, wraps: Wraps) -> None:
+        """Wrap the methods."""
+        self._keeper, self._wraps = keeper, wraps
+        wraps.put(self._manager, "allocate_slots", self._allocate_slots)
+        wraps.put(self._pool, "get_new_blocks", self._get_new_blocks)
+        wraps.put(self._pool, "cache_full_blocks", self._cache_full_blocks)
+        wraps.put(self._pool, "evict_blocks", self._evict_blocks)
+        wraps.put(self._pool, "reset_prefix_cache", self._reset_prefix_cache)
+        wraps.put(self._pool.cached_block_hash_to_block, "pop", self._pop)
+
+    def uncomputed(self) -> set[int]:
+        """Blocks that are cached and whose content is not there yet."""
+        steps = [*(fresh for _, fresh in self._steps), self._fresh]
+        return {b.block_id for fresh in steps for _, blocks, _ in fresh for b in blocks}
+
+    def scheduled(self, output: Any) -> None:
+        """A step was scheduled: what was cached for it will be computed."""
+        self._steps.append((output, self._fresh))
+        self._fresh = []
+
+    def computed(self, output: Any) -> None:
+        """A step was computed: its blocks hold what they are filed under, if they still are."""
+        while self._steps:
+            step, fresh = self._steps.popleft()
+            for start, blocks, keys in fresh:
+                still = [i for i, block in enumerate(blocks) if block.block_hash is keys[i]]
+                for first, end in _runs(still):
+                    pairs = [(keys[i], blocks[i].block_id) for i in range(first, end)]
+                    self._keeper.cached(start + first, pairs)
+            if step is output:
+                break
+
+    def _allocate_slots(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def allocate_slots(
+            request: Any,
+            num_new_tokens: int,
+            num_new_computed_tokens: int = 0,
+            *args: Any,
+            **named: Any,
+        ) -> Any:
+            self._for = request.request_id
+            blocks = call(request, num_new_tokens, num_new_computed_tokens, *args, **named)
+            self._for = None
+            if num_new_computed_tokens and blocks is not None and self._keeper.claims:
+                self._wraps.attempt("allocate_slots", self._reuse, request, num_new_computed_tokens)
+            return blocks
+
+        return allocate_slots
+
+    def _reuse(self, request: Any, tokens: int) -> None:
+        self._keeper.reuse(request.request_id, keys_of(request, tokens, self._size))
+
+    def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
+        gone = self._gone
+
+        def get_new_blocks(num_blocks: int) -> Any:
+            blocks = call(num_blocks)
+            if gone:
+                self._wraps.attempt("get_new_blocks", self._keeper.evicted, tuple(gone), self._for)
+                gone.clear()
+            return blocks
+
+        return get_new_blocks
+
+    def _pop(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        gone = self._gone
+
+        def pop(key: Any, block_id: int) -> Any:
+            block = call(key, block_id)
+            if block is not None:
+                gone.append(block_id)
+            return block
+
+        return pop
+
+    def _cache_full_blocks(self, call: Callable[..., None]) -> Callable[..., None]:
+        def cache_full_blocks(
+            request: Any,
+            blocks: list[Any],
+            num_cached_blocks: int,
+            num_full_blocks: int,
+            *args: Any,
+            **named: Any,
+        ) -> None:
+            call(request, blocks, num_cached_blocks, num_full_blocks, *args, **named)
+            if num_cached_blocks < num_full_blocks:
+                new = blocks[num_cached_blocks:num_full_blocks]
+                self._fresh.append((num_cached_blocks, new, [block.block_hash for block in new]))
+
+        return cache_full_blocks
+
+    def _evict_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        gone = self._gone
+
+        def evict_blocks(block_ids: Any) -> None:
+            call(block_ids)
+            if gone:
+                self._wraps.attempt("evict_blocks", self._keeper.lost, tuple(gone))
+                gone.clear()
+
+        return evict_blocks
+
+    def _reset_prefix_cache(self, call: Callable[[], bool]) -> Callable[[], bool]:
+        def reset_prefix_cache() -> bool:
+            done = False
+            self._wraps.attempt("reset_prefix_cache", self._keeper.before_reset)
+            try:
+                done = call()
+            finally:
+                self._wraps.attempt("reset_prefix_cache", self._keeper.after_reset, done)
+            if done:  # the pool has a new map
+                self._wraps.put(self._pool.cached_block_hash_to_block, "pop", self._pop)
+            return done
+
+        return reset_prefix_cache
+
+
+def _runs(places: Iterable[int]) -> list[tuple[int, int]]:
+    """Ascending numbers as runs, each from its first to past its last."""
+    runs: list[tuple[int, int]] = []
+    for place in places:
+        if runs and runs[-1][1] == place:
+            runs[-1] = (runs[-1][0], place + 1)
+        else:
+            runs.append((place, place + 1))
+    return runs

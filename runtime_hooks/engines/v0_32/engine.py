@@ -1,0 +1,123 @@
+"""What a vLLM 0.32 engine is: whether it can be hooked, what its cache is, what a request needs."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from vllm.v1.core.kv_cache_utils import make_block_hash_with_group_id
+from vllm.v1.kv_cache_interface import FullAttentionSpec
+
+from runtime_hooks.keeper import Arrival
+from runtime_hooks.requests import CLAIM
+from spec.claims import CacheIdentity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from vllm.v1.core.block_pool import BlockPool
+    from vllm.v1.core.sched.scheduler import Scheduler
+
+__all__ = ["Blocks", "arrival_of", "claim_in", "identity_of", "keys_of", "unfit"]
+
+
+def unfit(scheduler: Scheduler) -> str:
+    """Why an engine as configured cannot be hooked; empty where it can be."""
+    parallel = scheduler.vllm_config.parallel_config
+    for name in ("data_parallel_size", "tensor_parallel_size", "pipeline_parallel_size"):
+        if getattr(parallel, name) > 1:
+            return f"{name} is {getattr(parallel, name)}; engines in parallel are not supported yet"
+    if not scheduler.cache_config.enable_prefix_caching:
+        return "prefix caching is off, so there is nothing to claim"
+    groups = scheduler.kv_cache_config.kv_cache_groups
+    if len(groups) != 1 or type(groups[0].kv_cache_spec) is not FullAttentionSpec:
+        return "the model has other caches than one of full attention"
+    if scheduler.hash_block_size != scheduler.block_size:
+        return "blocks are hashed in another size than they are kept"
+    return ""
+
+
+def identity_of(scheduler: Scheduler) -> CacheIdentity:
+    """What two blocks of this engine share KV by, but for the salt and the adapter of a request."""
+    model, cache = scheduler.vllm_config.model_config, scheduler.cache_config
+    return CacheIdentity(
+        key_domain=f"vllm/{cache.prefix_caching_hash_algo}",
+        model_id=str(model.model),
+        tokenizer_domain=str(model.tokenizer),
+        namespace="",
+        block_size=scheduler.block_size,
+        kv_format=str(cache.cache_dtype),
+    )
+
+
+def claim_in(request: Any) -> object:
+    """The claim that came with a request, unread; None where none did."""
+    params = request.kv_transfer_params
+    return params.get(CLAIM) if isinstance(params, dict) else None
+
+
+def keys_of(request: Any, tokens: int, size: int) -> list[bytes]:
+    """What the pool files the first blocks of a request under."""
+    return [make_block_hash_with_group_id(h, 0) for h in request.block_hashes[: tokens // size]]
+
+
+def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
+    """A request that arrives, as the keeper needs it.
+
+    Args:
+        claims: whether there are claims already, with which it may share blocks.
+    """
+    size, claim = scheduler.block_size, claim_in(request)
+    wanted = claims or claim is not None
+    return Arrival(
+        request.request_id,
+        keys_of(request, request.num_prompt_tokens, size) if wanted else (),
+        blocks=_most_blocks(request, scheduler),
+        reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
+        claim=claim,
+        namespace=_namespace(request.cache_salt),
+        adapter=request.lora_request.lora_name if request.lora_request else None,
+    )
+
+
+def _most_blocks(request: Any, scheduler: Scheduler) -> int:
+    """The most blocks that a request can come to use: the last token sampled is never stored."""
+    tokens = request.num_prompt_tokens + max(0, request.max_tokens - 1)
+    tokens = min(tokens + scheduler.num_lookahead_tokens, scheduler.max_model_len)
+    return int(-(-tokens // scheduler.block_size))
+
+
+def _namespace(salt: str | None) -> str:
+    """The salt of a request's cache, which may be a secret, by its digest."""
+    return hashlib.blake2b(salt.encode(), digest_size=16).hexdigest() if salt else ""
+
+
+class Blocks:
+    """vLLM's block pool as the keeper needs it.
+
+    Args:
+        uncomputed: the blocks that are cached and whose content is not there yet.
+    """
+
+    def __init__(self, pool: BlockPool, uncomputed: Callable[[], set[int]]) -> None:
+        self._pool, self._uncomputed = pool, uncomputed
+        self.usable = pool.num_gpu_blocks - 1  # one is the null block
+
+    def hold(self, blocks: Sequence[int]) -> None:
+        """A block that somebody uses is not in the free queue, and only that is taken from."""
+        self._pool.touch([self._pool.blocks[block] for block in blocks])
+
+    def release(self, blocks: Sequence[int]) -> None:
+        """One user fewer."""
+        self._pool.free_blocks([self._pool.blocks[block] for block in blocks])
+
+    def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
+        """Those of these contents that are cached and computed, each with a block."""
+        return list(self._found(keys))
+
+    def _found(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, int]]:
+        uncomputed = self._uncomputed()
+        for key in keys:
+            block = self._pool.cached_block_hash_to_block.get_one_block(key)
+            if block is not None and block.block_id not in uncomputed:
+                yield key, block.block_id

@@ -1,0 +1,142 @@
+"""What vLLM 0.32 does with requests: they arrive, wait, are served or refused, and end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
+from vllm.v1.request import RequestStatus
+
+from runtime_hooks.engines.v0_32.engine import arrival_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runtime_hooks.engines.v0_32.blocks import BlockHooks
+    from runtime_hooks.engines.v0_32.wraps import Wraps
+    from runtime_hooks.keeper import Keeper, Refusal
+
+__all__ = ["METADATA", "STOP_REASON", "StepHooks"]
+
+STOP_REASON: Final = "protected_resident_capacity_refused"
+"""The stop reason of a request that was refused because of claims."""
+
+METADATA: Final = "resident_claims"
+"""The key, in the response's `kv_transfer_params`, of what became of the request's claim."""
+
+
+class StepHooks:
+    """The hooks on one scheduler."""
+
+    def __init__(self, scheduler: Any, blocks: BlockHooks) -> None:
+        self._scheduler, self._blocks = scheduler, blocks
+        self._put_off: set[str] = set()
+        self._refused: list[tuple[Any, Refusal]] = []
+        self._notes: dict[str, dict[str, Any]] = {}  # by request, for its last output
+
+    def install(self, keeper: Keeper, wraps: Wraps) -> None:
+        """Wrap the methods."""
+        self._keeper, self._wraps = keeper, wraps
+        wraps.put(self._scheduler, "add_request", self._add_request)
+        wraps.put(self._scheduler, "schedule", self._schedule)
+        wraps.put(self._scheduler, "_handle_blocked_waiting_request", self._handle_blocked)
+        wraps.put(self._scheduler, "update_from_output", self._update_from_output)
+        wraps.put(self._scheduler, "_free_request", self._free_request)
+
+    # Requests.
+
+    def _add_request(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        def add_request(request: Any) -> None:
+            known = request.request_id in self._scheduler.requests  # a session's next input
+            call(request)
+            if not known:
+                self._wraps.attempt("add_request", self._arrive, request)
+
+        return add_request
+
+    def _arrive(self, request: Any) -> None:
+        arrival = arrival_of(request, self._scheduler, claims=bool(self._keeper.claims))
+        fits, reason = self._keeper.arrive(arrival)
+        if not fits:
+            self._put_off.add(request.request_id)
+        if arrival.claim is not None:
+            decision = {"decision": "rejected", "reason": reason} if reason else _ACCEPTED
+            self._notes[request.request_id] = {"claim": decision}
+
+    def _handle_blocked(self, call: Callable[[Any], bool]) -> Callable[[Any], bool]:
+        def handle_blocked_waiting_request(request: Any) -> bool:
+            return request.request_id not in self._put_off and call(request)
+
+        return handle_blocked_waiting_request
+
+    def _free_request(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def free_request(request: Any, *args: Any, **named: Any) -> Any:
+            freed = call(request, *args, **named)
+            self._put_off.discard(request.request_id)
+            self._wraps.attempt("_free_request", self._keeper.finish, request.request_id)
+            return freed
+
+        return free_request
+
+    # Steps.
+
+    def _schedule(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def schedule(*args: Any, **named: Any) -> Any:
+            self._wraps.attempt("schedule", self._decide)
+            output = call(*args, **named)
+            self._blocks.scheduled(output)
+            return output
+
+        return schedule
+
+    def _decide(self) -> None:
+        fit, refused = self._keeper.decide()
+        self._put_off.difference_update(fit)
+        for refusal in refused:
+            request = self._scheduler.requests.get(refusal.request_id)
+            if request is not None:
+                self._refused.append((request, refusal))
+                self._scheduler.finish_requests(refusal.request_id, RequestStatus.FINISHED_ABORTED)
+
+    def _update_from_output(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def update_from_output(scheduler_output: Any, model_runner_output: Any) -> Any:
+            self._wraps.attempt("update_from_output", self._blocks.computed, scheduler_output)
+            outputs = call(scheduler_output, model_runner_output)
+            if self._refused or self._notes:
+                self._wraps.attempt("update_from_output", self._answer, outputs)
+            return outputs
+
+        return update_from_output
+
+    def _answer(self, outputs: dict[int, Any]) -> None:
+        """Give refused requests their only output, and say in others what became of the claim."""
+        for outs in outputs.values():
+            for out in outs.outputs:
+                if out.finish_reason is not None and out.request_id in self._notes:
+                    note = {METADATA: self._notes.pop(out.request_id)}
+                    out.kv_transfer_params = {**(out.kv_transfer_params or {}), **note}
+        while self._refused:
+            request, refusal = self._refused.pop()
+            outs = outputs.setdefault(request.client_index, EngineCoreOutputs())
+            outs.outputs.append(self._refusal(request, refusal))
+
+    def _refusal(self, request: Any, refusal: Refusal) -> EngineCoreOutput:
+        proof = refusal.proof
+        why = {
+            "reason": STOP_REASON,
+            "blocking_claim_ids": list(refusal.blocking_claim_ids),
+            "proof": {name: getattr(proof, name) for name in proof.__struct_fields__},
+        }
+        note = {**self._notes.pop(request.request_id, {}), "refusal": why}
+        return EngineCoreOutput(
+            request_id=request.request_id,
+            new_token_ids=[],
+            finish_reason=FinishReason.ABORT,
+            stop_reason=STOP_REASON,
+            events=request.take_events(),
+            kv_transfer_params={METADATA: note},
+            trace_headers=request.trace_headers,
+        )
+
+
+_ACCEPTED: Final = {"decision": "accepted"}

@@ -1,0 +1,105 @@
+"""Turning the plugin on and off in a process: what it hooks, and why it does not."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from runtime_hooks.config import Settings, SettingsError, load
+from runtime_hooks.engines import adapter_of, installed
+from runtime_hooks.engines.hooks import faults
+from runtime_hooks.faults import LOG
+from runtime_hooks.journal import Journal
+from runtime_hooks.tracefile import TraceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+__all__ = ["Armed", "ArmingError", "arm", "arm_or_say", "disarm"]
+
+
+class ArmingError(SettingsError):
+    """The engine that is installed cannot be hooked; nothing has changed."""
+
+
+@dataclass(slots=True)
+class Armed:
+    """What the plugin does in this process; `attachments` are the schedulers that are hooked."""
+
+    settings: Settings
+    adapter: ModuleType
+    end: Callable[[], None] = lambda: None
+    attachments: list[Any] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def attach(self, scheduler: Any) -> None:
+        """Hook a scheduler; where that cannot be it is said, and the engine runs without."""
+        try:
+            if why := self.adapter.unfit(scheduler):
+                raise ArmingError(why, "run without RESIDENT_CLAIMS")
+            self.attachments.append(self._attachment(scheduler))
+        except SettingsError as error:
+            LOG.error("resident-claims is not armed: %s", error)
+        except Exception:
+            LOG.exception("resident-claims is not armed: it failed while it hooked the engine")
+
+    def _attachment(self, scheduler: Any) -> Any:
+        number = next(self._numbers)
+        name = f"{os.getpid()}-{number}" if number else str(os.getpid())
+        trace = TraceFile(self.settings.trace.replace("{pid}", name))
+        journal = Journal(f"vllm:{name}", trace, self.settings.queue)
+        attachment = self.adapter.Attachment(scheduler, self.settings, journal)
+        LOG.info("resident-claims is armed; events go to %s", trace.path)
+        return attachment
+
+
+_armed: Armed | None = None
+_SUPPORTED: Final = "python -m runtime_hooks doctor lists what is supported"
+
+
+def arm_or_say() -> None:
+    """Arm as the environment asks; where that cannot be it is logged, and nothing is raised."""
+    try:
+        arm(load())
+    except SettingsError as error:
+        LOG.error("resident-claims is not armed: %s", error)
+    except Exception:
+        LOG.exception("resident-claims is not armed: it failed while it was loaded")
+
+
+def arm(settings: Settings) -> Armed:
+    """Hook every engine that this process makes from now on.
+
+    Raises:
+        ArmingError: the installed version is not known, or is not as it was when it was tried; or
+            this process is armed with other settings.
+    """
+    global _armed
+    if _armed is not None:
+        if _armed.settings != settings:
+            raise ArmingError("it is armed already, with other settings", "disarm it first")
+        return _armed
+    version = installed()
+    adapter = adapter_of(version) if version else None
+    if adapter is None:
+        what = f"vLLM {version} was not tried" if version else "no vLLM is installed"
+        raise ArmingError(what, _SUPPORTED)
+    if wrong := faults(adapter.HOOKS):
+        name, why = next(iter(wrong.items()))
+        raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _SUPPORTED)
+    _armed = Armed(settings, adapter)
+    _armed.end = adapter.on_scheduler(_armed.attach)
+    return _armed
+
+
+def disarm() -> None:
+    """Leave every engine of this process as it was."""
+    global _armed
+    armed, _armed = _armed, None
+    if armed is not None:
+        armed.end()
+        for attachment in armed.attachments:
+            attachment.detach()

@@ -1,0 +1,188 @@
+"""A tiny real engine in this process: a Llama of two layers with random weights, and no tokenizer.
+
+Blocks hold 32 tokens, which is the least on a CPU. Prompts are token ids, each its own content.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "OMP_NUM_THREADS": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+}
+os.environ.update(ENVIRONMENT)
+
+from vllm import LLM, SamplingParams  # noqa: E402
+from vllm.v1.request import Request  # noqa: E402
+
+from monitor.check import check  # noqa: E402
+from monitor.verdict import Report  # noqa: E402
+from runtime_hooks.config import Settings  # noqa: E402
+from runtime_hooks.plugin import Armed, arm, disarm  # noqa: E402
+from spec.claims import Mode  # noqa: E402
+from spec.events import Event  # noqa: E402
+from spec.modes import Bundle  # noqa: E402
+
+BLOCK = 32
+_VOCABULARY = 512
+_CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "head_dim": 32,
+    "vocab_size": _VOCABULARY,
+    "max_position_embeddings": 8192,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0,
+    "tie_word_embeddings": False,
+    "torch_dtype": "float32",
+    "hidden_act": "silu",
+}
+
+
+def model_folder(at: Path) -> Path:
+    """A folder that holds only the configuration of the model."""
+    at.mkdir(parents=True, exist_ok=True)
+    (at / "config.json").write_text(json.dumps(_CONFIG))
+    return at
+
+
+def tokens(name: str, blocks: int) -> list[int]:
+    """A prompt of so many whole blocks, the same for the same name."""
+    source = random.Random(name)
+    return [source.randrange(1, _VOCABULARY) for _ in range(blocks * BLOCK)]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the client got."""
+
+    request: str
+    tokens: tuple[int, ...]
+    finish_reason: str
+    stop_reason: str | int | None
+    cached: int
+    metadata: dict[str, Any]
+
+
+class Engine:
+    """One engine, hooked as the settings say, with the trace that it leaves.
+
+    Args:
+        usable: blocks of the pool that can be used.
+    """
+
+    def __init__(self, folder: Path, usable: int = 80, settings: Any = None, **engine: Any) -> None:
+        self.trace = folder / "trace.jsonl"
+        self.armed: Armed = arm(Settings(trace=str(self.trace), **(settings or {})))
+        self.llm = LLM(
+            model=str(model_folder(folder / "model")),
+            load_format="dummy",
+            skip_tokenizer_init=True,
+            enable_prefix_caching=True,
+            enforce_eager=True,
+            num_gpu_blocks_override=usable + 1,  # one is the null block
+            block_size=BLOCK,
+            max_model_len=80 * BLOCK,
+            max_num_seqs=4,
+            dtype="float32",
+            seed=0,
+            **engine,
+        )
+        self._names = itertools.count()
+
+    @property
+    def core(self) -> Any:
+        """The engine's core."""
+        return self.llm.llm_engine.engine_core.engine_core
+
+    @property
+    def pool(self) -> Any:
+        """The block pool."""
+        return self.core.scheduler.kv_cache_manager.block_pool
+
+    def cached(self, name: str, blocks: int) -> list[bool]:
+        """Which blocks of a prompt are cached in the engine's own pool."""
+        request = Request(
+            "probe",
+            tokens(name, blocks),
+            SamplingParams(max_tokens=1),
+            None,
+            block_hasher=self.core.request_block_hasher,
+        )
+        return [self.pool.get_cached_block(h, [0]) is not None for h in request.block_hashes]
+
+    def serve(self, *asked: tuple[str, int] | tuple[str, int, dict[str, Any]]) -> list[Answer]:
+        """Generate one token for each (prompt, blocks, metadata) and return the answers."""
+        prompts = [{"prompt_token_ids": tokens(name, blocks)} for name, blocks, *_ in asked]
+        params = [
+            SamplingParams(
+                max_tokens=1,
+                temperature=0.0,
+                detokenize=False,
+                extra_args={"kv_transfer_params": rest[0]} if rest else None,
+            )
+            for _, _, *rest in asked
+        ]
+        outputs = self.llm.generate(prompts, params, use_tqdm=False)
+        return [
+            Answer(
+                output.request_id,
+                tuple(output.outputs[0].token_ids),
+                output.outputs[0].finish_reason,
+                output.outputs[0].stop_reason,
+                output.num_cached_tokens or 0,
+                (output.kv_transfer_params or {}).get("resident_claims", {}),
+            )
+            for output in outputs
+        ]
+
+    def close(self) -> None:
+        """Shut the engine down, and end the trace."""
+        self.llm.llm_engine.engine_core.shutdown()
+        disarm()
+
+    def events(self) -> list[Event]:
+        """The events of the trace, which must be closed."""
+        lines = self.trace.read_bytes().splitlines()
+        return [msgspec.json.decode(line, type=Event) for line in lines]
+
+    def kinds(self, *kinds: str) -> list[Event]:
+        """The events of some kinds."""
+        return [event for event in self.events() if event.kind in kinds]
+
+    def judge(self, mode: Mode) -> Report:
+        """What `python -m monitor check` reports of the trace."""
+        return check([str(self.trace)], mode, Bundle.CONTRACT)
+
+
+def claim(
+    name: str = "claim:resident", blocks: int = 60, mode: str = "hard_protected", **more: Any
+) -> dict[str, Any]:
+    """The metadata of a request that claims the first blocks of its prompt."""
+    return {
+        "resident_claim": {
+            "claim_id": name,
+            "materialization_predicate": f"leading_prefix_at_least({blocks})",
+            "protection_mode": mode,
+            "owner_scope": "tenant",
+            **more,
+        }
+    }

@@ -1,0 +1,135 @@
+"""hard_protected in the real engine: 60 blocks are claimed of 80, and a request needs 70."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.engine import ModeVerdict
+from runtime_hooks.config import Drill
+from spec.claims import Mode
+from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine, claim
+
+HARD = Mode.HARD_PROTECTED
+RESIDENT, ACTIVE = ("resident", 60), ("active", 70)
+CLAIM = "claim:resident"
+
+
+def claimed(engine: Engine) -> Engine:
+    """The engine, once it has accepted and computed the claim."""
+    (answer,) = engine.serve((*RESIDENT, claim()))
+    assert "length" == answer.finish_reason
+    assert {"claim": {"decision": "accepted"}} == answer.metadata
+    assert 60 == sum(engine.cached(*RESIDENT))
+    return engine
+
+
+class TestNative:
+    """L1: no claim."""
+
+    def test_no_claim(self, make: Make) -> None:
+        """50 blocks are victims, nobody is harmed, and without a claim there is no verdict."""
+        engine = make()
+        engine.serve(RESIDENT)
+        (answer,) = engine.serve(ACTIVE)
+        assert "length" == answer.finish_reason
+        assert [True] * 10 + [False] * 50 == engine.cached(*RESIDENT)
+
+        engine.close()
+        (evicted,) = engine.kinds("block_evicted")
+        assert 50 == len(evicted.block_ids)
+        assert [] == [event for event in engine.events() if event.claim_id]
+        report = engine.judge(HARD)
+        assert (ModeVerdict.INCONCLUSIVE, "no accepted claim") == (report.verdict, report.why)
+
+
+class TestHard:
+    """L3: a hard claim."""
+
+    def test_refused(self, make: Make) -> None:
+        """No victim; the client is told of the claim and of the sum, and the trace is kept."""
+        engine = claimed(make())
+        (answer,) = engine.serve(ACTIVE)
+        assert 60 == sum(engine.cached(*RESIDENT))
+        proof = {"resident": 60, "active": 70, "total": 130, "usable": 80, "shortfall": 50}
+        refusal = {
+            "reason": "protected_resident_capacity_refused",
+            "blocking_claim_ids": [CLAIM],
+            "proof": proof,
+        }
+        assert ("abort", refusal["reason"]) == (answer.finish_reason, answer.stop_reason)
+        assert {"refusal": refusal} == answer.metadata
+        assert () == answer.tokens
+
+        engine.close()
+        assert [] == engine.kinds("block_evicted", "claim_harmed")
+        (refused,) = engine.kinds("request_refused")
+        assert (CLAIM,) == refused.blocking_claim_ids
+        assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+
+    def test_reused(self, make: Make) -> None:
+        """The claimed prefix is used again after the refusal, and gives the same token."""
+        engine = make()
+        (first,) = engine.serve((*RESIDENT, claim()))
+        engine.serve(ACTIVE)
+        (again,) = engine.serve(RESIDENT)
+        assert (59 * 32, first.tokens) == (again.cached, again.tokens)
+
+        engine.close()
+        assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+
+    def test_not_enforced(self, make: Make) -> None:
+        """Nothing is done: 50 blocks go, which the facts alone say."""
+        engine = claimed(make(enforce=()))
+        (answer,) = engine.serve(ACTIVE)
+        assert "length" == answer.finish_reason
+        assert 10 == sum(engine.cached(*RESIDENT))
+
+        engine.close()
+        report = engine.judge(HARD)
+        assert ModeVerdict.VIOLATED is report.verdict
+        assert "victim_exclusion_before_violation" in report.why
+
+    @pytest.mark.parametrize(
+        ("drill", "broken"),
+        [
+            (Drill(suppress=("request_refused",)), "explicit_conflict_action"),
+            (Drill(misattribute={"request_refused": "claim:other"}), "blocking_claim_ids"),
+            (Drill(suppress=("claim_accepted",)), "explicit_acceptance"),
+            (Drill(suppress=("claim_materialized",)), "claim_materialized_event"),
+        ],
+        ids=lambda value: str(value)[:60],
+    )
+    def test_untold(self, make: Make, drill: Drill, broken: str) -> None:
+        """A report that is kept back, or that names another claim, is found from the facts."""
+        engine = claimed(make(drill=drill))
+        engine.serve(ACTIVE)
+
+        engine.close()
+        report = engine.judge(HARD)
+        assert ModeVerdict.VIOLATED is report.verdict
+        assert broken in report.why
+
+    @pytest.mark.parametrize("usable", range(80, 151, 10))
+    def test_sweep(self, make: Make, usable: int) -> None:
+        """Below 130 blocks the request is refused, from there on it is served; no victims."""
+        engine = claimed(make(usable))
+        (answer,) = engine.serve(ACTIVE)
+        assert ("abort" if usable < 130 else "length") == answer.finish_reason
+        assert 60 == sum(engine.cached(*RESIDENT))
+
+        engine.close()
+        assert [] == engine.kinds("block_evicted")
+        assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+
+    @pytest.mark.parametrize(
+        ("usable", "victims"), [(80, 50), (90, 40), (100, 30), (110, 20), (120, 10), (130, 0)]
+    )
+    def test_native_sweep(self, make: Make, usable: int, victims: int) -> None:
+        """Without a claim the victims are what does not fit."""
+        engine = make(usable)
+        engine.serve(RESIDENT)
+        engine.serve(ACTIVE)
+
+        engine.close()
+        assert victims == sum(len(event.block_ids) for event in engine.kinds("block_evicted"))
