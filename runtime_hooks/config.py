@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from runtime_hooks.entry import SWITCH
+from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.errors import SpecError
 
@@ -42,8 +43,8 @@ class Drill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the claim id that it names instead.
     """
 
-    suppress: tuple[str, ...] = ()
-    misattribute: dict[str, str] = {}
+    suppress: tuple[Kind, ...] = ()
+    misattribute: dict[Kind, str] = {}
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -83,10 +83,9 @@ def arm(settings: Settings) -> Armed:
             raise ArmingError("it is armed already, with other settings", "disarm it first")
         return _armed
     version = installed()
-    adapter = adapter_of(version) if version else None
+    adapter, why = adapter_of(version)
     if adapter is None:
-        what = f"vLLM {version} was not tried" if version else "no vLLM is installed"
-        raise ArmingError(what, _SUPPORTED)
+        raise ArmingError(why, _SUPPORTED)
     if wrong := faults(adapter.HOOKS):
         name, why = next(iter(wrong.items()))
         raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _SUPPORTED)

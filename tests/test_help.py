@@ -1,4 +1,4 @@
-"""The help of every command of the three command lines."""
+"""The help of every command of the four command lines."""
 
 from pathlib import Path
 
@@ -7,12 +7,13 @@ import typer
 
 from monitor.__main__ import app as monitor
 from proofs.__main__ import app as proofs
+from runtime_hooks.__main__ import app as runtime_hooks
 from spec.__main__ import app as spec
 from spec.claims import Mode
 from spec.cli import run
 
 ROOT = Path(__file__).parents[1]
-APPS = {"spec": spec, "monitor": monitor, "proofs": proofs}
+APPS = {"spec": spec, "monitor": monitor, "proofs": proofs, "runtime_hooks": runtime_hooks}
 NAMES = [
     (name, str(command))
     for name, app in APPS.items()
@@ -39,6 +40,7 @@ class TestHelp:
                 "docs",
                 "schema",
             ],
+            "runtime_hooks": ["doctor"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
     @pytest.mark.parametrize("name", APPS)

@@ -1,73 +1,23 @@
-"""A tiny real engine in this process: a Llama of two layers with random weights, and no tokenizer.
-
-Blocks hold 32 tokens, which is the least on a CPU. Prompts are token ids, each its own content.
-"""
+"""A tiny real engine in this process, hooked."""
 
 from __future__ import annotations
 
-import itertools
-import json
-import os
-import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from vllm import LLM, SamplingParams
+from vllm.v1.request import Request
 
-ENVIRONMENT = {
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    "HF_HUB_OFFLINE": "1",
-    "VLLM_NO_USAGE_STATS": "1",
-    "VLLM_CPU_KVCACHE_SPACE": "1",
-    "OMP_NUM_THREADS": "1",
-    "VLLM_LOGGING_LEVEL": "WARNING",
-}
-os.environ.update(ENVIRONMENT)
-
-from vllm import LLM, SamplingParams  # noqa: E402
-from vllm.v1.request import Request  # noqa: E402
-
-from monitor.check import check  # noqa: E402
-from monitor.verdict import Report  # noqa: E402
-from runtime_hooks.config import Settings  # noqa: E402
-from runtime_hooks.plugin import Armed, arm, disarm  # noqa: E402
-from spec.claims import Mode  # noqa: E402
-from spec.events import Event  # noqa: E402
-from spec.modes import Bundle  # noqa: E402
-
-BLOCK = 32
-_VOCABULARY = 512
-_CONFIG = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 2,
-    "head_dim": 32,
-    "vocab_size": _VOCABULARY,
-    "max_position_embeddings": 8192,
-    "rms_norm_eps": 1e-5,
-    "rope_theta": 10000.0,
-    "tie_word_embeddings": False,
-    "torch_dtype": "float32",
-    "hidden_act": "silu",
-}
-
-
-def model_folder(at: Path) -> Path:
-    """A folder that holds only the configuration of the model."""
-    at.mkdir(parents=True, exist_ok=True)
-    (at / "config.json").write_text(json.dumps(_CONFIG))
-    return at
-
-
-def tokens(name: str, blocks: int) -> list[int]:
-    """A prompt of so many whole blocks, the same for the same name."""
-    source = random.Random(name)
-    return [source.randrange(1, _VOCABULARY) for _ in range(blocks * BLOCK)]
+from monitor.check import check
+from monitor.verdict import Report
+from runtime_hooks.config import Settings
+from runtime_hooks.plugin import Armed, arm, disarm
+from spec.claims import Mode
+from spec.events import Event
+from spec.modes import Bundle
+from tests_vllm.tiny import BLOCK, model_folder, tokens
 
 
 @dataclass(frozen=True)
@@ -92,21 +42,19 @@ class Engine:
     def __init__(self, folder: Path, usable: int = 80, settings: Any = None, **engine: Any) -> None:
         self.trace = folder / "trace.jsonl"
         self.armed: Armed = arm(Settings(trace=str(self.trace), **(settings or {})))
-        self.llm = LLM(
-            model=str(model_folder(folder / "model")),
-            load_format="dummy",
-            skip_tokenizer_init=True,
-            enable_prefix_caching=True,
-            enforce_eager=True,
-            num_gpu_blocks_override=usable + 1,  # one is the null block
-            block_size=BLOCK,
-            max_model_len=80 * BLOCK,
-            max_num_seqs=4,
-            dtype="float32",
-            seed=0,
-            **engine,
-        )
-        self._names = itertools.count()
+        usual = {
+            "load_format": "dummy",
+            "skip_tokenizer_init": True,
+            "enable_prefix_caching": True,
+            "enforce_eager": True,
+            "num_gpu_blocks_override": usable + 1,  # one is the null block
+            "block_size": BLOCK,
+            "max_model_len": 80 * BLOCK,
+            "max_num_seqs": 4,
+            "dtype": "float32",
+            "seed": 0,
+        }
+        self.llm = LLM(model=str(model_folder(folder / "model")), **{**usual, **engine})
 
     @property
     def core(self) -> Any:

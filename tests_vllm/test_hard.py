@@ -6,6 +6,7 @@ import pytest
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Drill
+from spec.alphabet import Kind
 from spec.claims import Mode
 from tests_vllm.conftest import Make
 from tests_vllm.engine import Engine, claim
@@ -93,10 +94,10 @@ class TestHard:
     @pytest.mark.parametrize(
         ("drill", "broken"),
         [
-            (Drill(suppress=("request_refused",)), "explicit_conflict_action"),
-            (Drill(misattribute={"request_refused": "claim:other"}), "blocking_claim_ids"),
-            (Drill(suppress=("claim_accepted",)), "explicit_acceptance"),
-            (Drill(suppress=("claim_materialized",)), "claim_materialized_event"),
+            (Drill(suppress=(Kind.REQUEST_REFUSED,)), "explicit_conflict_action"),
+            (Drill(misattribute={Kind.REQUEST_REFUSED: "claim:other"}), "blocking_claim_ids"),
+            (Drill(suppress=(Kind.CLAIM_ACCEPTED,)), "explicit_acceptance"),
+            (Drill(suppress=(Kind.CLAIM_MATERIALIZED,)), "claim_materialized_event"),
         ],
         ids=lambda value: str(value)[:60],
     )

@@ -26,7 +26,14 @@ def installed() -> str:
     return ""
 
 
-def adapter_of(version: str) -> ModuleType | None:
-    """The adapter of a version, or None; importing it imports the engine."""
+def adapter_of(version: str) -> tuple[ModuleType | None, str]:
+    """The adapter of a version, or None and why there is none; importing it imports the engine."""
+    if not version:
+        return None, "no vLLM is installed here"
     name = GENERATIONS.get(".".join(version.split(".")[:2]))
-    return None if name is None else import_module(name)
+    if name is None:
+        return None, f"vLLM {version} was not tried; {', '.join(GENERATIONS)} was"
+    try:
+        return import_module(name), ""
+    except ImportError as error:
+        return None, f"vLLM {version} is not as it was tried: {error}"

@@ -2,6 +2,7 @@
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Drill
+from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import CapacityProof
 from tests.runtime_hooks.engine import NS, TinyEngine, claim
@@ -36,7 +37,7 @@ class TestHard:
 
     def test_suppressed(self) -> None:
         """A refusal that is not told breaks explicit_conflict_action."""
-        engine = TinyEngine(drill=Drill(suppress=("request_refused",)))
+        engine = TinyEngine(drill=Drill(suppress=(Kind.REQUEST_REFUSED,)))
         assert engine.serve("resident", 60, claim())
         assert not engine.serve("active", 70)
 
@@ -46,7 +47,7 @@ class TestHard:
 
     def test_misattributed(self) -> None:
         """A refusal in another claim's name breaks blocking_claim_ids."""
-        engine = TinyEngine(drill=Drill(misattribute={"request_refused": "claim:b"}))
+        engine = TinyEngine(drill=Drill(misattribute={Kind.REQUEST_REFUSED: "claim:b"}))
         assert engine.serve("resident", 60, claim())
         assert not engine.serve("active", 70)
 
@@ -151,7 +152,7 @@ class TestEnds:
 
     def test_demotion_not_told(self) -> None:
         """A demotion that is not told is found."""
-        engine = TinyEngine(drill=Drill(suppress=("claim_demoted",)))
+        engine = TinyEngine(drill=Drill(suppress=(Kind.CLAIM_DEMOTED,)))
         assert engine.serve("resident", 60, claim(mode="demotable"))
         assert engine.serve("active", 70)
         assert VIOLATED is engine.judge(Mode.DEMOTABLE).verdict
@@ -188,7 +189,7 @@ class TestEnds:
 
     def test_expiry_not_told(self) -> None:
         """An expiry that is not told is found."""
-        engine = TinyEngine(drill=Drill(suppress=("claim_expired",)))
+        engine = TinyEngine(drill=Drill(suppress=(Kind.CLAIM_EXPIRED,)))
         assert engine.serve("resident", 60, claim(mode="expiring", duration="15 s"))
         engine.now += 15 * NS
         assert engine.serve("late", 70)

@@ -1,0 +1,78 @@
+"""Hook points are checked by name and by signature, and versions by a table."""
+
+import pytest
+
+from runtime_hooks import engines
+from runtime_hooks.__main__ import main
+from runtime_hooks.config import Settings
+from runtime_hooks.engines.hooks import Hook, faults
+from runtime_hooks.plugin import ArmingError, arm
+
+HERE = "runtime_hooks.ledger:Ledger."
+
+
+class TestHook:
+    def test_there(self) -> None:
+        """A method that takes what it took when it was tried."""
+        assert "" == Hook(f"{HERE}remove", ("self", "entry")).fault()
+
+    def test_missing(self) -> None:
+        """A method that is not there is named."""
+        assert "there is no vanish in runtime_hooks.ledger" == Hook(f"{HERE}vanish", ()).fault()
+
+    def test_no_class(self) -> None:
+        """A class that is not there is named."""
+        assert "there is no Nobody in runtime_hooks.ledger" == (
+            Hook("runtime_hooks.ledger:Nobody.remove", ()).fault()
+        )
+
+    def test_no_module(self) -> None:
+        """A module that is not there is named."""
+        assert "nowhere_at_all cannot be imported" in Hook("nowhere_at_all:A.b", ()).fault()
+
+    def test_different(self) -> None:
+        """A method that takes something else is told with both signatures."""
+        hook = Hook(f"{HERE}remove", ("self", "claim"))
+        assert "it takes (self, entry), and was tried with (self, claim)" == hook.fault()
+        assert {"Ledger.remove": hook.fault()} == faults([hook])
+
+
+class TestVersions:
+    def test_none(self) -> None:
+        """Without an engine nothing arms, and it is said."""
+        assert "" == engines.installed()
+        with pytest.raises(ArmingError, match="no vLLM is installed here"):
+            arm(Settings())
+
+    def test_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A version that was not tried is named."""
+        monkeypatch.setattr("runtime_hooks.plugin.installed", lambda: "0.99.1")
+        with pytest.raises(ArmingError, match=r"vLLM 0\.99\.1 was not tried; 0\.32 was"):
+            arm(Settings())
+
+    def test_half(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A version that lacks a module is named."""
+        monkeypatch.setattr("runtime_hooks.plugin.installed", lambda: "0.32.9")
+        with pytest.raises(ArmingError, match=r"vLLM 0\.32\.9 is not as it was tried: No module"):
+            arm(Settings())
+
+
+class TestDoctor:
+    def test_without_engine(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """It says that there is no engine, and exits 2."""
+        assert 2 == main(["doctor"])
+        assert "no: no vLLM is installed here" in capsys.readouterr().out
+
+    def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The same for programs."""
+        assert 2 == main(["doctor", "--format", "json"])
+        assert '"armed": false' in capsys.readouterr().out
+
+    def test_bad_settings(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Settings that cannot be read are told where nothing else is wrong."""
+        monkeypatch.setenv("RESIDENT_CLAIMS", "/nowhere/settings.json")
+        monkeypatch.setattr("runtime_hooks.doctor.adapter_of", lambda _: (None, ""))
+        assert 2 == main(["doctor"])
+        assert "cannot be read: No such file" in capsys.readouterr().out

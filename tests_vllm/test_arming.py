@@ -1,0 +1,148 @@
+"""The plugin arms where the engine is as it was tried, and otherwise says why and stays away."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vllm.v1.core.block_pool import BlockPool
+from vllm.v1.core.sched.scheduler import Scheduler
+
+from monitor.engine import ModeVerdict
+from runtime_hooks.config import Settings
+from runtime_hooks.engines import installed
+from runtime_hooks.plugin import ArmingError, arm, disarm
+from spec.claims import Mode
+from tests_vllm.conftest import Make
+from tests_vllm.engine import claim
+
+
+class TestArm:
+    def test_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A hook point that is gone is named, with the version; nothing is wrapped."""
+        made = Scheduler.__init__
+        monkeypatch.delattr(Scheduler, "_handle_blocked_waiting_request")
+        with pytest.raises(ArmingError) as caught:
+            arm(Settings())
+        assert f"vLLM {installed()} is not as it was tried" in str(caught.value)
+        assert "Scheduler._handle_blocked_waiting_request: there is no" in str(caught.value)
+        assert made is Scheduler.__init__
+
+    def test_different(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One that takes something else is named with both signatures."""
+        monkeypatch.setattr(BlockPool, "get_new_blocks", lambda self, count, rank: [])
+        with pytest.raises(ArmingError) as caught:
+            arm(Settings())
+        assert "BlockPool.get_new_blocks: it takes (self, count, rank)" in str(caught.value)
+
+    def test_twice(self, tmp_path: Path) -> None:
+        """Armed once with some settings, it is not armed with others."""
+        first = arm(Settings(trace=str(tmp_path / "a")))
+        assert first is arm(Settings(trace=str(tmp_path / "a")))
+        with pytest.raises(ArmingError, match="armed already"):
+            arm(Settings(trace=str(tmp_path / "b")))
+        disarm()
+
+    def test_disarm(self, make: Make) -> None:
+        """Disarmed at run time, the engine is its own again and goes on; no block is held."""
+        engine = make()
+        engine.serve(("resident", 60, claim()))
+        assert 20 == engine.pool.get_num_free_blocks()
+        disarm()
+        assert 80 == engine.pool.get_num_free_blocks()
+        assert inspect.ismethod(engine.pool.get_new_blocks)
+        assert inspect.ismethod(engine.core.scheduler.schedule)
+        (answer,) = engine.serve(("active", 70))
+        assert "length" == answer.finish_reason
+
+    def test_unfit(self, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+        """An engine without a prefix cache is not hooked, and serves."""
+        engine = make(engine={"enable_prefix_caching": False})
+        assert "not armed: prefix caching is off" in caplog.text
+        assert not engine.trace.exists()
+        (answer,) = engine.serve(("resident", 3, claim(blocks=2)))
+        assert ("length", {}) == (answer.finish_reason, answer.metadata)
+
+    def test_no_trace(self, tmp_path: Path, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+        """A trace that is there is not overwritten: the engine is not hooked, and serves."""
+        (tmp_path / "trace.jsonl").write_text("mine\n")
+        engine = make()
+        assert "trace.jsonl cannot be made: File exists" in caplog.text
+        (answer,) = engine.serve(("resident", 3))
+        assert "length" == answer.finish_reason
+        assert "mine\n" == engine.trace.read_text()
+
+
+class TestFaults:
+    def test_contained(self, make: Make, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+        """Hooks that fail are counted and said once; the engine serves, the verdict is open."""
+        engine = make()
+        engine.serve(("resident", 60, claim()))
+        (attachment,) = engine.armed.attachments
+
+        def fail(*_: object) -> None:
+            raise RuntimeError("a fault of ours")
+
+        monkeypatch.setattr(attachment.keeper, "arrive", fail)
+        for name in ("one", "two", "three"):
+            (answer,) = engine.serve((name, 2))
+            assert "length" == answer.finish_reason
+        assert {("add_request", "RuntimeError"): 3} == attachment.faults
+        assert 1 == caplog.text.count("a hook failed at add_request")
+
+        engine.close()
+        report = engine.judge(Mode.HARD_PROTECTED)
+        assert ModeVerdict.INCONCLUSIVE is report.verdict
+
+
+SERVE = """
+from pathlib import Path
+import sys
+from tests_vllm.engine import model_folder, tokens
+from vllm import LLM, SamplingParams
+from vllm.v1.core.sched.scheduler import Scheduler
+llm = LLM(model=str(model_folder(Path(sys.argv[1]))), load_format="dummy", skip_tokenizer_init=True,
+          enforce_eager=True, num_gpu_blocks_override=11, block_size=32, max_model_len=320,
+          max_num_seqs=1, dtype="float32")
+llm.generate([{"prompt_token_ids": tokens("a", 2)}], SamplingParams(max_tokens=1, detokenize=False))
+print("hooked", "schedule" in vars(llm.llm_engine.engine_core.engine_core.scheduler))
+print("loaded", "runtime_hooks.plugin" in sys.modules or "runtime_hooks.keeper" in sys.modules)
+"""
+
+
+class TestEntryPoint:
+    """As a user has it: the environment alone, in a process of its own."""
+
+    def run(self, tmp_path: Path, switch: str) -> str:
+        script = SERVE.replace("from tests_vllm.engine import", "from tests_vllm.tiny import")
+        environment = {**os.environ, "RESIDENT_CLAIMS": switch}
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path / "model")],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=120,
+            check=True,
+        )
+        return done.stdout
+
+    def test_off(self, tmp_path: Path) -> None:
+        """Off, nothing is hooked, and nothing of the plugin but its entry is loaded."""
+        out = self.run(tmp_path, "")
+        assert "hooked False" in out
+        assert "loaded False" in out
+
+    def test_on(self, tmp_path: Path) -> None:
+        """On, the scheduler is hooked, and the trace is where the settings say."""
+        settings = tmp_path / "settings.json"
+        trace = tmp_path / "trace.jsonl"
+        settings.write_text(json.dumps({"trace": str(trace)}))
+        assert "hooked True" in self.run(tmp_path, str(settings))
+        kinds = [json.loads(line)["kind"] for line in trace.read_text().splitlines()]
+        assert ["request_arrived", "block_cached", "request_finished"] == kinds
