@@ -15,7 +15,7 @@ from runtime_hooks.enforce.holds import Holds
 from runtime_hooks.enforce.room import blockers, in_conflict, proof
 from runtime_hooks.ledger import Ledger
 from runtime_hooks.registry import Registry
-from runtime_hooks.requests import claim_of
+from runtime_hooks.requests import claim_of, name_of, release_of
 from runtime_hooks.voice import Voice, terms
 from spec.alphabet import Kind
 from spec.claims import Mode
@@ -58,8 +58,9 @@ class Arrival:
     """A request, in whole blocks of its prompt.
 
     `keys` are their contents; `blocks` are the most that it can come to use; of the first
-    `reusable` it may use what is cached. `claim` is the claim that came with it, unread; `scope`
-    its caller, where somebody is authenticated. `namespace` and `adapter` are of its cache.
+    `reusable` it may use what is cached. `claim` is the claim that came with it, and `release` the
+    one that it gives up, both unread; `scope` is its caller, where somebody is authenticated.
+    `namespace` and `adapter` are of its cache.
     """
 
     request_id: str
@@ -67,6 +68,7 @@ class Arrival:
     blocks: int
     reusable: int
     claim: object = None
+    release: object = None
     scope: str | None = None
     namespace: str = ""
     adapter: str | None = None
@@ -106,26 +108,31 @@ class Keeper:
 
     # Requests.
 
-    def arrive(self, arrival: Arrival) -> tuple[bool, str]:
+    def arrive(self, arrival: Arrival) -> tuple[bool, dict[str, str]]:
         """A request came, with a claim or without.
 
         Returns:
-            Whether it may be scheduled now (if not, `decide` will tell), and why its claim was
-            turned away, empty where it was not.
+            Whether it may be scheduled now (if not, `decide` will tell), and why its claim or its
+            release was turned away: by `claim` and `release`, empty where it was not.
         """
         self.tick()
-        reason = "" if arrival.claim is None else self._claim(arrival)
-        request_id, usable = arrival.request_id, self._pool.usable
+        answers: dict[str, str] = {}
+        if arrival.release is not None:
+            answers["release"] = self._release(arrival)
+        if arrival.claim is not None:
+            answers["claim"] = self._claim(arrival)
+        request_id, usable = name_of(arrival.request_id), self._pool.usable
         needed = arrival.blocks - self._ledger.owned(arrival.keys[: arrival.reusable])
         fact = self._voice.fact
         fact(Kind.REQUEST_ARRIVED, request_id=request_id, needed=needed, usable=usable)
         if not self._blocked(needed):
-            self._needs[request_id] = needed
-            return True, reason
-        self._put_off[request_id] = (self._voice.now_ns + int(self._settings.defer_s * _NS), needed)
+            self._needs[arrival.request_id] = needed
+            return True, answers
+        until = self._voice.now_ns + int(self._settings.defer_s * _NS)
+        self._put_off[arrival.request_id] = (until, needed)
         if self._settings.defer_s:
-            self._act(Kind.REQUEST_DEFERRED, request_id, needed)
-        return False, reason
+            self._act(Kind.REQUEST_DEFERRED, arrival.request_id, needed)
+        return False, answers
 
     def decide(self) -> tuple[list[str], list[Refusal]]:
         """What becomes of the requests that were put off: those that fit now, those refused."""
@@ -153,7 +160,7 @@ class Keeper:
         self.tick()
         for entry, covered in self._ledger.covered(keys).items():
             predicate = entry.claim.materialization_predicate
-            about = {"claim_id": entry.claim_id, "request_id": request_id}
+            about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
             self._voice.fact(Kind.PREFIX_LOOKUP, **about, held=max(0, covered - predicate.start))
             if covered >= predicate.end:
                 self._voice.fact(Kind.PREFIX_REUSED, **about)
@@ -163,7 +170,7 @@ class Keeper:
         self.tick()
         self._needs.pop(request_id, None)
         self._put_off.pop(request_id, None)
-        self._voice.fact(Kind.REQUEST_FINISHED, request_id=request_id)
+        self._voice.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
 
     # Blocks.
 
@@ -179,7 +186,8 @@ class Keeper:
 
     def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
         """The allocator took cached blocks as victims."""
-        self._gone(Kind.BLOCK_EVICTED, blocks, request_id=request_id)
+        named = None if request_id is None else name_of(request_id)
+        self._gone(Kind.BLOCK_EVICTED, blocks, request_id=named)
 
     def lost(self, blocks: Sequence[int]) -> None:
         """A failure took cached blocks."""
@@ -205,11 +213,10 @@ class Keeper:
         self.tick()
         entry = self._registry.live.get(claim_id)
         if entry is None:
-            return f"there is no live claim {claim_id}"
-        owner = entry.claim.owner_scope
-        if owner != scope:
-            return f"claim {claim_id} is not owned by {scope}"
-        self._end(entry, Kind.CLAIM_RELEASED, owner)
+            return "there is no live claim of that id"
+        if entry.claim.owner_scope != scope:
+            return "the claim is not owned by who gives it up"
+        self._end(entry, Kind.CLAIM_RELEASED, scope)
         return ""
 
     def tick(self) -> None:
@@ -246,6 +253,13 @@ class Keeper:
         self._place(self._pool.find(keys))
         return ""
 
+    def _release(self, arrival: Arrival) -> str:
+        """A request gives up a claim; why it is not given up, or empty."""
+        try:
+            return self.release(*release_of(arrival.release, arrival.scope))
+        except ClaimError as error:
+            return str(error)
+
     def _fault(self, claim: ResidentClaim, arrival: Arrival) -> str:
         """Why the claim cannot be accepted: itself, or what it would leave to requests in hand."""
         covered = max(claim.footprint_blocks, self._ledger.owned(arrival.keys))
@@ -260,7 +274,7 @@ class Keeper:
 
     def _turn_away(self, claim: ResidentClaim | None, request_id: str) -> None:
         """Tell a rejection, under the claim's own id where nobody else has or had it."""
-        name = f"claim of {request_id}"
+        name = name_of(f"claim of {request_id}")
         if claim is not None:
             if self._registry.turn_away(claim.claim_id):
                 name = claim.claim_id
@@ -327,7 +341,7 @@ class Keeper:
         )
         self._voice.report(
             kind,
-            request_id=request_id,
+            request_id=name_of(request_id),
             blocking_claim_ids=refusal.blocking_claim_ids,
             proof=refusal.proof,
         )

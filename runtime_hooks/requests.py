@@ -8,23 +8,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from spec.claims import CacheIdentity, ResidentClaim, explain
+from spec.claims import MAX_ID, CacheIdentity, ResidentClaim, explain
 from spec.errors import ClaimError, PredicateError
 from spec.predicates import parse_predicate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CLAIM", "RELEASE", "claim_of", "identity_text"]
+__all__ = ["CLAIM", "RELEASE", "claim_of", "identity_text", "name_of", "release_of"]
 
 CLAIM: Final = "resident_claim"
 """The key of a claim among the metadata of a request."""
 
 RELEASE: Final = "release_claim"
-"""The key of the id of a claim that the owner gives up."""
+"""The key of a claim that its owner gives up: an object with its `claim_id` and `owner_scope`."""
+
+NOBODY: Final = "default"
+"""The owner where nobody is authenticated and the request names none."""
 
 _MOST_FIELDS: Final = 32
 _LONGEST: Final = 500  # characters of a reason
+_SHOWN: Final = 64  # characters of an id in a reason
 
 
 def claim_of(
@@ -51,7 +55,7 @@ def claim_of(
         raise ClaimError(f"it has {fields} fields", f"a claim has at most {_MOST_FIELDS}")
     stated: dict[str, Any] = {
         "cache_identity": identity.model_dump(),
-        "owner_scope": scope or "default",
+        "owner_scope": scope or NOBODY,
         **raw,
     }
     stated.setdefault("footprint_blocks", _needed(stated, identity.block_size))
@@ -67,9 +71,32 @@ def claim_of(
     return claim
 
 
+def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
+    """The claim that `raw` gives up, and in whose name.
+
+    Raises:
+        ClaimError: it is no such object.
+    """
+    if not isinstance(raw, dict) or not {"claim_id"} <= raw.keys() <= {"claim_id", "owner_scope"}:
+        raise ClaimError(f"{RELEASE} is no object with a claim_id", "docs/vllm.md shows one")
+    claim_id, owner = raw["claim_id"], raw.get("owner_scope", scope or NOBODY)
+    if not isinstance(claim_id, str) or not isinstance(owner, str):
+        raise ClaimError("the ids are no texts", "give them in quotes")
+    if scope is not None and owner != scope:
+        raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
+    return claim_id, owner
+
+
 def identity_text(identity: CacheIdentity) -> str:
-    """The identity as one canonical text, for events."""
-    return json.dumps(identity.model_dump(exclude_none=True), sort_keys=True)
+    """The identity as one canonical text, for events; by its digest where it is long."""
+    return name_of(json.dumps(identity.model_dump(exclude_none=True), sort_keys=True))
+
+
+def name_of(text: str) -> str:
+    """A name that an event can bear: the text itself, or its digest where it is long or odd."""
+    if len(text) <= MAX_ID and text.isprintable() and text:
+        return text
+    return f"digest:{_digest(text.encode('utf-8', 'surrogatepass'))}"
 
 
 def _needed(stated: Mapping[str, Any], block_size: int) -> object:
@@ -86,4 +113,8 @@ def _needed(stated: Mapping[str, Any], block_size: int) -> object:
 def _object(footprint: object, keys: Sequence[bytes]) -> str:
     if not isinstance(footprint, int) or not 0 < footprint <= len(keys):
         return "prefix:unknown"
-    return f"prefix:{hashlib.blake2b(keys[footprint - 1], digest_size=16).hexdigest()}"
+    return f"prefix:{_digest(keys[footprint - 1])}"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

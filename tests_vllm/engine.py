@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from vllm import LLM, SamplingParams
@@ -18,6 +18,9 @@ from spec.claims import Mode
 from spec.events import Event
 from spec.modes import Bundle
 from tests_vllm.tiny import BLOCK, model_folder, tokens
+
+Asked: TypeAlias = tuple[str, int] | tuple[str, int, dict[str, Any]]
+"""A prompt by its name, its blocks, and the metadata of the request."""
 
 
 @dataclass(frozen=True)
@@ -68,27 +71,19 @@ class Engine:
 
     def cached(self, name: str, blocks: int) -> list[bool]:
         """Which blocks of a prompt are cached in the engine's own pool."""
-        request = Request(
-            "probe",
-            tokens(name, blocks),
-            SamplingParams(max_tokens=1),
-            None,
-            block_hasher=self.core.request_block_hasher,
-        )
-        return [self.pool.get_cached_block(h, [0]) is not None for h in request.block_hashes]
+        probe = self.request((name, blocks))
+        return [self.pool.get_cached_block(h, [0]) is not None for h in probe.block_hashes]
 
-    def serve(self, *asked: tuple[str, int] | tuple[str, int, dict[str, Any]]) -> list[Answer]:
+    def request(self, asked: Asked) -> Request:
+        """A request as the engine's core takes it."""
+        name, blocks, *rest = asked
+        hasher = self.core.request_block_hasher
+        return Request(name, tokens(name, blocks), _sampling(*rest), None, block_hasher=hasher)
+
+    def serve(self, *asked: Asked) -> list[Answer]:
         """Generate one token for each (prompt, blocks, metadata) and return the answers."""
         prompts = [{"prompt_token_ids": tokens(name, blocks)} for name, blocks, *_ in asked]
-        params = [
-            SamplingParams(
-                max_tokens=1,
-                temperature=0.0,
-                detokenize=False,
-                extra_args={"kv_transfer_params": rest[0]} if rest else None,
-            )
-            for _, _, *rest in asked
-        ]
+        params = [_sampling(*rest) for _, _, *rest in asked]
         outputs = self.llm.generate(prompts, params, use_tqdm=False)
         return [
             Answer(
@@ -134,3 +129,9 @@ def claim(
             **more,
         }
     }
+
+
+def _sampling(metadata: dict[str, Any] | None = None) -> SamplingParams:
+    """One token, and the metadata of the request."""
+    extra = None if metadata is None else {"kv_transfer_params": metadata}
+    return SamplingParams(max_tokens=1, temperature=0.0, detokenize=False, extra_args=extra)

@@ -87,17 +87,20 @@ class TinyEngine:
         self.journal = Journal("tiny", self.sink, chosen.queue)
         self.keeper = Keeper(chosen, self.journal, self.pool, IDENTITY, lambda: self.now)
         self.refusals: list[Refusal] = []
-        self.reasons: list[str] = []
+        self.answers: list[dict[str, str]] = []
 
-    def serve(self, name: str, blocks: int, claim: object = None, prompt: str = "") -> bool:
+    def serve(
+        self, name: str, blocks: int, claim: object = None, prompt: str = "", **more: Any
+    ) -> bool:
         """Run a request to its end; whether it was served.
 
         Args:
             prompt: what it says, by default its name.
+            more: fields of its arrival.
         """
         keys = keys_of(prompt or name, blocks)
-        fits, reason = self.keeper.arrive(Arrival(name, keys, blocks, blocks, claim))
-        self.reasons.append(reason)
+        fits, answers = self.keeper.arrive(Arrival(name, keys, blocks, blocks, claim, **more))
+        self.answers.append(answers)
         if not fits:
             ready, refused = self.keeper.decide()
             self.refusals += refused

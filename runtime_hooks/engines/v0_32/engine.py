@@ -9,7 +9,7 @@ from vllm.v1.core.kv_cache_utils import make_block_hash_with_group_id
 from vllm.v1.kv_cache_interface import FullAttentionSpec
 
 from runtime_hooks.keeper import Arrival
-from runtime_hooks.requests import CLAIM
+from runtime_hooks.requests import CLAIM, RELEASE
 from spec.claims import CacheIdentity
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vllm.v1.core.block_pool import BlockPool
     from vllm.v1.core.sched.scheduler import Scheduler
 
-__all__ = ["Blocks", "arrival_of", "claim_in", "identity_of", "keys_of", "unfit"]
+__all__ = ["Blocks", "arrival_of", "identity_of", "keys_of", "unfit"]
 
 
 def unfit(scheduler: Scheduler) -> str:
@@ -50,12 +50,6 @@ def identity_of(scheduler: Scheduler) -> CacheIdentity:
     )
 
 
-def claim_in(request: Any) -> object:
-    """The claim that came with a request, unread; None where none did."""
-    params = request.kv_transfer_params
-    return params.get(CLAIM) if isinstance(params, dict) else None
-
-
 def keys_of(request: Any, tokens: int, size: int) -> list[bytes]:
     """What the pool files the first blocks of a request under."""
     return [make_block_hash_with_group_id(h, 0) for h in request.block_hashes[: tokens // size]]
@@ -67,7 +61,9 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
     Args:
         claims: whether there are claims already, with which it may share blocks.
     """
-    size, claim = scheduler.block_size, claim_in(request)
+    size, params = scheduler.block_size, request.kv_transfer_params
+    metadata = params if isinstance(params, dict) else {}
+    claim = metadata.get(CLAIM)
     wanted = claims or claim is not None
     return Arrival(
         request.request_id,
@@ -75,6 +71,7 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
         blocks=_most_blocks(request, scheduler),
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
         claim=claim,
+        release=metadata.get(RELEASE),
         namespace=_namespace(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
     )

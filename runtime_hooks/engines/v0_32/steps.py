@@ -56,12 +56,14 @@ class StepHooks:
 
     def _arrive(self, request: Any) -> None:
         arrival = arrival_of(request, self._scheduler, claims=bool(self._keeper.claims))
-        fits, reason = self._keeper.arrive(arrival)
+        fits, answers = self._keeper.arrive(arrival)
         if not fits:
             self._put_off.add(request.request_id)
-        if arrival.claim is not None:
-            decision = {"decision": "rejected", "reason": reason} if reason else _ACCEPTED
-            self._notes[request.request_id] = {"claim": decision}
+        if answers:
+            self._notes[request.request_id] = {
+                what: {"decision": "rejected", "reason": reason} if reason else _ACCEPTED
+                for what, reason in answers.items()
+            }
 
     def _handle_blocked(self, call: Callable[[Any], bool]) -> Callable[[Any], bool]:
         def handle_blocked_waiting_request(request: Any) -> bool:
