@@ -59,8 +59,8 @@ class Arrival:
 
     `keys` are their contents; `blocks` are the most that it can come to use; of the first
     `reusable` it may use what is cached. `claim` is the claim that came with it, and `release` the
-    one that it gives up, both unread; `scope` is its caller, where somebody is authenticated.
-    `namespace` and `adapter` are of its cache.
+    one that it gives up, both unread; `no_admit` says that its blocks are not cached. `scope` is
+    its caller, where somebody is authenticated; `namespace` and `adapter` are of its cache.
     """
 
     request_id: str
@@ -69,6 +69,7 @@ class Arrival:
     reusable: int
     claim: object = None
     release: object = None
+    no_admit: bool = False
     scope: str | None = None
     namespace: str = ""
     adapter: str | None = None
@@ -122,7 +123,7 @@ class Keeper:
         if arrival.claim is not None:
             answers["claim"] = self._claim(arrival)
         request_id, usable = name_of(arrival.request_id), self._pool.usable
-        needed = arrival.blocks - self._ledger.owned(arrival.keys[: arrival.reusable])
+        needed = arrival.blocks - self._ledger.spared(arrival.keys[: arrival.reusable])
         fact = self._voice.fact
         fact(Kind.REQUEST_ARRIVED, request_id=request_id, needed=needed, usable=usable)
         if not self._blocked(needed):
@@ -155,10 +156,10 @@ class Keeper:
         """How many claims are live."""
         return len(self._registry.live)
 
-    def reuse(self, request_id: str, keys: Sequence[bytes]) -> None:
-        """A request uses these cached contents, from its first block on."""
+    def reuse(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
+        """A request looked for these contents, and uses the first `found` of them."""
         self.tick()
-        for entry, covered in self._ledger.covered(keys).items():
+        for entry, covered in self._ledger.covered(keys, found).items():
             predicate = entry.claim.materialization_predicate
             about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
             self._voice.fact(Kind.PREFIX_LOOKUP, **about, held=max(0, covered - predicate.start))
@@ -262,8 +263,9 @@ class Keeper:
 
     def _fault(self, claim: ResidentClaim, arrival: Arrival) -> str:
         """Why the claim cannot be accepted: itself, or what it would leave to requests in hand."""
-        covered = max(claim.footprint_blocks, self._ledger.owned(arrival.keys))
-        own = arrival.blocks - min(covered, arrival.reusable)
+        if arrival.no_admit:
+            return "its request asks not to be cached"
+        own = arrival.blocks - min(claim.footprint_blocks, arrival.reusable)
         beside = max([own, *self._needs.values()])
         return self._registry.fault(claim, len(arrival.keys), beside)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from spec.claims import ResidentClaim
 
@@ -71,25 +71,29 @@ class Ledger:
         entry.blocks.clear()
         return blocks
 
-    def owned(self, keys: Iterable[bytes]) -> int:
-        """How many of these contents, from the first on, stand under a claim."""
-        count = 0
-        for key in keys:
-            if key not in self._by_key:
-                break
-            count += 1
-        return count
+    def spared(self, keys: Iterable[bytes]) -> int:
+        """How many blocks a request with these contents needs less, because claims have them.
 
-    def covered(self, keys: Iterable[bytes]) -> dict[Entry, int]:
-        """Of the claims that these contents stand under: how many do, from the first on."""
-        found: dict[Entry, int] = {}
+        A block that a claim does not hold yet becomes the claim's; one that it holds is shared,
+        unless one before it is missing: then the request cannot reach it, and makes its own.
+        """
+        count, gap = 0, False
         for key in keys:
             owners = self._by_key.get(key)
             if owners is None:
                 break
-            for entry in owners:
-                found[entry] = found.get(entry, 0) + 1
-        return found
+            held = any(position in entry.blocks for entry, position in owners.items())
+            count += not (held and gap)
+            gap = gap or not held
+        return count
+
+    def covered(self, keys: Sequence[bytes], found: int) -> dict[Entry, int]:
+        """Of the claims on these contents, how many of the first `found` are under each."""
+        covered: dict[Entry, int] = dict.fromkeys(self._by_key.get(keys[0], ()) if keys else (), 0)
+        for key in keys[:found]:
+            for entry in self._by_key.get(key, ()):
+                covered[entry] = covered.get(entry, 0) + 1
+        return covered
 
     def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, dict[int, int]]:
         """Blocks came to hold these contents; the positions that claims gained, and the blocks."""

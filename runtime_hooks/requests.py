@@ -15,13 +15,16 @@ from spec.predicates import parse_predicate
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CLAIM", "RELEASE", "claim_of", "identity_text", "name_of", "release_of"]
+__all__ = ["CLAIM", "NO_ADMIT", "RELEASE", "claim_of", "identity_text", "name_of", "release_of"]
 
 CLAIM: Final = "resident_claim"
 """The key of a claim among the metadata of a request."""
 
 RELEASE: Final = "release_claim"
 """The key of a claim that its owner gives up: an object with its `claim_id` and `owner_scope`."""
+
+NO_ADMIT: Final = "no_admit"
+"""The key of `true`: what the request computes is not cached for others."""
 
 NOBODY: Final = "default"
 """The owner where nobody is authenticated and the request names none."""

@@ -117,8 +117,7 @@ class TinyEngine:
         hit = next((i for i, key in enumerate(keys) if key not in dict(found)), len(keys))
         mine = [block for key, block in found if key in keys[:hit]]
         self.pool.hold(mine)
-        if hit:
-            self.keeper.reuse(name, keys[:hit])
+        self.keeper.reuse(name, keys[: max(hit, 1)], hit)
         fresh = self.pool.free[: len(keys) - hit]
         self.pool.hold(fresh)
         if victims := [block for block in fresh if self.pool.content.pop(block, None)]:

@@ -34,6 +34,7 @@ class BlockHooks:
         self._steps: deque[tuple[Any, list[Cached]]] = deque()  # scheduled, and not computed yet
         self._gone: list[int] = []  # blocks that left the cache within the present call
         self._for: str | None = None  # the request for which blocks are taken
+        self.not_admitted: set[str] = set()  # requests whose blocks are not cached
 
     def install(self, keeper: Keeper, wraps: Wraps) -> None:
         """Wrap the methods."""
@@ -78,14 +79,16 @@ class BlockHooks:
             self._for = request.request_id
             blocks = call(request, num_new_tokens, num_new_computed_tokens, *args, **named)
             self._for = None
-            if num_new_computed_tokens and blocks is not None and self._keeper.claims:
+            if self._keeper.claims and blocks is not None and not request.num_computed_tokens:
                 self._wraps.attempt("allocate_slots", self._reuse, request, num_new_computed_tokens)
             return blocks
 
         return allocate_slots
 
     def _reuse(self, request: Any, tokens: int) -> None:
-        self._keeper.reuse(request.request_id, keys_of(request, tokens, self._size))
+        found = tokens // self._size
+        keys = keys_of(request, max(found, 1) * self._size, self._size)
+        self._keeper.reuse(request.request_id, keys, found)
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
         gone = self._gone
@@ -119,6 +122,8 @@ class BlockHooks:
             *args: Any,
             **named: Any,
         ) -> None:
+            if request.request_id in self.not_admitted:
+                return
             call(request, blocks, num_cached_blocks, num_full_blocks, *args, **named)
             if num_cached_blocks < num_full_blocks:
                 new = blocks[num_cached_blocks:num_full_blocks]

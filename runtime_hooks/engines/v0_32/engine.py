@@ -9,7 +9,7 @@ from vllm.v1.core.kv_cache_utils import make_block_hash_with_group_id
 from vllm.v1.kv_cache_interface import FullAttentionSpec
 
 from runtime_hooks.keeper import Arrival
-from runtime_hooks.requests import CLAIM, RELEASE
+from runtime_hooks.requests import CLAIM, NO_ADMIT, RELEASE
 from spec.claims import CacheIdentity
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
         claim=claim,
         release=metadata.get(RELEASE),
+        no_admit=metadata.get(NO_ADMIT) is True,
         namespace=_namespace(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
     )

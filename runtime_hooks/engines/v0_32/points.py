@@ -82,6 +82,7 @@ HOOKS: Final = (
             "block_mask",
         ),
         sees="blocks are cached, and will be computed in this step",
+        does="keeps the blocks of a request out of the cache that asks for it",
     ),
     Hook(f"{_POOL}evict_blocks", ("self", "block_ids"), sees="blocks are lost to a failed load"),
     Hook(

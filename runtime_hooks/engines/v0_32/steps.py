@@ -59,6 +59,8 @@ class StepHooks:
         fits, answers = self._keeper.arrive(arrival)
         if not fits:
             self._put_off.add(request.request_id)
+        if arrival.no_admit:
+            self._blocks.not_admitted.add(request.request_id)
         if answers:
             self._notes[request.request_id] = {
                 what: {"decision": "rejected", "reason": reason} if reason else _ACCEPTED
@@ -75,6 +77,7 @@ class StepHooks:
         def free_request(request: Any, *args: Any, **named: Any) -> Any:
             freed = call(request, *args, **named)
             self._put_off.discard(request.request_id)
+            self._blocks.not_admitted.discard(request.request_id)
             self._wraps.attempt("_free_request", self._keeper.finish, request.request_id)
             return freed
 
