@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
 from monitor.check import EXIT_CODES, check
 from monitor.errors import InputError
 from monitor.evidence import as_yaml, exit_code, take_evidence
+from monitor.follow import follow, follow_code, live_line
 from monitor.text import as_text
 from monitor.text_evidence import evidence_text
 from monitor.verdict import verdict_schema
@@ -35,6 +37,8 @@ from spec.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from monitor.live import LiveVerdict
 
 __all__ = ["app", "main"]
 
@@ -132,6 +136,28 @@ def evidence(
     else:
         print_text(evidence_text(found, console()))
     raise typer.Exit(exit_code(found))
+
+
+@app.command("follow", epilog="Example: python -m monitor follow resident-claims.4711.jsonl.sock")
+def follow_socket(
+    socket: Annotated[str, typer.Argument(metavar="SOCKET", help="Of the serving process.")],
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Print live verdicts of a serving process.
+
+    It ends when the process does. Exit 0: kept. 1: violated. 3: inconclusive, or no claim.
+    """
+    last: dict[tuple[str, str], LiveVerdict] = {}
+    try:
+        for told in follow(socket):
+            last[told.stream, told.claim_id] = told
+            if form is Format.JSON:
+                typer.echo(msgspec.json.encode(told))
+            else:
+                print_text(live_line(told))
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    raise typer.Exit(follow_code(last))
 
 
 add_schema(app, verdict_schema, of="a verdict", example="-o docs/schema/verdict.json")

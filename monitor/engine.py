@@ -107,6 +107,15 @@ class Monitor:
         claims = self._stream(record.at.file, record.stamp.stream).claims.values()
         return [claim for claim in claims if self.only in (None, claim.claim_id)]
 
+    def claims(self) -> Iterable[ClaimRun]:
+        """Every claim of every stream, as it stands."""
+        return (claim for stream in self._streams.values() for claim in stream.claims.values())
+
+    def finish(self) -> None:
+        """Every stream is over."""
+        for stream in self._streams.values():
+            stream.finish()
+
     def _stream(self, file: str, name: str) -> Stream:
         key = (file, name)
         if key not in self._streams:
@@ -117,8 +126,7 @@ class Monitor:
 
     def conclude(self) -> Conclusion:
         """The verdict, every stream being finished."""
-        for stream in self._streams.values():
-            stream.finish()
+        self.finish()
         claims = tuple(self._claims())
         names = MODES[self.mode].names(self.bundle)
         obligations = {n: pool(self._evidence(c, n) for c in claims) for n in names}

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -24,6 +24,9 @@ __all__ = ["ENFORCED", "Drill", "Settings", "SettingsError", "load"]
 
 ENFORCED: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING)
 """The modes whose promise the plugin can keep; a claim of another is rejected."""
+
+MONITOR: Final = "RESIDENT_CLAIMS_MONITOR"
+"""Names the setting `monitor` in the environment."""
 
 _ON: Final = frozenset({"1", "on", "true", "yes"})
 _LIMIT: Final = 1 << 20  # bytes of a settings file
@@ -51,6 +54,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the plugin does.
 
     `trace` is the file of events, `{pid}` in it the process; an existing file is not overwritten.
+    `monitor` is off, or judges in the process: observe tells, enforce also accepts no more claims
+    once one is violated. Its verdicts go to `trace` with `.verdicts.jsonl` after it, and to
+    listeners on the Unix socket `socket`, by default `trace` with `.sock` after it.
     `enforce` are the modes that are kept; a claim of another mode in `ENFORCED` is accepted and
     watched, and nothing is done to keep it.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
@@ -59,6 +65,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     trace: str = "resident-claims.{pid}.jsonl"
+    monitor: Literal["off", "observe", "enforce"] = "off"
+    socket: str = ""
     enforce: tuple[Mode, ...] = ENFORCED
     defer_s: Seconds = 0.0
     queue: Count = 65_536
@@ -74,20 +82,28 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         SettingsError: the file cannot be read, or a field of it cannot be used.
     """
     value = environ.get(SWITCH, "").strip()
-    if value.lower() in _ON:
-        return Settings()
+    fields: Any = {} if value.lower() in _ON else _read(value)
+    if isinstance(fields, dict) and environ.get(MONITOR):
+        fields = {**fields, "monitor": environ[MONITOR].strip().lower()}
     try:
-        with open(value, "rb") as file:
+        return msgspec.convert(fields, Settings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{value}: {error}", "docs/vllm.md lists the settings") from None
+
+
+def _read(path: str) -> Any:
+    try:
+        with open(path, "rb") as file:
             content = file.read(_LIMIT + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SettingsError(
-            f"{SWITCH} names {value!r}, which cannot be read: {reason}",
+            f"{SWITCH} names {path!r}, which cannot be read: {reason}",
             "give 1, or the path of a JSON file",
         ) from None
     if len(content) > _LIMIT:
-        raise SettingsError(f"{value} is over {_LIMIT} bytes", "name a settings file")
+        raise SettingsError(f"{path} is over {_LIMIT} bytes", "name a settings file")
     try:
-        return msgspec.json.decode(content, type=Settings)
+        return msgspec.json.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SettingsError(f"{value}: {error}", "docs/vllm.md lists the settings") from None
+        raise SettingsError(f"{path} is no JSON: {error}", "write one object") from None

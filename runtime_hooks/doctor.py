@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "Diagnosis", "HookReport", "as_text", "diagnose"]
 
-SCHEMA = "resident-claims/doctor/1"
+SCHEMA: Final = "resident-claims/doctor/1"
 
 
 class HookReport(msgspec.Struct, frozen=True):

@@ -11,10 +11,11 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from runtime_hooks.faults import LOG
 from spec.events import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from spec.alphabet import Kind
 
@@ -33,8 +34,11 @@ class Sink(Protocol):
     def take(self, events: list[Event]) -> None:
         """Events in order."""
 
-    def close(self, stream: str, missing: int | None) -> None:
-        """No more will come; `missing` is the last number where what had it was dropped."""
+    def idle(self) -> None:
+        """No events for now."""
+
+    def close(self, stream: str, after: int | None) -> None:
+        """No more will come; what had the numbers before `after` was dropped, unless it is None."""
 
 
 class Journal:
@@ -44,13 +48,13 @@ class Journal:
         limit: how many events may wait to be written.
     """
 
-    def __init__(self, stream: str, sink: Sink, limit: int) -> None:
+    def __init__(self, stream: str, sinks: Sequence[Sink], limit: int) -> None:
         self.stream = stream
         self.dropped = 0
         self.fault: BaseException | None = None
-        self._sink, self._limit = sink, limit
+        self._sinks, self._limit = sinks, limit
         self._waiting: deque[tuple[int, int, Kind, Mapping[str, Any]]] = deque()
-        self._number = self._last = 0
+        self._number, self._last = 0, -1
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="resident-claims", daemon=True)
         self._thread.start()
@@ -65,6 +69,11 @@ class Journal:
         self._last = number
         self._waiting.append((number, time_ns, kind, fields))
 
+    @property
+    def waiting(self) -> int:
+        """How many events wait to be written."""
+        return len(self._waiting)
+
     def gap(self) -> None:
         """Something happened that could not be told: a number without an event."""
         self._number += 1
@@ -78,15 +87,17 @@ class Journal:
         try:
             while not (self._closing and not self._waiting):
                 batch = self._batch()
-                if batch:
-                    self._sink.take(batch)
-                else:
+                for sink in self._sinks:
+                    sink.take(batch) if batch else sink.idle()
+                if not batch:
                     time.sleep(_IDLE_S)
-            missing = self._number - 1 if self._number - 1 > self._last else None
-            self._sink.close(self.stream, missing)
+            after = self._number if self._number > self._last + 1 else None
+            for sink in self._sinks:
+                sink.close(self.stream, after)
         except Exception as fault:
             self.fault = fault
             self._limit = 0  # nothing is kept for a writer that is gone
+            LOG.error("resident-claims: events are written no more", exc_info=fault)
 
     def _batch(self) -> list[Event]:
         waiting = self._waiting

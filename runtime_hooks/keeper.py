@@ -89,6 +89,7 @@ class Keeper:
 
     Args:
         identity: of the engine's cache.
+        alarm: why no more claims are accepted; empty while they are.
         clock: monotonic time in ns.
     """
 
@@ -98,11 +99,13 @@ class Keeper:
         journal: Journal,
         pool: Pool,
         identity: CacheIdentity,
+        alarm: Callable[[], str] = lambda: "",
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._registry = Registry(settings, pool.usable)
         self._ledger, self._holds = Ledger(), Holds(pool)
-        self._settings, self._pool, self._identity, self._clock = settings, pool, identity, clock
+        self._settings, self._pool, self._identity = settings, pool, identity
+        self._alarm, self._clock = alarm, clock
         self._voice = Voice(journal, settings.drill)
         self._needs: dict[str, int] = {}  # of requests in hand that were not put off
         self._put_off: dict[str, tuple[int, int]] = {}  # until when in ns, and what they need
@@ -265,6 +268,8 @@ class Keeper:
         """Why the claim cannot be accepted: itself, or what it would leave to requests in hand."""
         if arrival.no_admit:
             return "its request asks not to be cached"
+        if why := self._alarm():
+            return why
         own = arrival.blocks - min(claim.footprint_blocks, arrival.reusable)
         beside = max([own, *self._needs.values()])
         return self._registry.fault(claim, len(arrival.keys), beside)

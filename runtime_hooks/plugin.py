@@ -11,12 +11,15 @@ from runtime_hooks.config import Settings, SettingsError, load
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.engines.hooks import faults
 from runtime_hooks.faults import LOG
+from runtime_hooks.inline import Inline
 from runtime_hooks.journal import Journal
 from runtime_hooks.tracefile import TraceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
+
+    from runtime_hooks.journal import Sink
 
 __all__ = ["Armed", "ArmingError", "arm", "arm_or_say", "disarm"]
 
@@ -49,10 +52,20 @@ class Armed:
     def _attachment(self, scheduler: Any) -> Any:
         number = next(self._numbers)
         name = f"{os.getpid()}-{number}" if number else str(os.getpid())
-        trace = TraceFile(self.settings.trace.replace("{pid}", name))
-        journal = Journal(f"vllm:{name}", trace, self.settings.queue)
-        attachment = self.adapter.Attachment(scheduler, self.settings, journal)
-        LOG.info("resident-claims is armed; events go to %s", trace.path)
+        path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
+        sinks: list[Sink] = [TraceFile(path)]
+        inline = None
+        if self.settings.monitor != "off":
+            socket = self.settings.socket.replace("{pid}", name) or f"{path}.sock"
+            inline = Inline(stream, f"{path}.verdicts.jsonl", socket)
+            sinks.append(inline)
+
+        def alarm() -> str:
+            return inline.alarm if inline and self.settings.monitor == "enforce" else ""
+
+        journal = Journal(stream, sinks, self.settings.queue)
+        attachment = self.adapter.Attachment(scheduler, self.settings, journal, alarm)
+        LOG.info("resident-claims is armed; events go to %s", path)
         return attachment
 
 

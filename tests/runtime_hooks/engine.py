@@ -35,15 +35,18 @@ class Kept:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self.missing: int | None = None
+        self.after: int | None = None
 
     def take(self, events: list[Event]) -> None:
         """More events."""
         self.events += events
 
-    def close(self, stream: str, missing: int | None) -> None:
+    def idle(self) -> None:
+        """Nothing for now."""
+
+    def close(self, stream: str, after: int | None) -> None:
         """No more."""
-        self.missing = missing
+        self.after = after
 
 
 class TinyPool:
@@ -84,8 +87,8 @@ class TinyEngine:
         self.pool = TinyPool(usable)
         self.sink = Kept()
         chosen = Settings(**settings)
-        self.journal = Journal("tiny", self.sink, chosen.queue)
-        self.keeper = Keeper(chosen, self.journal, self.pool, IDENTITY, lambda: self.now)
+        self.journal = Journal("tiny", [self.sink], chosen.queue)
+        self.keeper = Keeper(chosen, self.journal, self.pool, IDENTITY, clock=lambda: self.now)
         self.refusals: list[Refusal] = []
         self.answers: list[dict[str, str]] = []
 

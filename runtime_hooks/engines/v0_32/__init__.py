@@ -27,13 +27,19 @@ __all__ = ["HOOKS", "Attachment", "on_scheduler", "unfit"]
 
 
 class Attachment:
-    """A scheduler that is hooked, until `detach` or until it is shut down."""
+    """A scheduler that is hooked, until `detach` or until it is shut down.
 
-    def __init__(self, scheduler: Scheduler, settings: Settings, journal: Journal) -> None:
+    Args:
+        alarm: why no more claims are accepted; empty while they are.
+    """
+
+    def __init__(
+        self, scheduler: Scheduler, settings: Settings, journal: Journal, alarm: Callable[[], str]
+    ) -> None:
         self.journal = journal
         blocks = BlockHooks(scheduler)
         pool = Blocks(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
-        self.keeper = Keeper(settings, journal, pool, identity_of(scheduler))
+        self.keeper = Keeper(settings, journal, pool, identity_of(scheduler), alarm)
         self._wraps = Wraps(self.keeper)
         blocks.install(self.keeper, self._wraps)
         StepHooks(scheduler, blocks).install(self.keeper, self._wraps)

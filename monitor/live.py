@@ -1,0 +1,147 @@
+"""Verdicts while the events come: the same engine, asked now and then what has changed.
+
+A live verdict is one line of JSON of the form `resident-claims/live/1`; `python -m monitor follow`
+reads them from the process that judges.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from monitor.engine import Monitor
+from monitor.records import At, Doubt, Record, Stamp
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.states import TERMINAL
+from spec.verdicts import Verdict, pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from monitor.claim import ClaimRun
+    from spec.events import Event
+
+__all__ = ["SCHEMA", "Live", "LiveVerdict"]
+
+SCHEMA: Final = "resident-claims/live/1"
+_EVERY_S: Final = 0.5
+_SHARE: Final = 20  # a look at all claims takes at most one part in so many of the time
+
+Text = Annotated[str, Meta(max_length=4096)]
+
+
+class LiveVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One claim of one stream, judged by the mode that it asked for, as it stands.
+
+    `obligations` are those that were exercised. `heaviest` names the one that decides, and `why`
+    and `sequence` are its.
+    """
+
+    schema: Literal["resident-claims/live/1"]
+    stream: Text
+    claim_id: Text
+    mode: Mode
+    state: Text
+    verdict: Verdict
+    obligations: dict[str, Verdict] = {}
+    heaviest: Text = ""
+    why: Text = ""
+    sequence: int | None = None
+    final: bool = False
+
+
+class Live:
+    """Judges the events of one stream by each of some modes; what counts is a claim's own mode.
+
+    Args:
+        most: claims that are judged. Once there are more nothing more is taken in, and those that
+            are alive are inconclusive.
+    """
+
+    def __init__(self, stream: str, modes: Iterable[Mode], most: int = 10_000) -> None:
+        self.stream = stream
+        self._left = most
+        self._monitors = {mode: Monitor(mode) for mode in modes}
+        self._read = 0
+        self._told: dict[str, LiveVerdict] = {}
+        self._next = 0.0
+
+    def take(self, event: Event) -> None:
+        """Judge one event."""
+        if self._left < 0:
+            return
+        doubts: tuple[Doubt, ...] = ()
+        if event.kind is Kind.CLAIM_REGISTERED:
+            self._left -= 1
+            if self._left < 0:
+                doubts = (Doubt("more claims were registered than are judged here"),)
+        self._read += 1
+        at = At(self.stream, self._read, event.sequence)
+        stamp = Stamp(self.stream, event.sequence, event.time_ns)
+        events = () if doubts else ((event, at),)
+        for monitor in self._monitors.values():
+            monitor.take(Record(at, stamp, events, doubts=doubts))
+
+    def miss(self, after: int) -> None:
+        """What had the numbers before `after` never came."""
+        at = At(self.stream, self._read, after)
+        for monitor in self._monitors.values():
+            monitor.take(Record(at, Stamp(self.stream, after, None)))
+
+    def changes(self, *, final: bool = False) -> list[LiveVerdict]:
+        """The verdicts that are not what they were; none where it is too early to look again.
+
+        Args:
+            final: the stream is over, and every verdict is told.
+        """
+        began = time.monotonic()
+        if began < self._next and not final:
+            return []
+        found = list(self._changed(final=final))
+        ended = time.monotonic()
+        self._next = ended + max(_EVERY_S, _SHARE * (ended - began))
+        return found
+
+    @property
+    def standing(self) -> list[LiveVerdict]:
+        """The verdicts as they were last told."""
+        return list(self._told.values())
+
+    def _changed(self, *, final: bool) -> Iterator[LiveVerdict]:
+        for mode, monitor in self._monitors.items():
+            if final:
+                monitor.finish()
+            for claim in monitor.claims():
+                told = self._told.get(claim.claim_id)
+                over = told is not None and told.state in TERMINAL and not final
+                if claim.declared_mode != mode or over:
+                    continue
+                verdict = _judge(claim, mode, final=final)
+                shown = claim.accepted or verdict.verdict is Verdict.VIOLATED
+                if shown and verdict != told:
+                    self._told[claim.claim_id] = verdict
+                    yield verdict
+
+
+def _judge(claim: ClaimRun, mode: Mode, *, final: bool) -> LiveVerdict:
+    findings = dict(claim.findings())
+    verdict = pool(finding.verdict for finding in findings.values())
+    heaviest = next(name for name, found in findings.items() if found.verdict is verdict)
+    at = findings[heaviest].at
+    return LiveVerdict(
+        SCHEMA,
+        claim.stream,
+        claim.claim_id,
+        mode,
+        claim.state,
+        verdict,
+        {n: f.verdict for n, f in findings.items() if f.verdict is not Verdict.UNEXERCISED},
+        heaviest,
+        findings[heaviest].why,
+        None if at is None else at.sequence,
+        final,
+    )

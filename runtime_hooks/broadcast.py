@@ -1,0 +1,101 @@
+"""Lines for whoever listens: a Unix socket that nobody has to wait for."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from contextlib import suppress
+from typing import Final
+
+from runtime_hooks.config import SettingsError
+
+__all__ = ["Broadcast"]
+
+_BEHIND: Final = 1 << 20
+"""Bytes that a listener may be behind; then it is cut off."""
+
+_BACKLOG: Final = 16
+
+
+class Broadcast:
+    """A listening socket that only its owner can open. Nothing here blocks.
+
+    Raises:
+        SettingsError: the socket cannot be made.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._waiting: dict[socket.socket, bytearray] = {}
+        self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        try:
+            _remove_dead(path)
+            before = os.umask(0o177)
+            try:
+                self._server.bind(path)
+            finally:
+                os.umask(before)
+            self._server.listen(_BACKLOG)
+        except (OSError, ValueError) as error:
+            self._server.close()
+            reason = getattr(error, "strerror", None) or str(error)
+            raise SettingsError(
+                f"the socket {path} cannot be made: {reason}", "name another as `socket`"
+            ) from None
+
+    def accept(self, greeting: bytes) -> None:
+        """Let in whoever came, and send each `greeting` first."""
+        while True:
+            try:
+                peer, _ = self._server.accept()
+            except OSError:
+                return
+            peer.setblocking(False)
+            self._waiting[peer] = bytearray(greeting)
+            self._push(peer)
+
+    def send(self, lines: bytes) -> None:
+        """Send whole lines to all; one that is too far behind is cut off."""
+        for peer, waiting in list(self._waiting.items()):
+            waiting += lines
+            self._push(peer)
+
+    def close(self) -> None:
+        """Send what can be sent, and end."""
+        for peer in list(self._waiting):
+            self._push(peer)
+            peer.close()
+        self._waiting.clear()
+        self._server.close()
+        with suppress(OSError):
+            os.unlink(self.path)
+
+    def _push(self, peer: socket.socket) -> None:
+        waiting = self._waiting[peer]
+        try:
+            while waiting:
+                del waiting[: peer.send(waiting)]
+        except BlockingIOError:
+            if len(waiting) <= _BEHIND:
+                return
+        except OSError:
+            pass
+        else:
+            return
+        del self._waiting[peer]
+        peer.close()
+
+
+def _remove_dead(path: str) -> None:
+    """Remove a socket that a process left behind; anything else is left alone."""
+    try:
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            return
+    except OSError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)

@@ -1,0 +1,68 @@
+"""The monitor inside the serving process: judges what the journal hands on, on its thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from monitor.live import Live
+from runtime_hooks.broadcast import Broadcast
+from runtime_hooks.config import ENFORCED
+from runtime_hooks.tracefile import NewFile
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from monitor.live import LiveVerdict
+    from spec.events import Event
+
+__all__ = ["Inline"]
+
+
+class Inline:
+    """Verdicts on one stream, into a file of lines and to whoever listens.
+
+    `alarm` is empty until a claim is violated, and then says which; another thread may read it.
+
+    Raises:
+        SettingsError: the file or the socket cannot be made.
+    """
+
+    def __init__(self, stream: str, verdicts: str, socket: str) -> None:
+        self.alarm = ""
+        self._live = Live(stream, ENFORCED)
+        self._file = NewFile(verdicts, "the file of verdicts", "trace")
+        self._out = Broadcast(socket)
+
+    def take(self, events: list[Event]) -> None:
+        """Judge events, and tell what has changed."""
+        for event in events:
+            self._live.take(event)
+        self.idle()
+
+    def idle(self) -> None:
+        """Let listeners in, and tell what has changed."""
+        self._out.accept(_lines(self._live.standing))
+        self._tell(self._live.changes())
+
+    def close(self, stream: str, after: int | None) -> None:
+        """Tell every verdict for the last time."""
+        if after is not None:
+            self._live.miss(after)
+        self._out.accept(b"")
+        self._tell(self._live.changes(final=True))
+        self._out.close()
+        self._file.close()
+
+    def _tell(self, told: list[LiveVerdict]) -> None:
+        if told:
+            lines = _lines(told)
+            self._file.write(lines)
+            self._out.send(lines)
+        for verdict in told:
+            if verdict.verdict is Verdict.VIOLATED and not self.alarm:
+                self.alarm = f"the monitor found claim {verdict.claim_id} violated"
+
+
+def _lines(told: list[LiveVerdict]) -> bytes:
+    return b"".join(msgspec.json.encode(verdict) + b"\n" for verdict in told)

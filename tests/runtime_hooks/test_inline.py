@@ -1,0 +1,243 @@
+"""The monitor inside the process: live verdicts in a file and on a socket."""
+
+import socket
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from monitor.__main__ import main
+from monitor.live import Live, LiveVerdict
+from runtime_hooks.broadcast import Broadcast
+from runtime_hooks.config import Drill, SettingsError
+from runtime_hooks.inline import Inline
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.events import Event
+from spec.verdicts import Verdict
+from tests.runtime_hooks.engine import TinyEngine, claim
+
+Capture = pytest.CaptureFixture[str]
+MODES = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING)
+UNTOLD = Drill(suppress=(Kind.REQUEST_REFUSED,))
+
+
+def story(**settings: object) -> list[Event]:
+    """A hard claim, and a request that does not fit beside it."""
+    engine = TinyEngine(**settings)
+    engine.serve("resident", 60, claim())
+    engine.serve("active", 70)
+    return engine.events()
+
+
+def judge(events: list[Event]) -> LiveVerdict:
+    """The last verdict on the only claim."""
+    live = Live("tiny", MODES)
+    for event in events:
+        live.take(event)
+    (verdict,) = live.changes(final=True)
+    return verdict
+
+
+class TestLive:
+    def test_kept(self) -> None:
+        """A claim that was kept is satisfied in the end."""
+        verdict = judge(story())
+        assert (Verdict.SATISFIED, Mode.HARD_PROTECTED) == (verdict.verdict, verdict.mode)
+
+    def test_violated(self) -> None:
+        """One that was broken is violated, by name and place."""
+        verdict = judge(story(drill=UNTOLD))
+        assert Verdict.VIOLATED is verdict.verdict
+        assert ("explicit_conflict_action", 9) == (verdict.heaviest, verdict.sequence)
+
+    def test_own_mode(self) -> None:
+        """A demotable claim is judged as one, though it would break hard_protected."""
+        engine = TinyEngine()
+        engine.serve("resident", 60, claim(mode="demotable"))
+        engine.serve("active", 70)
+        verdict = judge(engine.events())
+        assert (Mode.DEMOTABLE, Verdict.SATISFIED) == (verdict.mode, verdict.verdict)
+
+    def test_gap(self) -> None:
+        """An event that is missing makes it inconclusive."""
+        events = story()
+        assert Verdict.INCONCLUSIVE is judge([e for e in events if e.sequence != 4]).verdict
+
+    def test_too_early(self) -> None:
+        """Between two looks nothing is told, and what has not changed is not told twice."""
+        live = Live("tiny", MODES)
+        events = story()
+        for event in events[:5]:
+            live.take(event)
+        assert 1 == len(live.changes())
+        for event in events[5:]:
+            live.take(event)
+        assert [] == live.changes()
+        assert 1 == len(live.changes(final=True))
+
+    def test_rejected(self) -> None:
+        """A claim that was turned away has no verdict."""
+        engine = TinyEngine()
+        engine.serve("resident", 60, claim(value=1))
+        live = Live("tiny", MODES)
+        for event in engine.events():
+            live.take(event)
+        assert [] == live.changes(final=True)
+
+    def test_too_many(self) -> None:
+        """More claims than are judged: those that are alive are inconclusive, whatever comes."""
+        engine = TinyEngine(usable=200)
+        for number in range(3):
+            engine.serve(f"r{number}", 10, claim(f"claim:{number}", 10))
+        live = Live("tiny", MODES, most=2)
+        for event in engine.events():
+            live.take(event)
+        told = live.changes(final=True)
+        assert ["claim:0", "claim:1"] == [verdict.claim_id for verdict in told]
+        assert {Verdict.INCONCLUSIVE} == {verdict.verdict for verdict in told}
+        assert "than are judged here" in told[0].why
+
+
+class TestInline:
+    def make(self, tmp_path: Path) -> Inline:
+        return Inline("tiny", str(tmp_path / "verdicts"), str(tmp_path / "socket"))
+
+    def test_file(self, tmp_path: Path) -> None:
+        """Verdicts are written as they change, the last ones marked."""
+        inline = self.make(tmp_path)
+        inline.take(story())
+        inline.close("tiny", None)
+        lines = (tmp_path / "verdicts").read_bytes().splitlines()
+        told = [msgspec.json.decode(line, type=LiveVerdict) for line in lines]
+        assert [False, True] == [verdict.final for verdict in told]
+        assert "" == inline.alarm
+        assert not (tmp_path / "socket").exists()
+
+    def test_alarm(self, tmp_path: Path) -> None:
+        """A violation raises the alarm, and then no more claims are accepted."""
+        inline = self.make(tmp_path)
+        inline.take(story(drill=UNTOLD))
+        assert "the monitor found claim claim:a violated" == inline.alarm
+        engine = TinyEngine()
+        engine.keeper._alarm = lambda: inline.alarm
+        engine.serve("resident", 60, claim("claim:b"))
+        assert inline.alarm == engine.answers[0]["claim"]
+        inline.close("tiny", None)
+
+    def test_missing_end(self, tmp_path: Path) -> None:
+        """What was dropped at the end makes the last verdict inconclusive."""
+        inline = self.make(tmp_path)
+        inline.take(story())
+        inline.close("tiny", 1_000)
+        last = (tmp_path / "verdicts").read_bytes().splitlines()[-1]
+        assert Verdict.INCONCLUSIVE is msgspec.json.decode(last, type=LiveVerdict).verdict
+
+
+class TestFollow:
+    @pytest.mark.parametrize(("drill", "code"), [(Drill(), 0), (UNTOLD, 1)], ids=["kept", "broken"])
+    def test_exit(self, tmp_path: Path, drill: Drill, code: int, capsys: Capture) -> None:
+        """It prints verdicts until the process ends, and exits by the last."""
+        path = str(tmp_path / "socket")
+        inline = Inline("tiny", str(tmp_path / "verdicts"), path)
+        events, done = story(drill=drill), threading.Event()
+
+        def serve() -> None:
+            inline.take(events[:7])
+            while not inline._out._waiting:
+                inline.idle()
+            inline.take(events[7:])
+            inline.close("tiny", None)
+            done.set()
+
+        threading.Thread(target=serve, daemon=True).start()
+        assert code == main(["follow", path])
+        assert done.wait(10)
+        out = capsys.readouterr().out.splitlines()
+        assert out[0].startswith("claim:a  hard_protected, materialized  satisfied")
+        assert out[-1].endswith("(final)")
+
+    def test_late(self, tmp_path: Path, capsys: Capture) -> None:
+        """Whoever comes late is told what stands; one that leaves early is nobody's concern."""
+        path = str(tmp_path / "socket")
+        inline = Inline("tiny", str(tmp_path / "verdicts"), path)
+        inline.take(story())
+        with socket.socket(socket.AF_UNIX) as early:
+            early.connect(path)
+            inline.idle()
+        inline.idle()
+        with socket.socket(socket.AF_UNIX) as late:
+            late.connect(path)
+            inline.idle()
+            assert b'"claim_id":"claim:a"' in late.recv(1 << 16)
+        inline.close("tiny", None)
+
+    def test_nobody(self, tmp_path: Path, capsys: Capture) -> None:
+        """A socket that is not there is bad input."""
+        assert 2 == main(["follow", str(tmp_path / "none")])
+        assert "no such file" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("sent", "said"),
+        [(b"hello\n", "malformed"), (b'{"schema":"x"}\n', "$.schema"), (b"{", "within a line")],
+    )
+    def test_not_a_verdict(self, tmp_path: Path, sent: bytes, said: str, capsys: Capture) -> None:
+        """What is no verdict is bad input."""
+        path = str(tmp_path / "socket")
+        out = Broadcast(path)
+
+        def serve() -> None:
+            while not out._waiting:
+                out.accept(sent)
+            out.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        assert 2 == main(["follow", path])
+        assert said in capsys.readouterr().err
+
+
+class TestBroadcast:
+    def test_slow(self, tmp_path: Path) -> None:
+        """A listener that does not read is cut off; nobody waits for it, and others get all."""
+        out = Broadcast(str(tmp_path / "socket"))
+        with socket.socket(socket.AF_UNIX) as slow, socket.socket(socket.AF_UNIX) as quick:
+            slow.connect(str(tmp_path / "socket"))
+            quick.connect(str(tmp_path / "socket"))
+            out.accept(b"")
+            for _ in range(64):
+                out.send(b"x" * 65_535 + b"\n")
+                got = 0
+                while got < 65_536:
+                    got += len(quick.recv(65_536 - got))
+                    out.send(b"")
+            assert 1 == len(out._waiting)
+        out.close()
+
+    def test_private(self, tmp_path: Path) -> None:
+        """Nobody but its owner can open it."""
+        out = Broadcast(str(tmp_path / "socket"))
+        assert 0o600 == (tmp_path / "socket").stat().st_mode & 0o777
+        out.close()
+
+    def test_left_behind(self, tmp_path: Path) -> None:
+        """The socket of a process that is gone is replaced; one that is heard is not."""
+        path = str(tmp_path / "socket")
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(path)
+        out = Broadcast(path)
+        with pytest.raises(SettingsError, match="Address already in use"):
+            Broadcast(path)
+        out.close()
+
+    def test_file(self, tmp_path: Path) -> None:
+        """A file that is no socket is left alone."""
+        (tmp_path / "mine").write_text("mine")
+        with pytest.raises(SettingsError, match="Address already in use"):
+            Broadcast(str(tmp_path / "mine"))
+        assert "mine" == (tmp_path / "mine").read_text()
+
+    def test_long(self, tmp_path: Path) -> None:
+        """A path that is too long for a socket is named."""
+        with pytest.raises(SettingsError, match="too long"):
+            Broadcast(str(tmp_path / ("x" * 200)))

@@ -1,0 +1,133 @@
+"""Events out of the step loop: never waited for, never lost silently."""
+
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from monitor.check import check
+from monitor.engine import ModeVerdict
+from runtime_hooks.config import SettingsError
+from runtime_hooks.journal import CLOSED, Journal
+from runtime_hooks.tracefile import TraceFile
+from runtime_hooks.voice import terms
+from spec.alphabet import Kind
+from spec.claims import Mode, ResidentClaim
+from spec.events import Event
+from spec.modes import Bundle
+from tests.runtime_hooks.engine import IDENTITY, Kept, claim
+
+CLAIM = ResidentClaim.model_validate(
+    {**claim(blocks=2), "cache_identity": IDENTITY, "object_id": "p", "footprint_blocks": 2}
+)
+
+
+class Stuck(Kept):
+    """A sink that does not come back until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stuck, self.go = threading.Event(), threading.Event()
+
+    def take(self, events: list[Event]) -> None:
+        self.stuck.set()
+        assert self.go.wait(10)
+        super().take(events)
+
+
+def fill(journal: Journal, first: int, count: int) -> None:
+    for number in range(first, first + count):
+        journal.write(number, Kind.REQUEST_FINISHED, {"request_id": f"r{number}"})
+
+
+class TestQueue:
+    def test_order(self) -> None:
+        """What is written comes out numbered and in order."""
+        sink = Kept()
+        journal = Journal("s", [sink], 10_000)
+        fill(journal, 0, 5_000)
+        journal.close()
+        assert list(range(5_000)) == [event.sequence for event in sink.events]
+        assert (0, None) == (journal.dropped, sink.after)
+
+    def test_dropped(self) -> None:
+        """What finds the queue full is dropped and counted, and leaves a gap in the numbers."""
+        sink = Stuck()
+        journal = Journal("s", [sink], 10)
+        fill(journal, 0, 1)
+        assert sink.stuck.wait(10)
+        fill(journal, 1, 30)
+        sink.go.set()
+        while journal.waiting:
+            pass
+        fill(journal, 31, 1)
+        journal.close()
+        assert 20 == journal.dropped
+        assert [*range(11), 31] == [event.sequence for event in sink.events]
+        assert sink.after is None
+
+    def test_last_dropped(self) -> None:
+        """Where nothing comes after what was dropped, the end is told with the number after it."""
+        sink = Stuck()
+        journal = Journal("s", [sink], 10)
+        fill(journal, 0, 1)
+        assert sink.stuck.wait(10)
+        fill(journal, 1, 30)
+        sink.go.set()
+        journal.close()
+        assert 31 == sink.after
+
+    def test_broken_sink(self, caplog: pytest.LogCaptureFixture) -> None:
+        """A sink that fails stops nobody: what is written from then on is dropped."""
+
+        class Broken(Kept):
+            def take(self, events: list[Event]) -> None:
+                raise OSError("no space left")
+
+        journal = Journal("s", [Broken()], 10)
+        fill(journal, 0, 1)
+        journal.close()
+        fill(journal, 1, 1)
+        assert isinstance(journal.fault, OSError)
+        assert 1 == journal.dropped
+        assert 1 == caplog.text.count("events are written no more")
+
+
+class TestTrace:
+    def write(self, path: Path, *, lost: str = "") -> None:
+        """A claim is accepted; `lost` is what happens to the journal in the middle."""
+        sink = TraceFile(str(path))
+        journal = Journal("s", [sink], 100)
+        journal.write(1, Kind.CLAIM_REGISTERED, terms(CLAIM))
+        journal.write(1, Kind.CLAIM_COMMITTED, terms(CLAIM))
+        journal.write(1, Kind.CLAIM_ACCEPTED, terms(CLAIM))
+        if lost:
+            journal.gap()
+        if lost != "at the end":
+            fill(journal, 2, 1)
+        journal.close()
+
+    def verdict(self, path: Path) -> tuple[ModeVerdict, str]:
+        report = check([str(path)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+        return report.verdict, report.why
+
+    def test_whole(self, tmp_path: Path) -> None:
+        """A trace without a gap."""
+        self.write(tmp_path / "t")
+        assert ModeVerdict.KEPT is self.verdict(tmp_path / "t")[0]
+
+    @pytest.mark.parametrize("lost", ["in between", "at the end"])
+    def test_gap(self, tmp_path: Path, lost: str) -> None:
+        """Wherever something is missing, the verdict is inconclusive."""
+        self.write(tmp_path / "t", lost=lost)
+        assert ModeVerdict.INCONCLUSIVE is self.verdict(tmp_path / "t")[0]
+        last = msgspec.json.decode((tmp_path / "t").read_bytes().splitlines()[-1])
+        assert (lost == "at the end") is (last["kind"] == CLOSED)
+
+    def test_never_overwritten(self, tmp_path: Path) -> None:
+        """A file that is there stays as it is."""
+        (tmp_path / "t").write_text("mine")
+        with pytest.raises(SettingsError, match="File exists"):
+            TraceFile(str(tmp_path / "t"))
+        assert "mine" == (tmp_path / "t").read_text()

@@ -1,0 +1,72 @@
+"""The monitor inline, in the engine's process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
+from monitor.live import LiveVerdict
+from runtime_hooks.config import Drill
+from spec.alphabet import Kind
+from spec.verdicts import Verdict
+from tests_vllm.conftest import Make
+from tests_vllm.engine import claim
+
+RESIDENT, ACTIVE = ("resident", 60), ("active", 70)
+UNTOLD = Drill(suppress=(Kind.REQUEST_REFUSED,))
+
+
+class TestObserve:
+    @pytest.mark.parametrize(
+        ("drill", "code", "verdict"),
+        [(Drill(), 0, Verdict.SATISFIED), (UNTOLD, 1, Verdict.VIOLATED)],
+        ids=["kept", "violated"],
+    )
+    def test_followed(self, make: Make, drill: Drill, code: int, verdict: Verdict) -> None:
+        """Another process follows on the socket, and exits by the verdict when the engine ends."""
+        engine = make(monitor="observe", drill=drill)
+        command = [sys.executable, "-m", "monitor", "follow", f"{engine.trace}.sock"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reader:
+            engine.serve((*RESIDENT, claim()))
+            assert reader.stdout is not None
+            first = reader.stdout.readline()
+            engine.serve(ACTIVE)
+            engine.close()
+            rest = reader.stdout.read()
+        assert first.startswith("claim:resident  hard_protected, materialized  satisfied")
+        assert f" {verdict}" in rest.splitlines()[-1]
+        assert code == reader.returncode
+
+        lines = engine.trace.with_name("trace.jsonl.verdicts.jsonl").read_bytes().splitlines()
+        last = msgspec.json.decode(lines[-1], type=LiveVerdict)
+        assert (verdict, True) == (last.verdict, last.final)
+
+    def test_check(self, make: Make) -> None:
+        """`python -m monitor check` over the trace exits 0, and 1 for the other mode's promise."""
+        engine = make()
+        engine.serve((*RESIDENT, claim()))
+        engine.serve(ACTIVE)
+        engine.close()
+        command = [sys.executable, "-m", "monitor", "check", str(engine.trace), "--mode"]
+        done = subprocess.run([*command, "hard_protected"], capture_output=True, text=True)
+        assert 0 == done.returncode, done.stdout + done.stderr
+
+
+class TestEnforce:
+    def test_no_more(self, make: Make) -> None:
+        """Once a claim is violated no more claims are accepted, and requests are served."""
+        engine = make(monitor="enforce", drill=UNTOLD)
+        engine.serve((*RESIDENT, claim()))
+        engine.serve(ACTIVE)
+        inline = engine.armed.attachments[0].keeper
+        while not inline._alarm():
+            pass
+        (answer,) = engine.serve(("next", 5, claim("claim:next", 5)))
+        assert "length" == answer.finish_reason
+        assert (
+            "the monitor found claim claim:resident violated"
+            == (answer.metadata["claim"]["reason"])
+        )
