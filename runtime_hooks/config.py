@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ENFORCED", "Drill", "Settings", "SettingsError", "load"]
 
-ENFORCED: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING)
-"""The modes whose promise the plugin can keep; a claim of another is rejected."""
+ENFORCED: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING, Mode.OFFLOADABLE)
+"""The modes whose promise the plugin can keep, the last with an offload tier; a claim of another is
+rejected."""
 
 MONITOR: Final = "RESIDENT_CLAIMS_MONITOR"
 """Names the setting `monitor` in the environment."""
@@ -43,11 +44,13 @@ class Drill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Failures asked for, for tests and drills; none by default.
 
     `suppress` are kinds of reports that are not written; `misattribute` maps a kind of report to
-    the claim id that it names instead.
+    the claim id that it names instead; `fail_loads` is how many loads of a claim fail, by its id,
+    or of blocks that nobody claimed, by the empty id.
     """
 
     suppress: tuple[Kind, ...] = ()
     misattribute: dict[Kind, str] = {}
+    fail_loads: dict[str, Count] = {}
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,7 +64,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     watched, and nothing is done to keep it.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
     `queue` bounds the events that wait to be written; what is over it is dropped and counted.
-    `claims` bounds the live claims of one owner, `lives` all claims of one run.
+    `claims` bounds the live claims of one owner, `lives` all claims of one run. `digests` compares
+    what is loaded back from an offload tier with what was stored, byte for byte.
     """
 
     trace: str = "resident-claims.{pid}.jsonl"
@@ -72,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queue: Count = 65_536
     claims: Count = 1_000
     lives: Count = 1_000_000
+    digests: bool = True
     drill: Drill = Drill()
 
 

@@ -11,11 +11,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from runtime_hooks.enforce.holds import Holds
+from runtime_hooks.custody import Custody
+from runtime_hooks.enforce.holds import Holding
 from runtime_hooks.enforce.room import blockers, in_conflict, proof
-from runtime_hooks.ledger import Ledger
 from runtime_hooks.registry import Registry
 from runtime_hooks.requests import claim_of, name_of, release_of
+from runtime_hooks.tier import Tier
 from runtime_hooks.voice import Voice, terms
 from spec.alphabet import Kind
 from spec.claims import Mode
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from runtime_hooks.config import Settings
     from runtime_hooks.journal import Journal
     from runtime_hooks.ledger import Entry
+    from runtime_hooks.tier import Copies
     from spec.claims import CacheIdentity, ResidentClaim
     from spec.events import CapacityProof
 
@@ -36,18 +38,12 @@ RUNTIME: Final = "runtime"
 _NS: Final = 1_000_000_000
 
 
-class Pool(Protocol):
+class Pool(Holding, Protocol):
     """The blocks of the engine, as far as the keeper needs them. The null block is none."""
 
     @property
     def usable(self) -> int:
         """Blocks that are usable at all."""
-
-    def hold(self, blocks: Sequence[int]) -> None:
-        """From now on these blocks are no victims, whoever else uses them."""
-
-    def release(self, blocks: Sequence[int]) -> None:
-        """These blocks may be taken again, in this order where nobody else uses them."""
 
     def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
         """Those of these contents that are cached and computed, each with a block."""
@@ -77,11 +73,13 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused: the claims that it does not fit beside, and the sum."""
+    """Why a request is refused: the claims that it does not fit beside, and the sum; or, without a
+    sum, the claims whose blocks did not come back for it.
+    """
 
     request_id: str
     blocking_claim_ids: tuple[str, ...]
-    proof: CapacityProof
+    proof: CapacityProof | None = None
 
 
 class Keeper:
@@ -89,6 +87,7 @@ class Keeper:
 
     Args:
         identity: of the engine's cache.
+        tier: where copies of blocks are kept, None where there is none.
         alarm: why no more claims are accepted; empty while they are.
         clock: monotonic time in ns.
     """
@@ -99,14 +98,16 @@ class Keeper:
         journal: Journal,
         pool: Pool,
         identity: CacheIdentity,
+        tier: Copies | None = None,
         alarm: Callable[[], str] = lambda: "",
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        self._registry = Registry(settings, pool.usable)
-        self._ledger, self._holds = Ledger(), Holds(pool)
+        self._registry = Registry(settings, pool.usable, tier=tier is not None)
         self._settings, self._pool, self._identity = settings, pool, identity
         self._alarm, self._clock = alarm, clock
         self._voice = Voice(journal, settings.drill)
+        self.custody = Custody(pool, self._registry, self._voice, self.tick)
+        self.tier = Tier(tier, self.custody, self._registry, self._voice, self.tick)
         self._needs: dict[str, int] = {}  # of requests in hand that were not put off
         self._put_off: dict[str, tuple[int, int]] = {}  # until when in ns, and what they need
 
@@ -126,7 +127,7 @@ class Keeper:
         if arrival.claim is not None:
             answers["claim"] = self._claim(arrival)
         request_id, usable = name_of(arrival.request_id), self._pool.usable
-        needed = arrival.blocks - self._ledger.spared(arrival.keys[: arrival.reusable])
+        needed = arrival.blocks - self.custody.ledger.spared(arrival.keys[: arrival.reusable])
         fact = self._voice.fact
         fact(Kind.REQUEST_ARRIVED, request_id=request_id, needed=needed, usable=usable)
         if not self._blocked(needed):
@@ -159,56 +160,13 @@ class Keeper:
         """How many claims are live."""
         return len(self._registry.live)
 
-    def reuse(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
-        """A request looked for these contents, and uses the first `found` of them."""
-        self.tick()
-        for entry, covered in self._ledger.covered(keys, found).items():
-            predicate = entry.claim.materialization_predicate
-            about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
-            self._voice.fact(Kind.PREFIX_LOOKUP, **about, held=max(0, covered - predicate.start))
-            if covered >= predicate.end:
-                self._voice.fact(Kind.PREFIX_REUSED, **about)
-
     def finish(self, request_id: str) -> None:
         """A request ended, whatever way."""
         self.tick()
         self._needs.pop(request_id, None)
         self._put_off.pop(request_id, None)
+        self.tier.finish(request_id)
         self._voice.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
-
-    # Blocks.
-
-    def cached(self, start: int, pairs: Sequence[tuple[bytes, int]]) -> None:
-        """Computed blocks are cached: contents and blocks, at logical positions from `start` on."""
-        self.tick()
-        gained = self._place(pairs)
-        owned = {block for places in gained.values() for block in places.values()}
-        rest = [(at, b) for at, (_, b) in enumerate(pairs, start) if b not in owned]
-        if rest:
-            positions, blocks = zip(*rest, strict=True)
-            self._voice.fact(Kind.BLOCK_CACHED, block_ids=blocks, positions=positions)
-
-    def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
-        """The allocator took cached blocks as victims."""
-        named = None if request_id is None else name_of(request_id)
-        self._gone(Kind.BLOCK_EVICTED, blocks, request_id=named)
-
-    def lost(self, blocks: Sequence[int]) -> None:
-        """A failure took cached blocks."""
-        self._gone(Kind.BLOCK_LOST, blocks)
-
-    def before_reset(self) -> None:
-        """The whole cache is to be cleared, for which no block may be in use: let go of all.
-
-        Whoever asks for a reset may; where claims are, their harm is told.
-        """
-        self._holds.suspend()
-
-    def after_reset(self, done: bool) -> None:
-        """The cache was cleared, or it was not and the blocks are held again."""
-        self._holds.resume(gone=done)
-        if done:
-            self._gone(Kind.BLOCK_LOST, None)
 
     # Claims.
 
@@ -251,10 +209,10 @@ class Keeper:
         said = terms(claim)
         self._voice.fact(Kind.CLAIM_REGISTERED, **said)
         entry = self._registry.add(claim, keys, self._voice.now_ns)
-        self._ledger.add(entry)
+        self.custody.ledger.add(entry)
         self._voice.fact(Kind.CLAIM_COMMITTED, **said)
         self._voice.report(Kind.CLAIM_ACCEPTED, **said)
-        self._place(self._pool.find(keys))
+        self.custody.place(self._pool.find(keys))
         return ""
 
     def _release(self, arrival: Arrival) -> str:
@@ -288,54 +246,28 @@ class Keeper:
             self._voice.fact(Kind.CLAIM_REGISTERED, **{**terms(claim), "claim_id": name})
         self._voice.report(Kind.CLAIM_REJECTED, claim_id=name)
 
-    def _place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, dict[int, int]]:
-        """Blocks came to hold contents: claims gain them, they are held, and it is told."""
-        gained = self._ledger.place(pairs)
-        for entry, places in gained.items():
-            if self._registry.keeps(entry):
-                self._holds.take(places.values())
-            self._voice.fact(
-                Kind.BLOCK_CACHED,
-                claim_id=entry.claim_id,
-                block_ids=tuple(places.values()),
-                positions=tuple(places),
-            )
-            if entry.look() == (False, True):
-                self._voice.report(Kind.CLAIM_MATERIALIZED, claim_id=entry.claim_id)
-        return gained
-
-    def _gone(self, kind: Kind, blocks: Sequence[int] | None, **fields: str | None) -> None:
-        """Cached blocks are gone, or all of them (None)."""
-        self.tick()
-        broken = self._ledger.lose(blocks)
-        self._holds.forget(blocks)
-        self._voice.fact(kind, block_ids=tuple(blocks or ()), **fields)
-        for entry in broken:
-            self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
-
     def _end(self, entry: Entry, how: Kind, by: str) -> None:
         """Responsibility for a claim ends."""
         about = {"claim_id": entry.claim_id, "by": by}
         self._voice.fact(Kind.CLAIM_RETIRED, **about)
         self._voice.report(how, **about)
+        self.custody.remove(entry)
+        self.tier.remove(entry)
         self._registry.end(entry)
-        blocks = self._ledger.remove(entry)
-        if self._registry.keeps(entry):
-            self._holds.drop(blocks)
 
     def _blocked(self, needed: int) -> bool:
         """Whether the claims that are kept leave no room; those that may be demoted are, first."""
         usable = self._pool.usable
-        if not in_conflict(self._registry.kept, needed, usable):
+        if not in_conflict(self._registry.taken, needed, usable):
             return False
         yielding = [
             entry
             for entry in self._registry.live.values()
             if entry.claim.protection_mode is Mode.DEMOTABLE and self._registry.keeps(entry)
         ]
-        for entry in blockers(yielding, self._registry.kept + needed - usable):
+        for entry in blockers(yielding, self._registry.taken + needed - usable):
             self._end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
-        return in_conflict(self._registry.kept, needed, usable)
+        return in_conflict(self._registry.taken, needed, usable)
 
     def _act(self, kind: Kind, request_id: str, needed: int) -> Refusal:
         """Report what is done about a request that does not fit, and because of whom."""

@@ -26,13 +26,16 @@ class Entry:
 
     `keys` has one key for each block of the footprint; `blocks` maps positions to blocks. `holds`
     says whether the materialization predicate was true of them when that was last looked at.
+    `stored` are the positions of which the offload tier has a copy, `copied` that it has all.
     """
 
     claim: ResidentClaim
     keys: tuple[bytes, ...]
     live: bool = True
     holds: bool = False
+    copied: bool = False
     blocks: dict[int, int] = field(default_factory=dict)
+    stored: set[int] = field(default_factory=set)
 
     @property
     def claim_id(self) -> str:
@@ -61,15 +64,25 @@ class Ledger:
         for position, key in enumerate(entry.keys):
             self._by_key.setdefault(key, {})[entry] = position
 
-    def remove(self, entry: Entry) -> list[int]:
-        """The claim owns nothing any more; the blocks that it owned, last position first."""
-        blocks = [entry.blocks[position] for position in sorted(entry.blocks, reverse=True)]
+    def remove(self, entry: Entry) -> None:
+        """The claim owns nothing any more."""
         for key in entry.keys:
             _discard(self._by_key, key, entry)
-        for block in blocks:
+        for block in entry.blocks.values():
             _discard(self._by_block, block, entry)
         entry.blocks.clear()
-        return blocks
+
+    def owns(self, block: int) -> bool:
+        """Whether the block is a claim's."""
+        return block in self._by_block
+
+    def on(self, keys: Iterable[bytes]) -> dict[Entry, set[int]]:
+        """The claims on any of these contents, and at which positions."""
+        found: dict[Entry, set[int]] = {}
+        for key in keys:
+            for entry, position in self._by_key.get(key, {}).items():
+                found.setdefault(entry, set()).add(position)
+        return found
 
     def spared(self, keys: Iterable[bytes]) -> int:
         """How many blocks a request with these contents needs less, because claims have them.

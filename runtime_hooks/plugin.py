@@ -103,7 +103,7 @@ def arm(settings: Settings) -> Armed:
         name, why = next(iter(wrong.items()))
         raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _SUPPORTED)
     _armed = Armed(settings, adapter)
-    _armed.end = adapter.on_scheduler(_armed.attach)
+    _armed.end = adapter.hook(settings, _armed.attach)
     return _armed
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.config import ENFORCED
 from runtime_hooks.ledger import Entry
+from spec.claims import Mode
 from spec.durations import TimeUnit
 
 if TYPE_CHECKING:
@@ -26,16 +27,18 @@ _NS: Final = 1_000_000_000
 class Registry:
     """The claims of one engine: live by id, and by when they end.
 
-    `declared` is the footprint of all live claims, `kept` of those whose mode is enforced.
+    `declared` is the footprint of all live claims.
 
     Args:
         usable: blocks of the pool that are usable at all.
+        tier: whether copies are kept in an offload tier.
     """
 
-    def __init__(self, settings: Settings, usable: int) -> None:
+    def __init__(self, settings: Settings, usable: int, *, tier: bool = False) -> None:
         self.live: dict[str, Entry] = {}
-        self.declared = self.kept = 0
+        self.declared = self._kept = self._copied = self._others = 0
         self._settings, self._usable = settings, usable
+        self._modes = frozenset(ENFORCED) - (set() if tier else {Mode.OFFLOADABLE})
         self._lives: set[bytes] = set()
         self._owners: Counter[str] = Counter()
         self._ends: list[tuple[int, int, Entry]] = []
@@ -49,8 +52,9 @@ class Registry:
             beside: what the neediest request in hand needs beside all claims, in blocks.
         """
         of, size = claim.claim_id, claim.footprint_blocks
-        free = self._usable - self.declared
-        if claim.protection_mode not in ENFORCED:
+        alone = not self._others and claim.protection_mode is Mode.OFFLOADABLE
+        free = self._usable - self.declared + (self._copied if alone else 0)
+        if claim.protection_mode not in self._modes:
             return f"this engine keeps no {claim.protection_mode} claims"
         if _digest(of) in self._lives:
             return f"claim id {of} was used before; a new promise needs a new id"
@@ -82,8 +86,7 @@ class Registry:
         self.live[claim.claim_id] = entry
         self._lives.add(_digest(claim.claim_id))
         self._owners[claim.owner_scope] += 1
-        self.declared += entry.footprint
-        self.kept += entry.footprint if self.keeps(entry) else 0
+        self._count(entry, 1)
         if claim.duration is not None:
             end = now_ns + _ns(claim.duration)
             heapq.heappush(self._ends, (end, next(self._ties), entry))
@@ -93,12 +96,33 @@ class Registry:
         """The entry is over."""
         entry.live = False
         del self.live[entry.claim_id]
-        self.declared -= entry.footprint
-        self.kept -= entry.footprint if self.keeps(entry) else 0
+        self.copy(entry, there=False)
+        self._count(entry, -1)
         scope = entry.claim.owner_scope
         self._owners[scope] -= 1
         if not self._owners[scope]:
             del self._owners[scope]
+
+    @property
+    def taken(self) -> int:
+        """Blocks that claims keep from requests.
+
+        What is copied elsewhere takes no room. But beside a claim of another mode every footprint
+        counts: whether a request conflicts with that one is judged by all that are declared.
+        """
+        return self._kept if self._others else self._kept - self._copied
+
+    def copy(self, entry: Entry, there: bool) -> None:
+        """A copy of the claim's blocks is kept elsewhere now, or no more."""
+        if entry.copied is not there:
+            entry.copied = there
+            if self.keeps(entry):
+                self._copied += entry.footprint if there else -entry.footprint
+
+    def _count(self, entry: Entry, sign: int) -> None:
+        self.declared += sign * entry.footprint
+        self._kept += sign * entry.footprint if self.keeps(entry) else 0
+        self._others += sign * (entry.claim.protection_mode is not Mode.OFFLOADABLE)
 
     def keeps(self, entry: Entry) -> bool:
         """Whether something is done to keep the claim."""

@@ -31,10 +31,9 @@ class Voice:
         if kind in self._drill.suppress:
             return
         other = self._drill.misattribute.get(kind)
-        if other is not None and "blocking_claim_ids" in fields:
-            fields["blocking_claim_ids"] = (other,)
-        elif other is not None:
-            fields = {**fields, "claim_id": other}
+        if other is not None:
+            named = {"claim_id": other, "outcome_claim_id": other, "blocking_claim_ids": (other,)}
+            fields.update((name, said) for name, said in named.items() if name in fields)
         self._journal.write(self.now_ns, kind, fields)
 
     def gap(self) -> None:

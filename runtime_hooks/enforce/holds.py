@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Protocol
 
-    class Holding(Protocol):
-        """The blocks of the engine, as far as holding goes."""
-
-        def hold(self, blocks: Sequence[int]) -> None:
-            """From now on these blocks are no victims, whoever else uses them."""
-
-        def release(self, blocks: Sequence[int]) -> None:
-            """These may be taken again, in this order where nobody else uses them."""
+__all__ = ["Holding", "Holds"]
 
 
-__all__ = ["Holds"]
+class Holding(Protocol):
+    """The blocks of the engine, as far as holding goes."""
+
+    def hold(self, blocks: Sequence[int]) -> None:
+        """From now on these blocks are no victims, whoever else uses them."""
+
+    def release(self, blocks: Sequence[int]) -> None:
+        """These may be taken again, in this order where nobody else uses them."""
 
 
 class Holds:

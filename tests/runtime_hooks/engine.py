@@ -120,13 +120,13 @@ class TinyEngine:
         hit = next((i for i, key in enumerate(keys) if key not in dict(found)), len(keys))
         mine = [block for key, block in found if key in keys[:hit]]
         self.pool.hold(mine)
-        self.keeper.reuse(name, keys[: max(hit, 1)], hit)
+        self.keeper.custody.reuse(name, keys[: max(hit, 1)], hit)
         fresh = self.pool.free[: len(keys) - hit]
         self.pool.hold(fresh)
         if victims := [block for block in fresh if self.pool.content.pop(block, None)]:
-            self.keeper.evicted(victims, name)
+            self.keeper.custody.evicted(victims, name)
         self.pool.content.update(zip(fresh, keys[hit:], strict=True))
-        self.keeper.cached(hit, list(zip(keys[hit:], fresh, strict=True)))
+        self.keeper.custody.cached(hit, list(zip(keys[hit:], fresh, strict=True)))
         self.pool.release([*reversed(fresh), *reversed(mine)])
 
     def events(self) -> list[Event]:

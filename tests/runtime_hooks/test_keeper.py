@@ -102,9 +102,9 @@ class TestHard:
         """A reset takes every block, which is told as harm."""
         engine = TinyEngine()
         assert engine.serve("resident", 60, claim())
-        engine.keeper.before_reset()
+        engine.keeper.custody.before_reset()
         assert 80 == len(engine.pool.free)
-        engine.keeper.after_reset(done=True)
+        engine.keeper.custody.after_reset(done=True)
         assert 1 == len(engine.kinds("claim_harmed"))
         assert KEPT is engine.judge(HARD).verdict
 
@@ -112,8 +112,8 @@ class TestHard:
         """A reset that does not take place leaves the claim as it was, and held."""
         engine = TinyEngine()
         assert engine.serve("resident", 60, claim())
-        engine.keeper.before_reset()
-        engine.keeper.after_reset(done=False)
+        engine.keeper.custody.before_reset()
+        engine.keeper.custody.after_reset(done=False)
         assert 20 == len(engine.pool.free)
         assert not engine.serve("active", 70)
         assert KEPT is engine.judge(HARD).verdict

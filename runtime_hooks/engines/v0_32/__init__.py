@@ -12,8 +12,10 @@ from vllm.v1.core.sched.scheduler import Scheduler
 
 from runtime_hooks.engines.v0_32.blocks import BlockHooks
 from runtime_hooks.engines.v0_32.engine import Blocks, identity_of, unfit
+from runtime_hooks.engines.v0_32.offload import OffloadHooks, manager_of
 from runtime_hooks.engines.v0_32.points import HOOKS
 from runtime_hooks.engines.v0_32.steps import StepHooks
+from runtime_hooks.engines.v0_32.worker import check_workers
 from runtime_hooks.engines.v0_32.wraps import Wraps
 from runtime_hooks.keeper import Keeper
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from runtime_hooks.config import Settings
     from runtime_hooks.journal import Journal
 
-__all__ = ["HOOKS", "Attachment", "on_scheduler", "unfit"]
+__all__ = ["HOOKS", "Attachment", "hook", "unfit"]
 
 
 class Attachment:
@@ -39,10 +41,15 @@ class Attachment:
         self.journal = journal
         blocks = BlockHooks(scheduler)
         pool = Blocks(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
-        self.keeper = Keeper(settings, journal, pool, identity_of(scheduler), alarm)
+        manager = manager_of(scheduler)
+        tier = None if manager is None else OffloadHooks(scheduler, manager, settings.drill)
+        self.keeper = Keeper(settings, journal, pool, identity_of(scheduler), tier, alarm)
         self._wraps = Wraps(self.keeper)
+        steps = StepHooks(scheduler, blocks)
         blocks.install(self.keeper, self._wraps)
-        StepHooks(scheduler, blocks).install(self.keeper, self._wraps)
+        steps.install(self.keeper, self._wraps)
+        if tier is not None:
+            tier.install(self.keeper, self._wraps, steps)
         self._wraps.put(scheduler, "shutdown", self._shutdown)
 
     @property
@@ -53,7 +60,7 @@ class Attachment:
     def detach(self) -> None:
         """Leave the engine as it was, let go of every block, and end the stream."""
         self._wraps.remove()
-        self._wraps.attempt("detach", self.keeper.before_reset)
+        self._wraps.attempt("detach", self.keeper.custody.before_reset)
         self.journal.close()
 
     def _shutdown(self, call: Callable[[], None]) -> Callable[[], None]:
@@ -65,8 +72,12 @@ class Attachment:
         return shutdown
 
 
-def on_scheduler(attach: Callable[[Scheduler], None]) -> Callable[[], None]:
-    """Have `attach` called with every scheduler that is made from now on; returns what ends it."""
+def hook(settings: Settings, attach: Callable[[Scheduler], None]) -> Callable[[], None]:
+    """Have `attach` called with every scheduler that is made from now on, and workers checked.
+
+    Returns:
+        What ends it.
+    """
     made = Scheduler.__init__
 
     def init(self: Scheduler, *args: Any, **named: Any) -> None:
@@ -74,8 +85,10 @@ def on_scheduler(attach: Callable[[Scheduler], None]) -> Callable[[], None]:
         attach(self)
 
     Scheduler.__init__ = init
+    unchecked = check_workers(digests=settings.digests)
 
     def end() -> None:
         Scheduler.__init__ = made
+        unchecked()
 
     return end

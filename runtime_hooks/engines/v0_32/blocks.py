@@ -64,7 +64,7 @@ class BlockHooks:
                 still = [i for i, block in enumerate(blocks) if block.block_hash is keys[i]]
                 for first, end in _runs(still):
                     pairs = [(keys[i], blocks[i].block_id) for i in range(first, end)]
-                    self._keeper.cached(start + first, pairs)
+                    self._keeper.custody.cached(start + first, pairs)
             if step is output:
                 break
 
@@ -88,7 +88,7 @@ class BlockHooks:
     def _reuse(self, request: Any, tokens: int) -> None:
         found = tokens // self._size
         keys = keys_of(request, max(found, 1) * self._size, self._size)
-        self._keeper.reuse(request.request_id, keys, found)
+        self._keeper.custody.reuse(request.request_id, keys, found)
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
         gone = self._gone
@@ -96,7 +96,9 @@ class BlockHooks:
         def get_new_blocks(num_blocks: int) -> Any:
             blocks = call(num_blocks)
             if gone:
-                self._wraps.attempt("get_new_blocks", self._keeper.evicted, tuple(gone), self._for)
+                self._wraps.attempt(
+                    "get_new_blocks", self._keeper.custody.evicted, tuple(gone), self._for
+                )
                 gone.clear()
             return blocks
 
@@ -137,7 +139,7 @@ class BlockHooks:
         def evict_blocks(block_ids: Any) -> None:
             call(block_ids)
             if gone:
-                self._wraps.attempt("evict_blocks", self._keeper.lost, tuple(gone))
+                self._wraps.attempt("evict_blocks", self._keeper.custody.lost, tuple(gone))
                 gone.clear()
 
         return evict_blocks
@@ -145,11 +147,11 @@ class BlockHooks:
     def _reset_prefix_cache(self, call: Callable[[], bool]) -> Callable[[], bool]:
         def reset_prefix_cache() -> bool:
             done = False
-            self._wraps.attempt("reset_prefix_cache", self._keeper.before_reset)
+            self._wraps.attempt("reset_prefix_cache", self._keeper.custody.before_reset)
             try:
                 done = call()
             finally:
-                self._wraps.attempt("reset_prefix_cache", self._keeper.after_reset, done)
+                self._wraps.attempt("reset_prefix_cache", self._keeper.custody.after_reset, done)
             if done:  # the pool has a new map
                 self._wraps.put(self._pool.cached_block_hash_to_block, "pop", self._pop)
             return done

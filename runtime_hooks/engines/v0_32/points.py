@@ -10,6 +10,7 @@ __all__ = ["HOOKS"]
 
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
+_MANAGER: Final = "vllm.v1.kv_offload.cpu.manager:CPUOffloadingManager."
 _MAP: Final = "vllm.v1.core.block_pool:BlockHashToBlockMap."
 
 HOOKS: Final = (
@@ -93,4 +94,50 @@ HOOKS: Final = (
     ),
     Hook(f"{_POOL}touch", ("self", "blocks"), does="holds blocks: they are no victims"),
     Hook(f"{_POOL}free_blocks", ("self", "ordered_blocks"), does="lets go of blocks"),
+    Hook(
+        f"{_MANAGER}complete_store",
+        ("self", "keys", "req_context", "success"),
+        sees="blocks are copied to the offload tier",
+        does="lets the blocks of an offloadable claim go once all are copied",
+    ),
+    Hook(
+        f"{_MANAGER}prepare_store",
+        ("self", "keys", "req_context"),
+        sees="copies are given up for others",
+    ),
+    Hook(
+        f"{_MANAGER}prepare_load",
+        ("self", "keys", "req_context"),
+        sees="a request needs blocks back from the tier",
+        does="keeps the copies of a claim",
+    ),
+    Hook(
+        f"{_MANAGER}complete_load",
+        ("self", "keys", "req_context"),
+        does="lets the copies of a claim be given up when it has ended",
+    ),
+    Hook(f"{_MANAGER}reset_cache", ("self",), sees="the tier is cleared"),
+    Hook(
+        f"{_SCHEDULER}_update_waiting_for_remote_kv",
+        ("self", "request"),
+        sees="a load has come back",
+    ),
+    Hook(
+        f"{_SCHEDULER}_handle_invalid_blocks",
+        ("self", "invalid_block_ids", "num_scheduled_tokens"),
+        sees="a load has failed",
+        does="refuses the request in the name of the claim, under either failure policy",
+    ),
+    Hook(
+        "vllm.distributed.kv_transfer.kv_connector.v1.offloading.worker:"
+        "OffloadingConnectorWorker._init_worker",
+        ("self", "kv_caches"),
+        does="compares what comes back with what was stored; reports failed loads",
+    ),
+    Hook(
+        "vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector:"
+        "OffloadingConnector.get_block_ids_with_load_errors",
+        ("self",),
+        does="reports failed loads",
+    ),
 )

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from runtime_hooks.engines.v0_32.wraps import Wraps
     from runtime_hooks.keeper import Keeper, Refusal
 
-__all__ = ["METADATA", "STOP_REASON", "StepHooks"]
+__all__ = ["METADATA", "RESTORE_REASON", "STOP_REASON", "StepHooks"]
 
 STOP_REASON: Final = "protected_resident_capacity_refused"
-"""The stop reason of a request that was refused because of claims."""
+"""The stop reason of a request that was refused for want of room beside claims."""
+
+RESTORE_REASON: Final = "claim_restoration_failed"
+"""The stop reason of a request that was refused because a claim's blocks did not come back."""
 
 METADATA: Final = "resident_claims"
 """The key, in the response's `kv_transfer_params`, of what became of the request's claim."""
@@ -33,6 +36,7 @@ class StepHooks:
         self._put_off: set[str] = set()
         self._refused: list[tuple[Any, Refusal]] = []
         self._notes: dict[str, dict[str, Any]] = {}  # by request, for its last output
+        self.before_output: Callable[[Any], None] = lambda output: None
 
     def install(self, keeper: Keeper, wraps: Wraps) -> None:
         """Wrap the methods."""
@@ -98,14 +102,19 @@ class StepHooks:
         fit, refused = self._keeper.decide()
         self._put_off.difference_update(fit)
         for refusal in refused:
-            request = self._scheduler.requests.get(refusal.request_id)
-            if request is not None:
-                self._refused.append((request, refusal))
-                self._scheduler.finish_requests(refusal.request_id, RequestStatus.FINISHED_ABORTED)
+            self.refuse(refusal)
+
+    def refuse(self, refusal: Refusal) -> None:
+        """End a request whose refusal has been reported; its client is told with the next step."""
+        request = self._scheduler.requests.get(refusal.request_id)
+        if request is not None:
+            self._refused.append((request, refusal))
+            self._scheduler.finish_requests(refusal.request_id, RequestStatus.FINISHED_ABORTED)
 
     def _update_from_output(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def update_from_output(scheduler_output: Any, model_runner_output: Any) -> Any:
             self._wraps.attempt("update_from_output", self._blocks.computed, scheduler_output)
+            self._wraps.attempt("update_from_output", self.before_output, model_runner_output)
             outputs = call(scheduler_output, model_runner_output)
             if self._refused or self._notes:
                 self._wraps.attempt("update_from_output", self._answer, outputs)
@@ -127,17 +136,19 @@ class StepHooks:
 
     def _refusal(self, request: Any, refusal: Refusal) -> EngineCoreOutput:
         proof = refusal.proof
-        why = {
-            "reason": STOP_REASON,
+        reason = RESTORE_REASON if proof is None else STOP_REASON
+        why: dict[str, Any] = {
+            "reason": reason,
             "blocking_claim_ids": list(refusal.blocking_claim_ids),
-            "proof": {name: getattr(proof, name) for name in proof.__struct_fields__},
         }
+        if proof is not None:
+            why["proof"] = {name: getattr(proof, name) for name in proof.__struct_fields__}
         note = {**self._notes.pop(request.request_id, {}), "refusal": why}
         return EngineCoreOutput(
             request_id=request.request_id,
             new_token_ids=[],
             finish_reason=FinishReason.ABORT,
-            stop_reason=STOP_REASON,
+            stop_reason=reason,
             events=request.take_events(),
             kv_transfer_params={METADATA: note},
             trace_headers=request.trace_headers,

@@ -1,0 +1,122 @@
+"""What becomes of the blocks of claims: cached, held, used, taken, lost; and what is said of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime_hooks.enforce.holds import Holds
+from runtime_hooks.ledger import Ledger
+from runtime_hooks.requests import name_of
+from spec.alphabet import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from runtime_hooks.enforce.holds import Holding
+    from runtime_hooks.ledger import Entry
+    from runtime_hooks.registry import Registry
+    from runtime_hooks.voice import Voice
+
+__all__ = ["Custody"]
+
+
+class Custody:
+    """The blocks of one pool, as far as claims are concerned.
+
+    Args:
+        tick: called at the beginning of each thing that happens; ends what time has ended.
+    """
+
+    def __init__(
+        self, pool: Holding, registry: Registry, voice: Voice, tick: Callable[[], None]
+    ) -> None:
+        self.ledger = Ledger()
+        self._holds = Holds(pool)
+        self._registry, self._voice, self._tick = registry, voice, tick
+
+    # What the engine does.
+
+    def cached(self, start: int, pairs: Sequence[tuple[bytes, int]]) -> None:
+        """Computed blocks are cached: contents and blocks, at logical positions from `start` on."""
+        self._tick()
+        self.place(pairs)
+        rest = [(at, b) for at, (_, b) in enumerate(pairs, start) if not self.ledger.owns(b)]
+        if rest:
+            positions, blocks = zip(*rest, strict=True)
+            self._voice.fact(Kind.BLOCK_CACHED, block_ids=blocks, positions=positions)
+
+    def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
+        """The allocator took cached blocks as victims."""
+        named = None if request_id is None else name_of(request_id)
+        self._gone(Kind.BLOCK_EVICTED, blocks, request_id=named)
+
+    def lost(self, blocks: Sequence[int]) -> None:
+        """A failure took cached blocks."""
+        self._gone(Kind.BLOCK_LOST, blocks)
+
+    def reuse(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
+        """A request looked for these contents, and uses the first `found` of them."""
+        self._tick()
+        for entry, covered in self.ledger.covered(keys, found).items():
+            predicate = entry.claim.materialization_predicate
+            about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
+            self._voice.fact(Kind.PREFIX_LOOKUP, **about, held=max(0, covered - predicate.start))
+            if covered >= predicate.end:
+                self._voice.fact(Kind.PREFIX_REUSED, **about)
+
+    def before_reset(self) -> None:
+        """The whole cache is to be cleared, for which no block may be in use: let go of all.
+
+        Whoever asks for a reset may; where claims are, their harm is told.
+        """
+        self._holds.suspend()
+
+    def after_reset(self, done: bool) -> None:
+        """The cache was cleared, or it was not and the blocks are held again."""
+        self._holds.resume(gone=done)
+        if done:
+            self._gone(Kind.BLOCK_LOST, None)
+
+    # What is made of it.
+
+    def place(self, pairs: Iterable[tuple[bytes, int]]) -> None:
+        """Blocks came to hold contents: claims gain them, they are held, and it is told."""
+        for entry, places in self.ledger.place(pairs).items():
+            self.tell_cached(entry, places)
+
+    def tell_cached(self, entry: Entry, places: dict[int, int]) -> None:
+        """A claim gained blocks at these positions."""
+        self.hold(entry, places.values())
+        self._voice.fact(
+            Kind.BLOCK_CACHED,
+            claim_id=entry.claim_id,
+            block_ids=tuple(places.values()),
+            positions=tuple(places),
+        )
+        if entry.look() == (False, True):
+            self._voice.report(Kind.CLAIM_MATERIALIZED, claim_id=entry.claim_id)
+
+    def hold(self, entry: Entry, blocks: Iterable[int]) -> None:
+        """These blocks of the claim are no victims, if it is kept and has no copy elsewhere."""
+        if self._registry.keeps(entry) and not entry.copied:
+            self._holds.take(blocks)
+
+    def let_go(self, entry: Entry) -> None:
+        """The blocks of the claim may be taken, the last position first."""
+        self._holds.drop([entry.blocks[at] for at in sorted(entry.blocks, reverse=True)])
+
+    def remove(self, entry: Entry) -> None:
+        """The claim is over: its blocks are nobody's."""
+        if self._registry.keeps(entry) and not entry.copied:
+            self.let_go(entry)
+        self.ledger.remove(entry)
+
+    def _gone(self, kind: Kind, blocks: Sequence[int] | None, **fields: str | None) -> None:
+        """Cached blocks are gone, or all of them (None)."""
+        self._tick()
+        broken = self.ledger.lose(blocks)
+        self._holds.forget(blocks)
+        self._voice.fact(kind, block_ids=tuple(blocks or ()), **fields)
+        for entry in broken:
+            if not entry.copied:
+                self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)

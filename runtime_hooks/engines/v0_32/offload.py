@@ -1,0 +1,151 @@
+"""The scheduler's side of vLLM 0.32's offloading: what is stored, what is loaded, what fails."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector import OffloadingConnector
+from vllm.v1.kv_offload.base import ReqContext
+from vllm.v1.request import RequestStatus
+
+from runtime_hooks.keeper import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runtime_hooks.config import Drill
+    from runtime_hooks.engines.v0_32.steps import StepHooks
+    from runtime_hooks.engines.v0_32.wraps import Wraps
+    from runtime_hooks.keeper import Keeper
+
+__all__ = ["OffloadHooks", "manager_of"]
+
+
+def manager_of(scheduler: Any) -> Any:
+    """The manager of the engine's offload tier; None where there is none that can be hooked."""
+    connector = scheduler.connector
+    if not isinstance(connector, OffloadingConnector) or connector.connector_scheduler is None:
+        return None
+    if connector.connector_scheduler.config.blocks_per_chunk != 1:
+        return None
+    return connector.connector_scheduler.manager
+
+
+class OffloadHooks:
+    """The hooks on the offloading of one scheduler; also its tier, as the keeper needs it."""
+
+    def __init__(self, scheduler: Any, manager: Any, drill: Drill) -> None:
+        self._scheduler, self._manager = scheduler, manager
+        self._context = ReqContext("resident-claims")
+        self._prepare_load, self._complete_load = manager.prepare_load, manager.complete_load
+        self._fail = Counter(drill.fail_loads)
+        self._failing: set[str] = set()  # requests whose load a drill lets fail
+
+    def keep(self, keys: Sequence[bytes]) -> None:
+        """What is being read is not given up; so it is read until `drop`."""
+        self._prepare_load(keys, self._context)
+
+    def drop(self, keys: Sequence[bytes]) -> None:
+        """The reading is over."""
+        self._complete_load(keys, self._context)
+
+    def install(self, keeper: Keeper, wraps: Wraps, steps: StepHooks) -> None:
+        """Wrap the methods."""
+        self._keeper, self._wraps, self._steps = keeper, wraps, steps
+        wraps.put(self._manager, "prepare_load", self._loading)
+        wraps.put(self._manager, "complete_store", self._stored)
+        wraps.put(self._manager, "prepare_store", self._storing)
+        wraps.put(self._manager, "reset_cache", self._reset)
+        wraps.put(self._scheduler, "_update_waiting_for_remote_kv", self._loaded)
+        wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
+        steps.before_output = self._let_fail
+
+    # The tier.
+
+    def _loading(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def prepare_load(keys: Any, req_context: Any) -> Any:
+            wanted = list(keys)
+            spec = call(wanted, req_context)
+            self._wraps.attempt("prepare_load", self._begin, req_context.req_id, wanted)
+            return spec
+
+        return prepare_load
+
+    def _begin(self, request_id: str, keys: list[bytes]) -> None:
+        for claim in self._keeper.tier.loading(request_id, keys) or [""]:
+            if self._fail[claim]:
+                self._fail[claim] -= 1
+                self._failing.add(request_id)
+
+    def _stored(self, call: Callable[..., None]) -> Callable[..., None]:
+        def complete_store(keys: Any, req_context: Any, success: bool = True) -> None:
+            done = list(keys)
+            call(done, req_context, success)
+            if success:
+                self._wraps.attempt("complete_store", self._keeper.tier.stored, done)
+
+        return complete_store
+
+    def _storing(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def prepare_store(keys: Any, req_context: Any) -> Any:
+            output = call(keys, req_context)
+            if output is not None and output.evicted_keys:
+                self._wraps.attempt(
+                    "prepare_store", self._keeper.tier.forgotten, output.evicted_keys
+                )
+            return output
+
+        return prepare_store
+
+    def _reset(self, call: Callable[[], None]) -> Callable[[], None]:
+        def reset_cache() -> None:
+            call()
+            self._wraps.attempt("reset_cache", self._keeper.tier.forgotten, None)
+
+        return reset_cache
+
+    # Loads.
+
+    def _loaded(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        def update_waiting_for_remote_kv(request: Any) -> None:
+            failed = request.request_id in self._scheduler.failed_recving_kv_req_ids
+            call(request)
+            if not failed:
+                self._wraps.attempt("_update_waiting_for_remote_kv", self._tell_loaded, request)
+
+        return update_waiting_for_remote_kv
+
+    def _tell_loaded(self, request: Any) -> None:
+        (blocks,) = self._scheduler.kv_cache_manager.get_blocks(request.request_id).blocks
+        pairs = [(block.block_hash, block.block_id) for block in blocks if block.block_hash]
+        self._keeper.tier.loaded(request.request_id, pairs)
+        keys = [key for key, _ in pairs]
+        self._keeper.custody.reuse(request.request_id, keys, len(keys))
+
+    def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
+        def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:
+            self._wraps.attempt("_handle_invalid_blocks", self._refuse, invalid_block_ids)
+            return call(invalid_block_ids, num_scheduled_tokens)
+
+        return handle_invalid_blocks
+
+    def _refuse(self, invalid: set[int]) -> None:
+        """Refuse the requests whose claimed blocks did not come back; vLLM sees to the others."""
+        for request in list(self._scheduler.kv_holding_waiting):
+            if request.status != RequestStatus.WAITING_FOR_REMOTE_KVS:
+                continue
+            (blocks,) = self._scheduler.kv_cache_manager.get_block_ids(request.request_id)
+            if not invalid.isdisjoint(blocks):
+                claims = self._keeper.tier.failed(request.request_id)
+                if claims:
+                    self._steps.refuse(Refusal(request.request_id, claims))
+
+    def _let_fail(self, model_runner_output: Any) -> None:
+        """A drill: report loads that went well as failed, as the worker would."""
+        output = model_runner_output.kv_connector_output
+        for request_id in self._failing & set(output.finished_recving or ()) if output else ():
+            self._failing.discard(request_id)
+            (blocks,) = self._scheduler.kv_cache_manager.get_blocks(request_id).blocks
+            bad = {block.block_id for block in blocks if not block.block_hash}
+            output.invalid_block_ids = {*(output.invalid_block_ids or ()), *bad}

@@ -1,0 +1,163 @@
+"""What becomes of claims whose blocks are copied to an offload tier, and come back or do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from runtime_hooks.requests import name_of
+from spec.alphabet import Kind
+from spec.claims import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from runtime_hooks.custody import Custody
+    from runtime_hooks.ledger import Entry
+    from runtime_hooks.registry import Registry
+    from runtime_hooks.voice import Voice
+
+__all__ = ["Copies", "Tier"]
+
+
+class Copies(Protocol):
+    """The offload tier of the engine, as far as the keeper needs it."""
+
+    def keep(self, keys: Sequence[bytes]) -> None:
+        """From now on the copies of these contents are not given up."""
+
+    def drop(self, keys: Sequence[bytes]) -> None:
+        """They may be given up again."""
+
+
+@dataclass(slots=True)
+class _Load:
+    """A load for one request: what it brings, and the claims that it makes whole."""
+
+    keys: frozenset[bytes]
+    whole: set[str] = field(default_factory=set)
+
+
+class Tier:
+    """The copies of claims in the tier, and the loads that bring them back.
+
+    Args:
+        copies: the tier; None where there is none, and then nothing of this happens.
+        tick: called at the beginning of each thing that happens.
+    """
+
+    def __init__(
+        self,
+        copies: Copies | None,
+        custody: Custody,
+        registry: Registry,
+        voice: Voice,
+        tick: Callable[[], None],
+    ) -> None:
+        self._copies, self._custody, self._registry = copies, custody, registry
+        self._voice, self._tick = voice, tick
+        self._loads: dict[str, _Load] = {}
+
+    def stored(self, keys: Iterable[bytes]) -> None:
+        """Contents were copied to the tier. Once all of a claim are, its blocks may leave."""
+        self._tick()
+        for entry, positions in self._claims_on(keys).items():
+            entry.stored |= positions
+            if entry.copied or len(entry.stored) < entry.footprint:
+                continue
+            self._voice.fact(Kind.STORE_FINISHED, claim_id=entry.claim_id)
+            self._voice.report(Kind.CLAIM_OFFLOADED, claim_id=entry.claim_id)
+            if self._registry.keeps(entry) and self._copies is not None:
+                self._copies.keep(entry.keys)
+                self._custody.let_go(entry)
+            self._registry.copy(entry, there=True)
+
+    def forgotten(self, keys: Iterable[bytes] | None) -> None:
+        """The tier gave up copies, or all of them (None)."""
+        self._tick()
+        for entry, positions in self._claims_on(keys).items():
+            entry.stored -= positions
+            if entry.copied:
+                self._voice.fact(Kind.HOST_COPY_LOST, claim_id=entry.claim_id)
+                self._registry.copy(entry, there=False)
+                self._custody.hold(entry, entry.blocks.values())
+                if not entry.holds:
+                    self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
+
+    def loading(self, request_id: str, keys: Sequence[bytes]) -> list[str]:
+        """A request needs these contents back; the ids of the claims that they belong to."""
+        self._tick()
+        load = self._loads[request_id] = _Load(frozenset(keys))
+        found = self._claims_on(keys)
+        for entry, positions in found.items():
+            there = {*entry.blocks, *positions}
+            if not entry.holds and entry.claim.materialization_predicate.holds(there):
+                load.whole.add(entry.claim_id)
+                self._voice.report(
+                    Kind.CLAIM_RESTORE_REQUIRED,
+                    claim_id=entry.claim_id,
+                    request_id=name_of(request_id),
+                )
+        return [entry.claim_id for entry in found]
+
+    def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
+        """The contents are back, in these blocks, and cached."""
+        self._tick()
+        load = self._loads.pop(request_id, _Load(frozenset()))
+        brought = [pair for pair in pairs if pair[0] in load.keys]
+        for entry, places in self._custody.ledger.place(brought).items():
+            if entry.claim.protection_mode is not Mode.OFFLOADABLE:
+                self._custody.tell_cached(entry, places)
+                continue
+            about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
+            blocks, positions = tuple(places.values()), tuple(places)
+            self._custody.hold(entry, blocks)
+            self._voice.fact(Kind.LOAD_FINISHED, **about, block_ids=blocks, positions=positions)
+            if entry.look() == (False, True) and entry.claim_id in load.whole:
+                self._voice.report(Kind.CLAIM_RESTORED, **about, from_tier=True)
+
+    def failed(self, request_id: str) -> tuple[str, ...]:
+        """The contents did not come back: the claims that the request is refused for."""
+        self._tick()
+        load = self._loads.pop(request_id, _Load(frozenset()))
+        named = name_of(request_id)
+        missing = list(self._claims_on(load.keys))
+        for entry in missing:
+            self._voice.fact(Kind.LOAD_FAILED, claim_id=entry.claim_id, request_id=named)
+        claims = tuple(entry.claim_id for entry in missing if self._registry.keeps(entry))
+        for claim in claims:
+            self._voice.report(
+                Kind.CLAIM_RESTORATION_FAILED,
+                claim_id=claim,
+                request_id=named,
+                outcome="refusal",
+                outcome_claim_id=claim,
+                blocking_claim_ids=(claim,),
+            )
+        if claims:
+            self._voice.report(
+                Kind.REQUEST_REFUSED, request_id=named, blocking_claim_ids=claims, restore=True
+            )
+        return claims
+
+    def _claims_on(self, keys: Iterable[bytes] | None) -> dict[Entry, set[int]]:
+        """The offloadable claims on these contents, or all of them (None), and where.
+
+        A copy of another claim's blocks is none that the tier keeps for it.
+        """
+        ledger = self._custody.ledger
+        found = (
+            {entry: set(entry.stored) for entry in self._registry.live.values()}
+            if keys is None
+            else ledger.on(keys)
+        )
+        return {e: at for e, at in found.items() if e.claim.protection_mode is Mode.OFFLOADABLE}
+
+    def finish(self, request_id: str) -> None:
+        """The request ended."""
+        self._loads.pop(request_id, None)
+
+    def remove(self, entry: Entry) -> None:
+        """The claim is over: its copies may be given up."""
+        if entry.copied and self._registry.keeps(entry) and self._copies is not None:
+            self._copies.drop(entry.keys)
