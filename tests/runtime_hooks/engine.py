@@ -82,13 +82,15 @@ class TinyPool:
 class TinyEngine:
     """Serves one request after the other, as a block pool with a prefix cache does."""
 
-    def __init__(self, usable: int = 80, **settings: Any) -> None:
+    def __init__(self, usable: int = 80, tier: Any = None, **settings: Any) -> None:
         self.now = 1_000 * NS
         self.pool = TinyPool(usable)
         self.sink = Kept()
         chosen = Settings(**settings)
         self.journal = Journal("tiny", [self.sink], chosen.queue)
-        self.keeper = Keeper(chosen, self.journal, self.pool, IDENTITY, clock=lambda: self.now)
+        self.keeper = Keeper(
+            chosen, self.journal, self.pool, IDENTITY, tier, clock=lambda: self.now
+        )
         self.refusals: list[Refusal] = []
         self.answers: list[dict[str, str]] = []
 

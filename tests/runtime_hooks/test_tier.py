@@ -1,0 +1,137 @@
+"""Claims whose blocks are copied to an offload tier, come back, or do not."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from monitor.engine import ModeVerdict
+from runtime_hooks.config import Drill
+from runtime_hooks.keeper import Arrival
+from spec.alphabet import Kind
+from spec.claims import Mode
+from tests.runtime_hooks.engine import TinyEngine, claim, keys_of
+
+KEPT, VIOLATED = ModeVerdict.KEPT, ModeVerdict.VIOLATED
+KEYS = keys_of("resident", 60)
+
+
+class TinyTier:
+    """Remembers which copies are kept."""
+
+    def __init__(self) -> None:
+        self.kept: set[bytes] = set()
+
+    def keep(self, keys: Sequence[bytes]) -> None:
+        """These are."""
+        self.kept |= set(keys)
+
+    def drop(self, keys: Sequence[bytes]) -> None:
+        """These are no more."""
+        self.kept -= set(keys)
+
+
+def copied(**settings: object) -> tuple[TinyEngine, TinyTier]:
+    """A claim on 60 of 80 blocks, computed and copied."""
+    tier = TinyTier()
+    engine = TinyEngine(tier=tier, **settings)
+    assert engine.serve("resident", 60, claim(mode="offloadable"))
+    assert 20 == len(engine.pool.free)
+    engine.keeper.tier.stored(KEYS[:30])
+    assert 20 == len(engine.pool.free)
+    engine.keeper.tier.stored(KEYS[30:])
+    return engine, tier
+
+
+def come_back(engine: TinyEngine, name: str, *, well: bool) -> tuple[str, ...]:
+    """A request needs the claim back from the tier; the claims that it is refused for."""
+    engine.keeper.arrive(Arrival(name, KEYS, 61, 60))
+    engine.keeper.tier.loading(name, KEYS)
+    if not well:
+        refused = engine.keeper.tier.failed(name)
+        engine.keeper.finish(name)
+        return refused
+    blocks = engine.pool.free[:60]
+    gone = [block for block in blocks if engine.pool.content.pop(block, None)]
+    engine.keeper.custody.evicted(gone, name)
+    engine.pool.content.update(zip(blocks, KEYS, strict=True))
+    engine.keeper.tier.loaded(name, list(zip(KEYS, blocks, strict=True)))
+    engine.keeper.custody.reuse(name, KEYS, 60)
+    engine.keeper.finish(name)
+    return ()
+
+
+class TestTier:
+    def test_leaves_once_copied(self) -> None:
+        """Once all of it is copied the blocks may go, and the copies are kept."""
+        engine, tier = copied()
+        assert 80 == len(engine.pool.free)
+        assert set(KEYS) == tier.kept
+        assert engine.serve("active", 70)
+        assert [] == engine.kinds("claim_harmed")
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_comes_back(self) -> None:
+        """It is restored before it is reused."""
+        engine, _ = copied()
+        assert engine.serve("active", 70)
+        assert () == come_back(engine, "again", well=True)
+        told = ("claim_restore_required", "load_finished", "claim_restored", "prefix_reused")
+        assert list(told) == [event.kind for event in engine.kinds(*told)]
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_does_not_come_back(self) -> None:
+        """The request is refused in its name; the next one brings it back."""
+        engine, _ = copied()
+        assert engine.serve("active", 70)
+        assert ("claim:a",) == come_back(engine, "again", well=False)
+        assert () == come_back(engine, "third", well=True)
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    @pytest.mark.parametrize(
+        "settings",
+        [{"enforce": ()}, {"drill": Drill(suppress=(Kind.CLAIM_RESTORED,))}],
+        ids=["not enforced", "not told"],
+    )
+    def test_broken(self, settings: dict[str, object]) -> None:
+        """Without its outcome, or its report, it is violated."""
+        engine = TinyEngine(tier=TinyTier(), **settings)
+        assert engine.serve("resident", 60, claim(mode="offloadable"))
+        engine.keeper.tier.stored(KEYS)
+        assert engine.serve("active", 70)
+        come_back(engine, "again", well="enforce" not in settings)
+        assert VIOLATED is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_copy_lost(self) -> None:
+        """A copy that is lost while the blocks are gone is harm; while they are there it is not,
+        and they are held again."""
+        for taken in (False, True):
+            engine, _ = copied()
+            if taken:
+                assert engine.serve("active", 70)
+            engine.keeper.tier.forgotten(None)
+            assert taken is (1 == len(engine.kinds("claim_harmed")))
+            assert taken or 20 == len(engine.pool.free)
+            assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_released(self) -> None:
+        """When the claim ends its copies may be given up."""
+        engine, tier = copied()
+        assert "" == engine.keeper.release("claim:a", "tenant")
+        assert set() == tier.kept
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_two(self) -> None:
+        """What is copied takes no room: a second offloadable claim fits; a hard one does not."""
+        engine, _ = copied()
+        assert engine.serve("hard", 40, claim("claim:h", 40))
+        assert "it needs 40 blocks, and 20 of 80 are not claimed" == engine.answers[-1]["claim"]
+        assert engine.serve("second", 60, claim("claim:b", mode="offloadable"))
+        assert "" == engine.answers[-1]["claim"]
+
+    def test_other_mode(self) -> None:
+        """Of a hard claim's blocks the tier keeps nothing: they stay held, and no copy is told."""
+        engine = TinyEngine(tier=TinyTier())
+        assert engine.serve("resident", 60, claim())
+        engine.keeper.tier.stored(KEYS)
+        assert 20 == len(engine.pool.free)
+        assert [] == engine.kinds("store_finished", "claim_offloaded")
