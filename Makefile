@@ -38,6 +38,7 @@ test-vllm: $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
+	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
 
 mutate: $(STAMP) ## Change the specification in every way and see that each is noticed (minutes)
 	$(BIN)/python -m proofs mutate

@@ -25,7 +25,8 @@ CLOSED: Final = "stream_closed"
 """The kind of a last line that holds nothing but its number, where events before it are missing."""
 
 _IDLE_S: Final = 0.02
-_BATCH: Final = 1024
+_PAUSE_S: Final = 0.001
+_BATCH: Final = 32  # events between two pauses: the engine waits for the interpreter no longer
 
 
 class Sink(Protocol):
@@ -89,8 +90,8 @@ class Journal:
                 batch = self._batch()
                 for sink in self._sinks:
                     sink.take(batch) if batch else sink.idle()
-                if not batch:
-                    time.sleep(_IDLE_S)
+                if not self._closing:
+                    time.sleep(_PAUSE_S if len(batch) == _BATCH else _IDLE_S)
             after = self._number if self._number > self._last + 1 else None
             for sink in self._sinks:
                 sink.close(self.stream, after)

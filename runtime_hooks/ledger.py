@@ -121,6 +121,8 @@ class Ledger:
 
     def lose(self, blocks: Iterable[int] | None) -> list[Entry]:
         """Blocks are gone, or all of them (None); the claims whose predicate that broke."""
+        if not self._by_block:
+            return []
         losers: dict[Entry, None] = {}
         for block in list(self._by_block) if blocks is None else blocks:
             for entry, position in self._by_block.pop(block, {}).items():

@@ -53,9 +53,12 @@ class Holds:
 
     def forget(self, blocks: Iterable[int] | None) -> None:
         """The content of these blocks is gone (None: of all): nobody needs them any more."""
-        held = [b for b in (list(self._counts) if blocks is None else blocks) if b in self._counts]
+        counts = self._counts
+        if not counts:
+            return
+        held = [block for block in (list(counts) if blocks is None else blocks) if block in counts]
         for block in held:
-            del self._counts[block]
+            del counts[block]
         if held:
             self._pool.release(held)
 
