@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tests_vllm.engine import Engine, claim
@@ -63,7 +64,7 @@ def main() -> int:
         pool, bare = engine.pool, Bare(engine.pool)
         for count, times in ((1, 20_000), (8, 5_000), (70, 500)):
             figures = compare(
-                lambda: pair_us(bare, count, times), lambda: pair_us(pool, count, times)
+                partial(pair_us, bare, count, times), partial(pair_us, pool, count, times)
             )
             most = _MOST["pair"] if count == 8 else None
             good &= show(f"observing: pair of {count} blocks", *figures, most)
@@ -93,7 +94,7 @@ def events(engine: Engine) -> bool:
     cost = min(costs)
     good = cost <= _MOST["event"]
     print(
-        f"{'one event of 8 blocks':42} {'':9} {cost:9.2f} us  at most 2.00{'' if good else '  OVER'}"
+        f"{'one event of 8 blocks':42} {'':9} {cost:9.2f} us  {'' if good else 'OVER '}at most 2.00"
     )
     return good
 
