@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import pytest
 
 from monitor.engine import ModeVerdict
@@ -134,3 +138,28 @@ class TestHard:
 
         engine.close()
         assert victims == sum(len(event.block_ids) for event in engine.kinds("block_evicted"))
+
+
+class TestReconstruction:
+    """L7: a process that has only the trace."""
+
+    def test_from_trace(self, make: Make) -> None:
+        """It knows acceptance, conflict, blockers and outcome; its blocks are those of the pool."""
+        engine = claimed(make())
+        engine.serve(ACTIVE)
+        hashes = engine.request(RESIDENT).block_hashes
+        held = [engine.pool.get_cached_block(h, [0])[0] for h in hashes]
+        assert all(block.ref_cnt for block in held)
+        there = {str(at): block.block_id for at, block in enumerate(held)}
+
+        engine.close()
+        command = [sys.executable, "-m", "tests_vllm.reconstruct", str(engine.trace)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        known = json.loads(done.stdout)
+        assert {
+            CLAIM: {"footprint": 60, "said": ["accepted", "materialized"], "held": there}
+        } == known["claims"]
+        assert [
+            {"needed": 1, "over": 0, "end": "served"},
+            {"needed": 70, "over": 50, "end": "refused", "because": [CLAIM]},
+        ] == known["requests"]
