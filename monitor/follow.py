@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["follow", "follow_code", "live_line"]
 
+_OPEN: Final = (Verdict.PENDING, Verdict.INCONCLUSIVE, Verdict.VIOLATED)
 _CHUNK: Final = 1 << 16
 _HINT: Final = "name the socket of a process that runs with RESIDENT_CLAIMS_MONITOR"
 
@@ -43,10 +44,12 @@ def follow(path: str) -> Iterator[LiveVerdict]:
 
 def live_line(told: LiveVerdict) -> str:
     """One verdict on one line, for people."""
-    place = "" if told.sequence is None else f" at {told.sequence}"
-    shown = (told.claim_id, f"{told.mode}, {told.state}", f"{told.verdict}{place}")
-    last = f"{told.heaviest}: {told.why}" if told.heaviest else ""
-    return f"{printable('  '.join((*shown, last)))}{'  (final)' if told.final else ''}\n"
+    words = [told.claim_id, f"{told.mode}, {told.state}", str(told.verdict)]
+    if told.verdict in _OPEN:
+        words.append(f"{told.heaviest}: {told.why}")
+        words += [] if told.sequence is None else [f"at {told.sequence}"]
+    words += ["(final)"] if told.final else []
+    return f"{printable('  '.join(words))}\n"
 
 
 def follow_code(last: dict[tuple[str, str], LiveVerdict]) -> int:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import typer
 
 from runtime_hooks.doctor import as_text, diagnose
+from runtime_hooks.engines import adapter_of, installed
 from spec.cli import Code, Format, FormatOption, new_app, print_json, print_text, run
+from spec.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runtime_hooks.demo.play import Outcome
 
 __all__ = ["app", "main"]
 
@@ -26,6 +34,37 @@ def doctor(form: FormatOption = Format.TEXT) -> None:
     else:
         print_text(as_text(found))
     raise typer.Exit(Code.OK if found.armed else Code.BAD_INPUT)
+
+
+@app.command("demo", epilog="Example: .venv-vllm/bin/python -m runtime_hooks demo")
+def demo(form: FormatOption = Format.TEXT) -> None:
+    """Play scenes in a tiny real engine and judge them.
+
+    Exit 0: each came out as it must. 1: one did not. 2: there is no engine.
+    """
+    _, why = adapter_of(installed())
+    if why:
+        raise SpecError(why, "make setup-vllm installs one")
+    from runtime_hooks.demo.play import play_all
+
+    quiet = form is Format.JSON
+    outcomes = play_all(lambda text: None if quiet else print_text(text))
+    if quiet:
+        print_json(outcomes)
+    else:
+        print_text(table(outcomes))
+    well = all(outcome.code == outcome.expected for outcome in outcomes)
+    raise typer.Exit(Code.OK if well else Code.VIOLATED)
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """The outcomes for people."""
+    lines = [f"\n{'scene':26}{'last request':>12}{'victims':>9}  verdict"]
+    for each in outcomes:
+        odd = "" if each.code == each.expected else f", and {each.expected} was due"
+        verdict = f"{each.verdict} (exit {each.code}{odd})"
+        lines.append(f"{each.name:26}{each.ends[-1]:>12}{each.victims:>9}  {verdict}")
+    return "\n".join(lines) + "\n"
 
 
 def main(argv: list[str] | None = None) -> int:

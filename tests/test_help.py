@@ -40,7 +40,7 @@ class TestHelp:
                 "docs",
                 "schema",
             ],
-            "runtime_hooks": ["doctor"],
+            "runtime_hooks": ["doctor", "demo"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
     @pytest.mark.parametrize("name", APPS)

@@ -1,3 +1,3 @@
 """The plugin inside a real engine: `make test-vllm`."""
 
-import tests_vllm.tiny  # noqa: F401  (the environment is set before vLLM is imported)
+import runtime_hooks.demo.tiny  # noqa: F401  (the environment is set before vLLM is imported)

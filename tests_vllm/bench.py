@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests_vllm.engine import Engine, claim
+from runtime_hooks.demo.engine import Engine, claim
 
 _ROUNDS = 15
 _MOST = {"pair": 1.15, "event": 2.0, "request": 1.05, "claims": 1.10}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests_vllm.engine import Engine
+from runtime_hooks.demo.engine import Engine
 
 Make = Callable[..., Engine]
 

@@ -16,11 +16,11 @@ from vllm.v1.core.sched.scheduler import Scheduler
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Settings
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.engines import installed
 from runtime_hooks.plugin import ArmingError, arm, disarm
 from spec.claims import Mode
 from tests_vllm.conftest import Make
-from tests_vllm.engine import claim
 
 
 class TestArm:
@@ -104,7 +104,7 @@ class TestFaults:
 SERVE = """
 from pathlib import Path
 import sys
-from tests_vllm.engine import model_folder, tokens
+from runtime_hooks.demo.tiny import model_folder, tokens
 from vllm import LLM, SamplingParams
 from vllm.v1.core.sched.scheduler import Scheduler
 llm = LLM(model=str(model_folder(Path(sys.argv[1]))), load_format="dummy", skip_tokenizer_init=True,
@@ -120,10 +120,12 @@ class TestEntryPoint:
     """As a user has it: the environment alone, in a process of its own."""
 
     def run(self, tmp_path: Path, switch: str) -> str:
-        script = SERVE.replace("from tests_vllm.engine import", "from tests_vllm.tiny import")
+        script = SERVE.replace(
+            "from runtime_hooks.demo.engine import", "from runtime_hooks.demo.tiny import"
+        )
         environment = {**os.environ, "RESIDENT_CLAIMS": switch}
         done = subprocess.run(
-            [sys.executable, "-c", script, str(tmp_path / "model")],
+            [sys.executable, "-c", SERVE, str(tmp_path / "model")],
             capture_output=True,
             text=True,
             env=environment,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from monitor.engine import ModeVerdict
+from runtime_hooks.demo.engine import claim
 from spec.claims import Mode
 from tests_vllm.conftest import Make
-from tests_vllm.engine import claim
 
 HARD = Mode.HARD_PROTECTED
 BAD = [

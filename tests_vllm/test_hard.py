@@ -10,10 +10,10 @@ import pytest
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Drill
+from runtime_hooks.demo.engine import Engine, claim
 from spec.alphabet import Kind
 from spec.claims import Mode
 from tests_vllm.conftest import Make
-from tests_vllm.engine import Engine, claim
 
 HARD = Mode.HARD_PROTECTED
 RESIDENT, ACTIVE = ("resident", 60), ("active", 70)

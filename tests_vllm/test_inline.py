@@ -10,10 +10,10 @@ import pytest
 
 from monitor.live import LiveVerdict
 from runtime_hooks.config import Drill
+from runtime_hooks.demo.engine import claim
 from spec.alphabet import Kind
 from spec.verdicts import Verdict
 from tests_vllm.conftest import Make
-from tests_vllm.engine import claim
 
 RESIDENT, ACTIVE = ("resident", 60), ("active", 70)
 UNTOLD = Drill(suppress=(Kind.REQUEST_REFUSED,))

@@ -5,39 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from vllm.config import KVTransferConfig
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Drill
+from runtime_hooks.demo.engine import Answer, Engine, claim
+from runtime_hooks.demo.scenes import offloading
 from spec.alphabet import Kind
 from spec.claims import Mode
 from tests_vllm.conftest import Make
-from tests_vllm.engine import Answer, Engine, claim
 
 KEPT, VIOLATED = ModeVerdict.KEPT, ModeVerdict.VIOLATED
 RESIDENT, ACTIVE = ("resident", 61), ("active", 70)
 CLAIM = "claim:resident"
 LOADS = ("claim_restore_required", "load_finished", "load_failed", "claim_restored")
 OUTCOMES = ("claim_restoration_failed", "request_refused", "prefix_reused", "claim_harmed")
-
-
-def offloading(policy: str = "fail", spec: str = "MemcpyOffloadingSpec", **more: Any) -> Any:
-    """The engine's configuration: 16 MiB hold some 500 blocks of 32 KiB."""
-    return {
-        "kv_transfer_config": KVTransferConfig(
-            kv_connector="OffloadingConnector",
-            kv_role="kv_both",
-            kv_load_failure_policy=policy,
-            kv_connector_extra_config={
-                "cpu_bytes_to_use": 16 << 20,
-                "spec_name": spec,
-                "spec_module_path": "runtime_hooks.engines.v0_32.memcpy"
-                if spec == "MemcpyOffloadingSpec"
-                else "tests_vllm.specs",
-                **more,
-            },
-        )
-    }
 
 
 def offloaded(engine: Engine, *claims: tuple[str, str]) -> Engine:
@@ -49,6 +30,11 @@ def offloaded(engine: Engine, *claims: tuple[str, str]) -> Engine:
         (pressing,) = engine.serve((f"pressing {name}", 70))
         assert "length" == pressing.finish_reason
     return engine
+
+
+def failing(spec: str) -> dict[str, str]:
+    """The configuration of offloading that does not bring back what was stored."""
+    return {"spec_name": spec, "spec_module_path": "tests_vllm.specs"}
 
 
 def kinds(engine: Engine) -> list[str]:
@@ -170,7 +156,7 @@ class TestFailure:
     def test_worker(self, make: Make, spec: str) -> None:
         """A worker that says that it failed, where the stock one asserts, and one that brings back
         other bytes and says nothing."""
-        engine = offloaded(make(engine=offloading(spec=spec)))
+        engine = offloaded(make(engine=offloading(**failing(spec))))
         (answer,) = engine.serve(RESIDENT)
         refused(answer)
         engine.close()
@@ -178,7 +164,7 @@ class TestFailure:
 
     def test_unchecked(self, make: Make) -> None:
         """Without digests other bytes pass, and give other tokens."""
-        engine = make(engine=offloading(spec="CorruptingSpec"), digests=False)
+        engine = make(engine=offloading(**failing("CorruptingSpec")), digests=False)
         engine.serve((*RESIDENT, claim(mode="offloadable")))
         engine.serve(("filler", 1))
         engine.serve(ACTIVE)

@@ -19,10 +19,10 @@ import pytest
 
 from monitor.check import check
 from monitor.engine import ModeVerdict
+from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.tiny import model_folder, tokens
 from spec.claims import Mode
 from spec.modes import Bundle
-from tests_vllm.engine import claim
-from tests_vllm.tiny import model_folder, tokens
 
 CLAIM = "claim:resident"
 

@@ -13,11 +13,11 @@ from vllm.v1.request import Request
 from monitor.check import check
 from monitor.verdict import Report
 from runtime_hooks.config import Settings
+from runtime_hooks.demo.tiny import BLOCK, model_folder, tokens
 from runtime_hooks.plugin import Armed, arm, disarm
 from spec.claims import Mode
 from spec.events import Event
 from spec.modes import Bundle
-from tests_vllm.tiny import BLOCK, model_folder, tokens
 
 Asked: TypeAlias = tuple[str, int] | tuple[str, int, dict[str, Any]]
 """A prompt by its name, its blocks, and the metadata of the request."""

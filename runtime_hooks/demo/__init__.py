@@ -1,0 +1,1 @@
+"""A tiny real engine, and scenes played in it."""

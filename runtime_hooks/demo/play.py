@@ -1,0 +1,65 @@
+"""Plays the scenes, shows verdicts as they change, and ends with a table."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from monitor.check import EXIT_CODES
+from monitor.follow import live_line
+from monitor.live import LiveVerdict
+from runtime_hooks.demo.engine import Engine
+from runtime_hooks.demo.scenes import SCENES, Scene, offloading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Outcome", "play_all"]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of a scene: how requests ended, blocks taken, the verdict and its exit code."""
+
+    name: str
+    says: str
+    ends: list[str]
+    victims: int
+    mode: str
+    verdict: str
+    code: int
+    expected: int
+
+
+def play_all(tell: Callable[[str], None]) -> list[Outcome]:
+    """Play every scene in an engine of its own; `tell` gets the verdicts as they change."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [_play(scene, Path(folder) / str(n), tell) for n, scene in enumerate(SCENES)]
+
+
+def _play(scene: Scene, folder: Path, tell: Callable[[str], None]) -> Outcome:
+    tell(f"\n{scene.name}: {scene.says}\n")
+    folder.mkdir()
+    settings = {**scene.settings, "monitor": "observe"}
+    engine = Engine(folder, 80, settings, **(offloading() if scene.offload else {}))
+    verdicts = folder / "trace.jsonl.verdicts.jsonl"
+    try:
+        answers = [answer for asked in scene.asks for answer in engine.serve(asked)]
+    finally:
+        engine.close()
+    for line in verdicts.read_bytes().splitlines():
+        tell("  " + live_line(msgspec.json.decode(line, type=LiveVerdict)))
+    report = engine.judge(scene.mode)
+    victims = sum(len(event.block_ids) for event in engine.kinds("block_evicted"))
+    return Outcome(
+        scene.name,
+        scene.says,
+        ["served" if answer.finish_reason == "length" else "refused" for answer in answers],
+        victims,
+        scene.mode,
+        report.verdict,
+        EXIT_CODES[report.verdict],
+        scene.code,
+    )

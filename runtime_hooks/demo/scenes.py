@@ -1,0 +1,113 @@
+"""Scenes in a tiny real engine: what is asked of it, and what must come out of its trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from runtime_hooks.config import Drill
+from runtime_hooks.demo.engine import claim
+from spec.alphabet import Kind
+from spec.claims import Mode
+
+if TYPE_CHECKING:
+    from runtime_hooks.demo.engine import Asked
+
+__all__ = ["SCENES", "Scene", "offloading"]
+
+_RESIDENT: Final = ("resident", 60)
+_ACTIVE: Final = ("active", 70)
+_HARD, _OFF = Mode.HARD_PROTECTED, Mode.OFFLOADABLE
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Requests to an engine of 80 usable blocks, and the exit code of the check of its trace."""
+
+    name: str
+    says: str
+    mode: Mode
+    code: int
+    asks: tuple[Asked, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+    offload: bool = False
+
+
+def offloading(policy: str = "fail", **more: Any) -> dict[str, Any]:
+    """The engine's configuration for offloading by the CPU: 16 MiB hold some 500 blocks."""
+    from vllm.config import KVTransferConfig
+
+    extra = {
+        "cpu_bytes_to_use": 16 << 20,
+        "spec_name": "MemcpyOffloadingSpec",
+        "spec_module_path": "runtime_hooks.engines.v0_32.memcpy",
+        **more,
+    }
+    return {
+        "kv_transfer_config": KVTransferConfig(
+            kv_connector="OffloadingConnector",
+            kv_role="kv_both",
+            kv_load_failure_policy=policy,
+            kv_connector_extra_config=extra,
+        )
+    }
+
+
+def _pressed(mode: str, **more: Any) -> tuple[Asked, ...]:
+    return ((*_RESIDENT, claim(mode=mode, **more)), _ACTIVE)
+
+
+def _brought_back() -> tuple[Asked, ...]:
+    """A prompt one block longer than the claim is computed, copied, pushed out and needed again."""
+    longer = ("resident", 61)
+    return ((*longer, claim(mode="offloadable")), ("filler", 1), _ACTIVE, longer)
+
+
+SCENES: Final = (
+    Scene("native", "no claim: 50 blocks go", _HARD, 3, (_RESIDENT, _ACTIVE)),
+    Scene(
+        "no-admit",
+        "what is computed is not cached; 50 blocks go all the same",
+        _HARD,
+        3,
+        (_RESIDENT, (*_ACTIVE, {"no_admit": True})),
+    ),
+    Scene(
+        "hard", "the request is refused in the claim's name", _HARD, 0, _pressed("hard_protected")
+    ),
+    Scene(
+        "hard, not enforced",
+        "the claim's blocks go",
+        _HARD,
+        1,
+        _pressed("hard_protected"),
+        {"enforce": ()},
+    ),
+    Scene(
+        "hard, not told",
+        "the refusal is kept back",
+        _HARD,
+        1,
+        _pressed("hard_protected"),
+        {"drill": Drill(suppress=(Kind.REQUEST_REFUSED,))},
+    ),
+    Scene("demotable", "demoted, then lost", Mode.DEMOTABLE, 0, _pressed("demotable")),
+    Scene(
+        "expiring",
+        "the request waits until the claim expires",
+        Mode.EXPIRING,
+        0,
+        _pressed("expiring", duration="0.3 s"),
+        {"defer_s": 30.0},
+    ),
+    Scene("offloadable", "copied, lost, restored, reused", _OFF, 0, _brought_back(), offload=True),
+    Scene(
+        "offloadable, load fails",
+        "the reuse is refused in the claim's name",
+        _OFF,
+        0,
+        _brought_back(),
+        {"drill": Drill(fail_loads={"claim:resident": 1})},
+        offload=True,
+    ),
+)
