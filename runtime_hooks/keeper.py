@@ -8,12 +8,13 @@ that is said in it bears the same time, and claims whose duration is over are en
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from runtime_hooks.custody import Custody
 from runtime_hooks.enforce.holds import Holding
 from runtime_hooks.enforce.room import blockers, in_conflict, proof
+from runtime_hooks.pins import Pins
 from runtime_hooks.registry import Registry
 from runtime_hooks.requests import claim_of, name_of, release_of
 from runtime_hooks.tier import Tier
@@ -55,8 +56,9 @@ class Arrival:
 
     `keys` are their contents; `blocks` are the most that it can come to use; of the first
     `reusable` it may use what is cached. `claim` is the claim that came with it, and `release` the
-    one that it gives up, both unread; `no_admit` says that its blocks are not cached. `scope` is
-    its caller, where somebody is authenticated; `namespace` and `adapter` are of its cache.
+    one that it gives up, `pin` says of which job it is, all unread; `no_admit` says that its blocks
+    are not cached. `scope` is its caller, where somebody is authenticated; `namespace` and
+    `adapter` are of its cache.
     """
 
     request_id: str
@@ -65,6 +67,7 @@ class Arrival:
     reusable: int
     claim: object = None
     release: object = None
+    pin: object = None
     no_admit: bool = False
     scope: str | None = None
     namespace: str = ""
@@ -108,6 +111,7 @@ class Keeper:
         self._voice = Voice(journal, settings.drill)
         self.custody = Custody(pool, self._registry, self._voice, self.tick)
         self.tier = Tier(tier, self.custody, self._registry, self._voice, self.tick)
+        self._pins = Pins(self._pin, self.release)
         self._needs: dict[str, int] = {}  # of requests in hand that were not put off
         self._put_off: dict[str, tuple[int, int]] = {}  # until when in ns, and what they need
 
@@ -117,8 +121,8 @@ class Keeper:
         """A request came, with a claim or without.
 
         Returns:
-            Whether it may be scheduled now (if not, `decide` will tell), and why its claim or its
-            release was turned away: by `claim` and `release`, empty where it was not.
+            Whether it may be scheduled now (if not, `decide` will tell), and why what came with it
+            was turned away: by `claim`, `release` and `pin`, empty where it was not.
         """
         self.tick()
         answers: dict[str, str] = {}
@@ -126,6 +130,8 @@ class Keeper:
             answers["release"] = self._release(arrival)
         if arrival.claim is not None:
             answers["claim"] = self._claim(arrival)
+        if arrival.pin is not None:
+            answers["pin"] = self._pins.ask(arrival)
         request_id, usable = name_of(arrival.request_id), self._pool.usable
         needed = arrival.blocks - self.custody.ledger.spared(arrival.keys[: arrival.reusable])
         fact = self._voice.fact
@@ -160,13 +166,15 @@ class Keeper:
         """How many claims are live."""
         return len(self._registry.live)
 
-    def finish(self, request_id: str) -> None:
-        """A request ended, whatever way."""
+    def finish(self, request_id: str) -> dict[str, str]:
+        """A request ended, whatever way; why its prompt was not pinned, by `pin`, if it asked."""
         self.tick()
         self._needs.pop(request_id, None)
         self._put_off.pop(request_id, None)
         self.tier.finish(request_id)
         self._voice.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
+        reason = self._pins.finish(request_id)
+        return {} if reason is None else {"pin": reason}
 
     # Claims.
 
@@ -215,6 +223,13 @@ class Keeper:
         self.custody.place(self._pool.find(keys))
         return ""
 
+    def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
+        """Claim the prompt of a request that has ended; why that was turned away, or empty."""
+        if len(list(self._pool.find(arrival.keys))) < len(arrival.keys):
+            return "its prompt is not in the cache"
+        blocks = len(arrival.keys)
+        return self._claim(replace(arrival, claim=stated, blocks=blocks, reusable=blocks))
+
     def _release(self, arrival: Arrival) -> str:
         """A request gives up a claim; why it is not given up, or empty."""
         try:
@@ -254,6 +269,7 @@ class Keeper:
         self.custody.remove(entry)
         self.tier.remove(entry)
         self._registry.end(entry)
+        self._pins.ended(entry.claim_id)
 
     def _blocked(self, needed: int) -> bool:
         """Whether the claims that are kept leave no room; those that may be demoted are, first."""

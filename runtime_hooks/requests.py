@@ -15,7 +15,17 @@ from spec.predicates import parse_predicate
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CLAIM", "NO_ADMIT", "RELEASE", "claim_of", "identity_text", "name_of", "release_of"]
+__all__ = [
+    "CLAIM",
+    "NOBODY",
+    "NO_ADMIT",
+    "PIN",
+    "RELEASE",
+    "claim_of",
+    "identity_text",
+    "name_of",
+    "release_of",
+]
 
 CLAIM: Final = "resident_claim"
 """The key of a claim among the metadata of a request."""
@@ -25,6 +35,9 @@ RELEASE: Final = "release_claim"
 
 NO_ADMIT: Final = "no_admit"
 """The key of `true`: what the request computes is not cached for others."""
+
+PIN: Final = "pin"
+"""The key of what a request says of its job: `job_id`, `last_step`, `ttl` and `owner_scope`."""
 
 NOBODY: Final = "default"
 """The owner where nobody is authenticated and the request names none."""

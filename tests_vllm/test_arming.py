@@ -120,9 +120,6 @@ class TestEntryPoint:
     """As a user has it: the environment alone, in a process of its own."""
 
     def run(self, tmp_path: Path, switch: str) -> str:
-        script = SERVE.replace(
-            "from runtime_hooks.demo.engine import", "from runtime_hooks.demo.tiny import"
-        )
         environment = {**os.environ, "RESIDENT_CLAIMS": switch}
         done = subprocess.run(
             [sys.executable, "-c", SERVE, str(tmp_path / "model")],

@@ -9,7 +9,7 @@ from vllm.v1.core.kv_cache_utils import make_block_hash_with_group_id
 from vllm.v1.kv_cache_interface import FullAttentionSpec
 
 from runtime_hooks.keeper import Arrival
-from runtime_hooks.requests import CLAIM, NO_ADMIT, RELEASE
+from runtime_hooks.requests import CLAIM, NO_ADMIT, PIN, RELEASE
 from spec.claims import CacheIdentity
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
     """
     size, params = scheduler.block_size, request.kv_transfer_params
     metadata = params if isinstance(params, dict) else {}
-    claim = metadata.get(CLAIM)
-    wanted = claims or claim is not None
+    claim, pin = metadata.get(CLAIM), metadata.get(PIN)
+    wanted = claims or claim is not None or pin is not None
     return Arrival(
         request.request_id,
         keys_of(request, request.num_prompt_tokens, size) if wanted else (),
@@ -72,6 +72,7 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
         claim=claim,
         release=metadata.get(RELEASE),
+        pin=pin,
         no_admit=metadata.get(NO_ADMIT) is True,
         namespace=_namespace(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,

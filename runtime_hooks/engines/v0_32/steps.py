@@ -65,11 +65,16 @@ class StepHooks:
             self._put_off.add(request.request_id)
         if arrival.no_admit:
             self._blocks.not_admitted.add(request.request_id)
-        if answers:
-            self._notes[request.request_id] = {
-                what: {"decision": "rejected", "reason": reason} if reason else _ACCEPTED
-                for what, reason in answers.items()
-            }
+        self._note(request.request_id, answers)
+
+    def _note(self, request_id: str, answers: dict[str, str]) -> None:
+        """What the response will say of what came with the request."""
+        for what, reason in answers.items():
+            decision = {"decision": "rejected", "reason": reason} if reason else _ACCEPTED
+            self._notes.setdefault(request_id, {})[what] = decision
+
+    def _ended(self, request_id: str) -> None:
+        self._note(request_id, self._keeper.finish(request_id))
 
     def _handle_blocked(self, call: Callable[[Any], bool]) -> Callable[[Any], bool]:
         def handle_blocked_waiting_request(request: Any) -> bool:
@@ -82,7 +87,7 @@ class StepHooks:
             freed = call(request, *args, **named)
             self._put_off.discard(request.request_id)
             self._blocks.not_admitted.discard(request.request_id)
-            self._wraps.attempt("_free_request", self._keeper.finish, request.request_id)
+            self._wraps.attempt("_free_request", self._ended, request.request_id)
             return freed
 
         return free_request

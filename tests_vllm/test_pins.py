@@ -1,0 +1,56 @@
+"""A multi-turn agent with pins, in the real engine."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from monitor.engine import ModeVerdict
+from runtime_hooks.demo.engine import Engine
+from spec.claims import Mode
+from tests_vllm.conftest import Make
+
+EXPIRING = Mode.EXPIRING
+
+
+def step(*, last: bool = False, ttl: str = "60 s") -> dict[str, Any]:
+    """The metadata of one step of a job."""
+    return {"pin": {"job_id": "agent", "last_step": last, "ttl": ttl, "owner_scope": "tenant"}}
+
+
+def used(engine: Engine) -> int:
+    """Blocks in use."""
+    return 80 - int(engine.pool.get_num_free_blocks())
+
+
+class TestAgent:
+    def test_turns(self, make: Make) -> None:
+        """Pinned while the tool runs, reused by the next turn, freed at the last: usage is 0."""
+        engine = make()
+        usage, cached = [], []
+        for turn, blocks in enumerate((10, 20, 30)):
+            (answer,) = engine.serve(("agent", blocks, step(last=turn == 2)))
+            assert {"pin": {"decision": "accepted"}} == answer.metadata
+            usage.append(used(engine))
+            cached.append(answer.cached // 32)
+        assert [10, 20, 0] == usage
+        assert [0, 10, 20] == cached
+        assert 0.0 == engine.pool.get_usage()
+
+        engine.close()
+        assert 2 == len(engine.kinds("claim_released"))
+        assert ModeVerdict.KEPT is engine.judge(EXPIRING).verdict
+
+    def test_gap(self, make: Make) -> None:
+        """Pressure in the gap finds no room in the prefix, until its time is over."""
+        engine = make()
+        engine.serve(("agent", 60, step(ttl="0.5 s")))
+        (early,) = engine.serve(("active", 70))
+        assert "abort" == early.finish_reason
+        time.sleep(0.5)
+        (late,) = engine.serve(("active", 70))
+        assert ("length", 0) == (late.finish_reason, used(engine))
+
+        engine.close()
+        assert 1 == len(engine.kinds("claim_expired"))
+        assert ModeVerdict.KEPT is engine.judge(EXPIRING).verdict
