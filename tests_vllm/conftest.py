@@ -27,3 +27,8 @@ def make(tmp_path: Path) -> Iterator[Make]:
     yield engine
     for each in made:
         each.close()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How many runs `test_repeat` makes."""
+    parser.addoption("--runs", type=int, default=8, help="runs of test_repeat, 131 for all")
