@@ -36,7 +36,7 @@ def doctor(form: FormatOption = Format.TEXT) -> None:
     raise typer.Exit(Code.OK if found.armed else Code.BAD_INPUT)
 
 
-@app.command("demo", epilog="Example: .venv-vllm/bin/python -m runtime_hooks demo")
+@app.command("demo", epilog="Example: python -m runtime_hooks demo")
 def demo(form: FormatOption = Format.TEXT) -> None:
     """Play scenes in a tiny real engine and judge them.
 
