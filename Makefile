@@ -12,7 +12,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-vllm setup-vllm bench mutate lint docs lock clean
+.PHONY: help demo test test-vllm setup-vllm witness bench mutate lint docs lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,22 @@ setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-v
 
 test-vllm: $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
 	$(VLLM_VENV)/bin/python -m pytest tests_vllm
+
+# The modes with the scenes that show them; each must come out sound at the depth of a patch.
+WITNESS := hard_protected:hard:hard-reset demotable:demotable:demotable-reset \
+	expiring:expiring:expiring-reset offloadable:offloadable:offloadable-load-fails
+
+witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of a real engine show
+	@rm -rf build/witness
+	$(VLLM_VENV)/bin/python -m runtime_hooks demo --keep build/witness
+	@for row in $(WITNESS); do \
+		set -- $$(echo $$row | tr ':' ' '); at=build/witness; \
+		$(BIN)/python -m monitor evidence $$at/$$2/trace.jsonl $$at/$$3/trace.jsonl \
+			--mode $$1 -o $$at/$$1.yaml > /dev/null || exit 1; \
+		$(BIN)/python -m proofs lower runtime_hooks/descriptor.yaml --mode $$1 --bundle contract \
+			--evidence $$at/$$1.yaml | grep 'backend_patch sound_with_adapter' || \
+			{ echo "$$1 is not sound" >&2; exit 1; }; \
+	done
 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,7 @@ from runtime_hooks.doctor import as_text, diagnose
 from runtime_hooks.engines import adapter_of, installed
 from spec.cli import Code, Format, FormatOption, new_app, print_json, print_text, run
 from spec.errors import SpecError
+from spec.files import check_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +39,12 @@ def doctor(form: FormatOption = Format.TEXT) -> None:
 
 
 @app.command("demo", epilog="Example: python -m runtime_hooks demo")
-def demo(form: FormatOption = Format.TEXT) -> None:
+def demo(
+    form: FormatOption = Format.TEXT,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Leave the traces in this new folder.")
+    ] = None,
+) -> None:
     """Play scenes in a tiny real engine and judge them.
 
     Exit 0: each came out as it must. 1: one did not. 2: there is no engine.
@@ -47,8 +54,11 @@ def demo(form: FormatOption = Format.TEXT) -> None:
         raise SpecError(why, "make setup-vllm installs one")
     from runtime_hooks.demo.play import play_all
 
+    check_target(keep, folder=True)
+    if keep is not None and keep.exists():
+        raise SpecError(f"{keep} is there already", "name a new folder")
     quiet = form is Format.JSON
-    outcomes = play_all(lambda text: None if quiet else print_text(text))
+    outcomes = play_all(lambda text: None if quiet else print_text(text), keep)
     if quiet:
         print_json(outcomes)
     else:

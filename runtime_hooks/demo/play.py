@@ -17,6 +17,8 @@ from runtime_hooks.demo.scenes import SCENES, Scene, offloading
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runtime_hooks.demo.engine import Answer, Asked
+
 __all__ = ["Outcome", "play_all"]
 
 
@@ -33,20 +35,29 @@ class Outcome(msgspec.Struct, frozen=True):
     expected: int
 
 
-def play_all(tell: Callable[[str], None]) -> list[Outcome]:
-    """Play every scene in an engine of its own; `tell` gets the verdicts as they change."""
+def play_all(tell: Callable[[str], None], keep: Path | None = None) -> list[Outcome]:
+    """Play every scene in an engine of its own.
+
+    Args:
+        tell: gets the verdicts as they changed.
+        keep: a folder in which the traces stay, each in one of its own; it must not have them.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        return [_play(scene, Path(folder) / str(n), tell) for n, scene in enumerate(SCENES)]
+        at = keep or Path(folder)
+        return [
+            _play(scene, at / scene.name.replace(", ", "-").replace(" ", "-"), tell)
+            for scene in SCENES
+        ]
 
 
 def _play(scene: Scene, folder: Path, tell: Callable[[str], None]) -> Outcome:
     tell(f"\n{scene.name}: {scene.says}\n")
-    folder.mkdir()
+    folder.mkdir(parents=True)
     settings = {**scene.settings, "monitor": "observe"}
     engine = Engine(folder, 80, settings, **(offloading() if scene.offload else {}))
     verdicts = folder / "trace.jsonl.verdicts.jsonl"
     try:
-        answers = [answer for asked in scene.asks for answer in engine.serve(asked)]
+        answers = [answer for asked in scene.asks for answer in _do(engine, asked)]
     finally:
         engine.close()
     for line in verdicts.read_bytes().splitlines():
@@ -63,3 +74,10 @@ def _play(scene: Scene, folder: Path, tell: Callable[[str], None]) -> Outcome:
         EXIT_CODES[report.verdict],
         scene.code,
     )
+
+
+def _do(engine: Engine, asked: Asked | str) -> list[Answer]:
+    if isinstance(asked, tuple):
+        return engine.serve(asked)
+    engine.core.scheduler.reset_prefix_cache()
+    return []

@@ -13,8 +13,9 @@ from spec.claims import Mode
 if TYPE_CHECKING:
     from runtime_hooks.demo.engine import Asked
 
-__all__ = ["SCENES", "Scene", "offloading"]
+__all__ = ["RESET", "SCENES", "Scene", "offloading"]
 
+RESET: Final = "reset"
 _RESIDENT: Final = ("resident", 60)
 _ACTIVE: Final = ("active", 70)
 _HARD, _OFF = Mode.HARD_PROTECTED, Mode.OFFLOADABLE
@@ -22,13 +23,16 @@ _HARD, _OFF = Mode.HARD_PROTECTED, Mode.OFFLOADABLE
 
 @dataclass(frozen=True)
 class Scene:
-    """Requests to an engine of 80 usable blocks, and the exit code of the check of its trace."""
+    """Requests to an engine of 80 usable blocks, and the exit code of the check of its trace.
+
+    `RESET` among the requests is a reset of the cache.
+    """
 
     name: str
     says: str
     mode: Mode
     code: int
-    asks: tuple[Asked, ...]
+    asks: tuple[Asked | str, ...]
     settings: dict[str, Any] = field(default_factory=dict)
     offload: bool = False
 
@@ -55,6 +59,11 @@ def offloading(policy: str = "fail", **more: Any) -> dict[str, Any]:
 
 def _pressed(mode: str, **more: Any) -> tuple[Asked, ...]:
     return ((*_RESIDENT, claim(mode=mode, **more)), _ACTIVE)
+
+
+def _harmed(mode: str, **more: Any) -> tuple[Asked | str, ...]:
+    """A reset takes the claim's blocks, which are computed again; then it is pressed."""
+    return ((*_RESIDENT, claim(mode=mode, **more)), RESET, _RESIDENT, _ACTIVE)
 
 
 def _brought_back() -> tuple[Asked, ...]:
@@ -91,13 +100,23 @@ SCENES: Final = (
         _pressed("hard_protected"),
         {"drill": Drill(suppress=(Kind.REQUEST_REFUSED,))},
     ),
+    Scene("hard, reset", "harmed aloud, then kept", _HARD, 0, _harmed("hard_protected")),
     Scene("demotable", "demoted, then lost", Mode.DEMOTABLE, 0, _pressed("demotable")),
+    Scene("demotable, reset", "harmed, then demoted", Mode.DEMOTABLE, 0, _harmed("demotable")),
     Scene(
         "expiring",
         "the request waits until the claim expires",
         Mode.EXPIRING,
         0,
         _pressed("expiring", duration="0.3 s"),
+        {"defer_s": 30.0},
+    ),
+    Scene(
+        "expiring, reset",
+        "harmed, then expired",
+        Mode.EXPIRING,
+        0,
+        _harmed("expiring", duration="0.5 s"),
         {"defer_s": 30.0},
     ),
     Scene("offloadable", "copied, lost, restored, reused", _OFF, 0, _brought_back(), offload=True),
