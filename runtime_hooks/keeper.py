@@ -85,6 +85,20 @@ class Refusal:
     proof: CapacityProof | None = None
 
 
+@dataclass(slots=True)
+class _InHand:
+    """A request that has not ended; `needed` is what was stated, in blocks.
+
+    `until` is the time in ns until which it is put off; `seen` the claims as they were when it was
+    last decided on.
+    """
+
+    arrival: Arrival
+    needed: int
+    until: int = 0
+    seen: int = -1
+
+
 class Keeper:
     """The claims of one engine with one pool.
 
@@ -112,8 +126,8 @@ class Keeper:
         self.custody = Custody(pool, self._registry, self._voice, self.tick)
         self.tier = Tier(tier, self.custody, self._registry, self._voice, self.tick)
         self._pins = Pins(self._pin, self.release)
-        self._needs: dict[str, int] = {}  # of requests in hand that were not put off
-        self._put_off: dict[str, tuple[int, int]] = {}  # until when in ns, and what they need
+        self._in_hand: dict[str, _InHand] = {}  # requests that were not put off
+        self._put_off: dict[str, _InHand] = {}
 
     # Requests.
 
@@ -132,17 +146,15 @@ class Keeper:
             answers["claim"] = self._claim(arrival)
         if arrival.pin is not None:
             answers["pin"] = self._pins.ask(arrival)
-        request_id, usable = name_of(arrival.request_id), self._pool.usable
-        needed = arrival.blocks - self.custody.ledger.spared(arrival.keys[: arrival.reusable])
-        fact = self._voice.fact
-        fact(Kind.REQUEST_ARRIVED, request_id=request_id, needed=needed, usable=usable)
-        if not self._blocked(needed):
-            self._needs[arrival.request_id] = needed
+        request = _InHand(arrival, self._need(arrival))
+        self._state(request)
+        if not self._blocked(request):
+            self._in_hand[arrival.request_id] = request
             return True, answers
-        until = self._voice.now_ns + int(self._settings.defer_s * _NS)
-        self._put_off[arrival.request_id] = (until, needed)
+        request.until = self._voice.now_ns + int(self._settings.defer_s * _NS)
+        self._put_off[arrival.request_id] = request
         if self._settings.defer_s:
-            self._act(Kind.REQUEST_DEFERRED, arrival.request_id, needed)
+            self._act(Kind.REQUEST_DEFERRED, request)
         return False, answers
 
     def decide(self) -> tuple[list[str], list[Refusal]]:
@@ -150,12 +162,16 @@ class Keeper:
         self.tick()
         fit: list[str] = []
         refused: list[Refusal] = []
-        for request_id, (until, needed) in list(self._put_off.items()):
-            if not self._blocked(needed):
+        for request_id, request in list(self._put_off.items()):
+            late = request.until <= self._voice.now_ns
+            if request.seen == self._registry.version and not late:
+                continue
+            self._restate(request)
+            if not self._blocked(request):
                 fit.append(request_id)
-                self._needs[request_id] = needed
-            elif until <= self._voice.now_ns:
-                refused.append(self._act(Kind.REQUEST_REFUSED, request_id, needed))
+                self._in_hand[request_id] = request
+            elif late:
+                refused.append(self._act(Kind.REQUEST_REFUSED, request))
             else:
                 continue
             del self._put_off[request_id]
@@ -169,7 +185,7 @@ class Keeper:
     def finish(self, request_id: str) -> dict[str, str]:
         """A request ended, whatever way; why its prompt was not pinned, by `pin`, if it asked."""
         self.tick()
-        self._needs.pop(request_id, None)
+        self._in_hand.pop(request_id, None)
         self._put_off.pop(request_id, None)
         self.tier.finish(request_id)
         self._voice.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
@@ -244,8 +260,28 @@ class Keeper:
         if why := self._alarm():
             return why
         own = arrival.blocks - min(claim.footprint_blocks, arrival.reusable)
-        beside = max([own, *self._needs.values()])
-        return self._registry.fault(claim, len(arrival.keys), beside)
+        others = (max(r.needed, self._need(r.arrival)) for r in self._in_hand.values())
+        return self._registry.fault(claim, len(arrival.keys), max([own, *others]))
+
+    def _need(self, arrival: Arrival) -> int:
+        """The blocks that a request needs beside those that are the claims' as they stand."""
+        return arrival.blocks - self.custody.ledger.spared(arrival.keys[: arrival.reusable])
+
+    def _state(self, request: _InHand) -> None:
+        """State what a request needs."""
+        self._voice.fact(
+            Kind.REQUEST_ARRIVED,
+            request_id=name_of(request.arrival.request_id),
+            needed=request.needed,
+            usable=self._pool.usable,
+        )
+
+    def _restate(self, request: _InHand) -> None:
+        """Claims have come or gone since: state it anew where it has changed by that."""
+        needed = self._need(request.arrival)
+        if needed != request.needed:
+            request.needed = needed
+            self._state(request)
 
     def _cache(self, arrival: Arrival) -> CacheIdentity:
         """The identity of the blocks that a request uses."""
@@ -271,22 +307,30 @@ class Keeper:
         self._registry.end(entry)
         self._pins.ended(entry.claim_id)
 
-    def _blocked(self, needed: int) -> bool:
-        """Whether the claims that are kept leave no room; those that may be demoted are, first."""
-        usable = self._pool.usable
+    def _blocked(self, request: _InHand) -> bool:
+        """Whether the claims leave no room; those that may be demoted are, first.
+
+        One with which the request shares blocks is not: its room would be the request's own.
+        """
+        request.seen = self._registry.version
+        needed, usable = request.needed, self._pool.usable
         if not in_conflict(self._registry.taken, needed, usable):
             return False
+        shared = self.custody.ledger.on(request.arrival.keys)
         yielding = [
             entry
             for entry in self._registry.live.values()
-            if entry.claim.protection_mode is Mode.DEMOTABLE and self._registry.keeps(entry)
+            if entry.claim.protection_mode is Mode.DEMOTABLE
+            and self._registry.keeps(entry)
+            and entry not in shared
         ]
         for entry in blockers(yielding, self._registry.taken + needed - usable):
             self._end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
         return in_conflict(self._registry.taken, needed, usable)
 
-    def _act(self, kind: Kind, request_id: str, needed: int) -> Refusal:
+    def _act(self, kind: Kind, request: _InHand) -> Refusal:
         """Report what is done about a request that does not fit, and because of whom."""
+        request_id, needed = request.arrival.request_id, request.needed
         declared, usable = self._registry.declared, self._pool.usable
         named = blockers(self._registry.live.values(), declared + needed - usable)
         refusal = Refusal(

@@ -27,7 +27,8 @@ _NS: Final = 1_000_000_000
 class Registry:
     """The claims of one engine: live by id, and by when they end.
 
-    `declared` is the footprint of all live claims.
+    `declared` is the footprint of all live claims; `version` changes whenever there is more or less
+    room beside them.
 
     Args:
         usable: blocks of the pool that are usable at all.
@@ -36,6 +37,7 @@ class Registry:
 
     def __init__(self, settings: Settings, usable: int, *, tier: bool = False) -> None:
         self.live: dict[str, Entry] = {}
+        self.version = 0
         self.declared = self._kept = self._copied = self._others = 0
         self._settings, self._usable = settings, usable
         self._modes = frozenset(ENFORCED) - (set() if tier else {Mode.OFFLOADABLE})
@@ -116,10 +118,12 @@ class Registry:
         """A copy of the claim's blocks is kept elsewhere now, or no more."""
         if entry.copied is not there:
             entry.copied = there
+            self.version += 1
             if self.keeps(entry):
                 self._copied += entry.footprint if there else -entry.footprint
 
     def _count(self, entry: Entry, sign: int) -> None:
+        self.version += 1
         self.declared += sign * entry.footprint
         self._kept += sign * entry.footprint if self.keeps(entry) else 0
         self._others += sign * (entry.claim.protection_mode is not Mode.OFFLOADABLE)

@@ -2,10 +2,11 @@
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Drill
+from runtime_hooks.keeper import Arrival
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import CapacityProof
-from tests.runtime_hooks.engine import NS, TinyEngine, claim
+from tests.runtime_hooks.engine import NS, TinyEngine, claim, keys_of
 
 HARD, KEPT, VIOLATED = Mode.HARD_PROTECTED, ModeVerdict.KEPT, ModeVerdict.VIOLATED
 
@@ -201,3 +202,47 @@ class TestEnds:
         assert engine.serve("resident", 60, claim(mode="expiring", duration="15 s"))
         assert engine.serve("early", 70)
         assert VIOLATED is engine.judge(Mode.EXPIRING).verdict
+
+
+class TestNeed:
+    """What a request needs changes with the claims that it shares blocks with."""
+
+    def test_restated(self) -> None:
+        """A deferred request shared 20 blocks with a claim that expires: it needs more then, which
+        is stated, and it is refused because of the other."""
+        engine = TinyEngine(defer_s=10.0)
+        assert engine.serve("hard", 40, claim("claim:h", 40))
+        assert engine.serve("p", 20, claim("claim:e", 20, "expiring", duration="5 s"))
+        assert not engine.serve("active", 50, prompt="p")
+        engine.now += 5 * NS
+        assert ([], []) == engine.keeper.decide()
+        engine.now += 5 * NS
+        _, (refused,) = engine.keeper.decide()
+        assert ("claim:h",) == refused.blocking_claim_ids
+        engine.keeper.finish("active")
+
+        arrived = [e for e in engine.kinds("request_arrived") if e.request_id == "active"]
+        assert [30, 50] == [event.needed for event in arrived]
+        judged = {c.claim.claim_id: c.verdict for c in engine.judge(HARD).claims}
+        assert KEPT is judged["claim:h"]
+        judged = {c.claim.claim_id: c.verdict for c in engine.judge(Mode.EXPIRING).claims}
+        assert KEPT is judged["claim:e"]
+
+    def test_shared_is_not_demoted(self) -> None:
+        """A claim whose blocks the request uses is not demoted for it: that makes no room."""
+        engine = TinyEngine()
+        assert engine.serve("hard", 59, claim("claim:h", 59))
+        assert engine.serve("p", 1, claim("claim:d", 1, "demotable"))
+        assert not engine.serve("active", 22, prompt="p")
+        assert [] == engine.kinds("claim_demoted")
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_claim_in_between(self) -> None:
+        """A claim that ends leaves its room to requests that shared it, not to a new claim."""
+        engine = TinyEngine()
+        assert engine.serve("p", 20, claim("claim:a", 20))
+        keys = keys_of("p", 70)
+        assert (True, {}) == engine.keeper.arrive(Arrival("active", keys, 70, 70))
+        assert "" == engine.keeper.release("claim:a", "tenant")
+        assert engine.serve("q", 15, claim("claim:b", 15))
+        assert "a request in hand needs 70 blocks" in engine.answers[-1]["claim"]

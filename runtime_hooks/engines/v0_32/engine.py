@@ -67,7 +67,7 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
     wanted = claims or claim is not None or pin is not None
     return Arrival(
         request.request_id,
-        keys_of(request, request.num_prompt_tokens, size) if wanted else (),
+        tuple(keys_of(request, request.num_prompt_tokens, size)) if wanted else (),
         blocks=_most_blocks(request, scheduler),
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
         claim=claim,

@@ -1,0 +1,83 @@
+"""Random requests, claims, releases, resets and aborts: whatever comes, every claim is kept."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from monitor.engine import ModeVerdict
+from runtime_hooks.config import ENFORCED
+from runtime_hooks.demo.engine import Engine, claim
+from runtime_hooks.demo.scenes import offloading
+from spec.claims import Mode
+from tests_vllm.conftest import Make
+
+PROMPTS = ("a", "b", "c", "d", "e", "f")
+STEPS = 150
+
+
+def metadata(source: random.Random, number: int, modes: tuple[Mode, ...]) -> dict[str, Any] | None:
+    """What comes with a request: often nothing."""
+    kind = source.random()
+    if kind < 0.35:
+        mode = source.choice(modes)
+        more = {"duration": "0.02 s"} if mode is Mode.EXPIRING or source.random() < 0.2 else {}
+        return claim(f"claim:{number}", source.randrange(1, 40), mode, **more)
+    if kind < 0.5 and number:
+        name = f"claim:{source.randrange(number)}"
+        return {"release_claim": {"claim_id": name, "owner_scope": "tenant"}}
+    if kind < 0.6:
+        job = {"job_id": source.choice("xy"), "last_step": source.random() < 0.3, "ttl": "0.05 s"}
+        return {"pin": job}
+    return {"no_admit": True} if kind < 0.65 else None
+
+
+def play(engine: Engine, source: random.Random, modes: tuple[Mode, ...]) -> None:
+    """Some steps of anything."""
+    scheduler = engine.core.scheduler
+    for number in range(STEPS):
+        asked: list[Any] = []
+        for extra in range(source.choice((1, 1, 2, 3))):
+            what = metadata(source, number * 10 + extra, modes)
+            prompt, blocks = source.choice(PROMPTS), source.randrange(1, 60)
+            asked.append((prompt, blocks) if what is None else (prompt, blocks, what))
+        if source.random() < 0.1:
+            request = engine.request(asked[0])
+            request.request_id = f"aborted {number}"
+            scheduler.add_request(request)
+            if source.random() < 0.5:
+                engine.core.step()
+            engine.core.abort_requests([request.request_id])
+        if source.random() < 0.05:
+            scheduler.reset_prefix_cache(reset_running_requests=source.random() < 0.5)
+        answers = engine.serve(*asked)
+        assert {answer.finish_reason for answer in answers} <= {"length", "abort"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("tier", [False, True], ids=["pool", "tier"])
+def test_kept(make: Make, seed: int, tier: bool) -> None:
+    """Each claim is kept by its own mode, no hook failed, and in the end nothing is held."""
+    source = random.Random(seed)
+    modes = ENFORCED if tier else ENFORCED[:3]
+    sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
+    engine = make(80, engine={**sizes, **(offloading() if tier else {})}, defer_s=0.01 * seed)
+    play(engine, source, modes)
+    (attachment,) = engine.armed.attachments
+    assert {} == attachment.faults
+    keeper = attachment.keeper
+    for name in list(keeper._registry.live):
+        assert "" == keeper.release(name, keeper._registry.live[name].claim.owner_scope)
+    engine.serve(("last", 1))
+    assert 80 == engine.pool.get_num_free_blocks()
+
+    engine.close()
+    wrong = [
+        (c.claim_id, mode, c.verdict, c.why)
+        for mode in modes
+        for c in engine.judge(mode).claims
+        if c.declared_mode == mode and c.state != "refused" and c.verdict is not ModeVerdict.KEPT
+    ]
+    assert [] == wrong
