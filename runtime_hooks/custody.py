@@ -54,9 +54,15 @@ class Custody:
         """A failure took cached blocks."""
         self._gone(Kind.BLOCK_LOST, blocks)
 
-    def reuse(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
-        """A request looked for these contents, and uses the first `found` of them."""
+    def reuse(self, request_id: str, keys: Sequence[bytes], blocks: Sequence[int]) -> None:
+        """A request looked for these contents, and uses these blocks, which hold the first of them.
+
+        A claim may have lost its block for a content of which there is a second copy: that one is
+        its block from now on.
+        """
         self._tick()
+        found = len(blocks)
+        self.place(zip(keys, blocks, strict=False))
         for entry, covered in self.ledger.covered(keys, found).items():
             predicate = entry.claim.materialization_predicate
             about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}

@@ -90,13 +90,15 @@ class _InHand:
     """A request that has not ended; `needed` is what was stated, in blocks.
 
     `until` is the time in ns until which it is put off; `seen` the claims as they were when it was
-    last decided on.
+    last decided on, `acted` when it was last told what is done about it, and `told` is that.
     """
 
     arrival: Arrival
     needed: int
     until: int = 0
     seen: int = -1
+    acted: int = -1
+    told: Kind | None = None
 
 
 class Keeper:
@@ -128,6 +130,8 @@ class Keeper:
         self._pins = Pins(self._pin, self.release)
         self._in_hand: dict[str, _InHand] = {}  # requests that were not put off
         self._put_off: dict[str, _InHand] = {}
+        self._refused: dict[str, _InHand] = {}
+        self._refusals: list[Refusal] = []  # that nobody was told of but the auditor
 
     # Requests.
 
@@ -152,16 +156,17 @@ class Keeper:
             self._in_hand[arrival.request_id] = request
             return True, answers
         request.until = self._voice.now_ns + int(self._settings.defer_s * _NS)
-        self._put_off[arrival.request_id] = request
         if self._settings.defer_s:
             self._act(Kind.REQUEST_DEFERRED, request)
+            self._put_off[arrival.request_id] = request
+        else:  # told at once: its client may go away before the next step
+            self._refuse(request)
         return False, answers
 
     def decide(self) -> tuple[list[str], list[Refusal]]:
         """What becomes of the requests that were put off: those that fit now, those refused."""
         self.tick()
         fit: list[str] = []
-        refused: list[Refusal] = []
         for request_id, request in list(self._put_off.items()):
             late = request.until <= self._voice.now_ns
             if request.seen == self._registry.version and not late:
@@ -171,11 +176,12 @@ class Keeper:
                 fit.append(request_id)
                 self._in_hand[request_id] = request
             elif late:
-                refused.append(self._act(Kind.REQUEST_REFUSED, request))
+                self._refuse(request)
             else:
                 continue
             del self._put_off[request_id]
-        return fit, refused
+        refusals, self._refusals = self._refusals, []
+        return fit, refusals
 
     @property
     def claims(self) -> int:
@@ -186,8 +192,11 @@ class Keeper:
         """A request ended, whatever way; why its prompt was not pinned, by `pin`, if it asked."""
         self.tick()
         self._in_hand.pop(request_id, None)
-        self._put_off.pop(request_id, None)
-        self.tier.finish(request_id)
+        waiting = self._put_off.pop(request_id, None) or self._refused.pop(request_id, None)
+        if waiting is not None:
+            self._refusals = [r for r in self._refusals if r.request_id != request_id]
+            self._tell_again(waiting)
+        self.tier.failed(request_id)  # a load that was under way brings nothing back any more
         self._voice.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
         reason = self._pins.finish(request_id)
         return {} if reason is None else {"pin": reason}
@@ -237,6 +246,7 @@ class Keeper:
         self._voice.fact(Kind.CLAIM_COMMITTED, **said)
         self._voice.report(Kind.CLAIM_ACCEPTED, **said)
         self.custody.place(self._pool.find(keys))
+        self.tier.begin(entry)
         return ""
 
     def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
@@ -328,9 +338,20 @@ class Keeper:
             self._end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
         return in_conflict(self._registry.taken, needed, usable)
 
+    def _refuse(self, request: _InHand) -> None:
+        self._refused[request.arrival.request_id] = request
+        self._refusals.append(self._act(Kind.REQUEST_REFUSED, request))
+
+    def _tell_again(self, request: _InHand) -> None:
+        """A request ends for which another action stands: name the claims that came since, too."""
+        conflict = in_conflict(self._registry.declared, request.needed, self._pool.usable)
+        if conflict and request.told and request.acted != self._registry.version:
+            self._act(request.told, request)
+
     def _act(self, kind: Kind, request: _InHand) -> Refusal:
         """Report what is done about a request that does not fit, and because of whom."""
         request_id, needed = request.arrival.request_id, request.needed
+        request.acted, request.told = self._registry.version, kind
         declared, usable = self._registry.declared, self._pool.usable
         named = blockers(self._registry.live.values(), declared + needed - usable)
         refusal = Refusal(

@@ -23,6 +23,9 @@ __all__ = ["Copies", "Tier"]
 class Copies(Protocol):
     """The offload tier of the engine, as far as the keeper needs it."""
 
+    def has(self, keys: Sequence[bytes]) -> Iterable[bytes]:
+        """Those of these contents of which there is a copy that can be loaded."""
+
     def keep(self, keys: Sequence[bytes]) -> None:
         """From now on the copies of these contents are not given up."""
 
@@ -32,9 +35,12 @@ class Copies(Protocol):
 
 @dataclass(slots=True)
 class _Load:
-    """A load for one request: what it brings, and the claims that it makes whole."""
+    """A load for one request: what it brings, the claims whose copies it brings back, and those of
+    them that it makes whole.
+    """
 
-    keys: frozenset[bytes]
+    keys: frozenset[bytes] = frozenset()
+    claims: set[str] = field(default_factory=set)
     whole: set[str] = field(default_factory=set)
 
 
@@ -57,6 +63,11 @@ class Tier:
         self._copies, self._custody, self._registry = copies, custody, registry
         self._voice, self._tick = voice, tick
         self._loads: dict[str, _Load] = {}
+
+    def begin(self, entry: Entry) -> None:
+        """A claim was accepted, of which there may be a copy already."""
+        if self._copies is not None and entry.claim.protection_mode is Mode.OFFLOADABLE:
+            self.stored(self._copies.has(entry.keys))
 
     def stored(self, keys: Iterable[bytes]) -> None:
         """Contents were copied to the tier. Once all of a claim are, its blocks may leave."""
@@ -85,11 +96,13 @@ class Tier:
                     self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
 
     def loading(self, request_id: str, keys: Sequence[bytes]) -> list[str]:
-        """A request needs these contents back; the ids of the claims that they belong to."""
+        """A request needs these contents back; the ids of the claims that they are copies of."""
         self._tick()
         load = self._loads[request_id] = _Load(frozenset(keys))
-        found = self._claims_on(keys)
-        for entry, positions in found.items():
+        for entry, positions in self._claims_on(keys).items():
+            if not entry.copied:
+                continue
+            load.claims.add(entry.claim_id)
             there = {*entry.blocks, *positions}
             if not entry.holds and entry.claim.materialization_predicate.holds(there):
                 load.whole.add(entry.claim_id)
@@ -98,15 +111,15 @@ class Tier:
                     claim_id=entry.claim_id,
                     request_id=name_of(request_id),
                 )
-        return [entry.claim_id for entry in found]
+        return sorted(load.claims)
 
     def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
         """The contents are back, in these blocks, and cached."""
         self._tick()
-        load = self._loads.pop(request_id, _Load(frozenset()))
+        load = self._loads.pop(request_id, _Load())
         brought = [pair for pair in pairs if pair[0] in load.keys]
         for entry, places in self._custody.ledger.place(brought).items():
-            if entry.claim.protection_mode is not Mode.OFFLOADABLE:
+            if entry.claim_id not in load.claims:
                 self._custody.tell_cached(entry, places)
                 continue
             about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
@@ -118,10 +131,13 @@ class Tier:
 
     def failed(self, request_id: str) -> tuple[str, ...]:
         """The contents did not come back: the claims that the request is refused for."""
+        load = self._loads.pop(request_id, None)
+        if load is None or not load.claims:
+            return ()
         self._tick()
-        load = self._loads.pop(request_id, _Load(frozenset()))
         named = name_of(request_id)
-        missing = list(self._claims_on(load.keys))
+        live = (self._registry.live.get(claim_id) for claim_id in sorted(load.claims))
+        missing = [entry for entry in live if entry is not None]
         for entry in missing:
             self._voice.fact(Kind.LOAD_FAILED, claim_id=entry.claim_id, request_id=named)
         claims = tuple(entry.claim_id for entry in missing if self._registry.keeps(entry))
@@ -152,10 +168,6 @@ class Tier:
             else ledger.on(keys)
         )
         return {e: at for e, at in found.items() if e.claim.protection_mode is Mode.OFFLOADABLE}
-
-    def finish(self, request_id: str) -> None:
-        """The request ended."""
-        self._loads.pop(request_id, None)
 
     def remove(self, entry: Entry) -> None:
         """The claim is over: its copies may be given up."""

@@ -124,7 +124,7 @@ class TinyEngine:
         hit = next((i for i, key in enumerate(keys) if key not in dict(found)), len(keys))
         mine = [block for key, block in found if key in keys[:hit]]
         self.pool.hold(mine)
-        self.keeper.custody.reuse(name, keys[: max(hit, 1)], hit)
+        self.keeper.custody.reuse(name, keys[: max(hit, 1)], mine)
         fresh = self.pool.free[: len(keys) - hit]
         self.pool.hold(fresh)
         if victims := [block for block in fresh if self.pool.content.pop(block, None)]:

@@ -74,6 +74,16 @@ class TestHard:
         assert [] == engine.kinds("block_evicted", "request_refused")
         assert KEPT is engine.judge(HARD).verdict
 
+    def test_aborted(self) -> None:
+        """The refusal is told at once: the client may go away before the next step."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim())
+        keys = keys_of("active", 70)
+        assert (False, {}) == engine.keeper.arrive(Arrival("active", keys, 70, 70))
+        engine.keeper.finish("active")
+        assert ([], []) == engine.keeper.decide()
+        assert KEPT is engine.judge(HARD).verdict
+
     def test_deferred(self) -> None:
         """With time to wait the request is deferred, and refused when the time is over."""
         engine = TinyEngine(defer_s=2.0)

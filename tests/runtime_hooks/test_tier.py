@@ -18,8 +18,12 @@ KEYS = keys_of("resident", 60)
 class TinyTier:
     """Remembers which copies are kept."""
 
-    def __init__(self) -> None:
-        self.kept: set[bytes] = set()
+    def __init__(self, *there: bytes) -> None:
+        self.there, self.kept = set(there), set[bytes]()
+
+    def has(self, keys: Sequence[bytes]) -> list[bytes]:
+        """These are there."""
+        return [key for key in keys if key in self.there]
 
     def keep(self, keys: Sequence[bytes]) -> None:
         """These are."""
@@ -55,7 +59,7 @@ def come_back(engine: TinyEngine, name: str, *, well: bool) -> tuple[str, ...]:
     engine.keeper.custody.evicted(gone, name)
     engine.pool.content.update(zip(blocks, KEYS, strict=True))
     engine.keeper.tier.loaded(name, list(zip(KEYS, blocks, strict=True)))
-    engine.keeper.custody.reuse(name, KEYS, 60)
+    engine.keeper.custody.reuse(name, KEYS, blocks)
     engine.keeper.finish(name)
     return ()
 
@@ -135,3 +139,32 @@ class TestTier:
         engine.keeper.tier.stored(KEYS)
         assert 20 == len(engine.pool.free)
         assert [] == engine.kinds("store_finished", "claim_offloaded")
+
+    def test_copied_before(self) -> None:
+        """A claim on what the tier has already is offloaded at once, and comes back."""
+        engine = TinyEngine(tier=TinyTier(*KEYS))
+        stated = claim(mode="offloadable")
+        fits, answers = engine.keeper.arrive(Arrival("first", KEYS, 61, 60, stated))
+        assert (True, {"claim": ""}) == (fits, answers)
+        assert 1 == len(engine.kinds("claim_offloaded"))
+
+    def test_partly_copied(self) -> None:
+        """Of a claim that is not copied whole nothing is promised to come back: its loads are
+        ordinary."""
+        tier = TinyTier()
+        engine = TinyEngine(tier=tier)
+        assert engine.serve("resident", 60, claim(mode="offloadable"))
+        engine.keeper.tier.stored(KEYS[:30])
+        assert () == come_back(engine, "again", well=False)
+        assert [] == engine.kinds("claim_restore_required", "load_failed", "claim_offloaded")
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_aborted(self) -> None:
+        """A request that ends while its load is under way: the claim did not come back, by name."""
+        engine, _ = copied()
+        assert engine.serve("active", 70)
+        engine.keeper.arrive(Arrival("gone", KEYS, 61, 60))
+        engine.keeper.tier.loading("gone", KEYS)
+        engine.keeper.finish("gone")
+        assert () == come_back(engine, "again", well=True)
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict

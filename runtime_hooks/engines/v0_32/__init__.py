@@ -49,7 +49,7 @@ class Attachment:
         blocks.install(self.keeper, self._wraps)
         steps.install(self.keeper, self._wraps)
         if tier is not None:
-            tier.install(self.keeper, self._wraps, steps)
+            tier.install(self.keeper, self._wraps, steps, blocks)
         self._wraps.put(scheduler, "shutdown", self._shutdown)
 
     @property

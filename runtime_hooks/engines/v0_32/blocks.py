@@ -34,7 +34,8 @@ class BlockHooks:
         self._steps: deque[tuple[Any, list[Cached]]] = deque()  # scheduled, and not computed yet
         self._gone: list[int] = []  # blocks that left the cache within the present call
         self._for: str | None = None  # the request for which blocks are taken
-        self.not_admitted: set[str] = set()  # requests whose blocks are not cached
+        self.not_admitted: set[str] = set()  # requests that are not cached but for what was loaded
+        self.loaded: str | None = None  # the request whose loaded blocks are being cached
 
     def install(self, keeper: Keeper, wraps: Wraps) -> None:
         """Wrap the methods."""
@@ -88,7 +89,8 @@ class BlockHooks:
     def _reuse(self, request: Any, tokens: int) -> None:
         found = tokens // self._size
         keys = keys_of(request, max(found, 1) * self._size, self._size)
-        self._keeper.custody.reuse(request.request_id, keys, found)
+        (blocks,) = self._manager.get_block_ids(request.request_id)
+        self._keeper.custody.reuse(request.request_id, keys, blocks[:found])
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
         gone = self._gone
@@ -124,7 +126,7 @@ class BlockHooks:
             *args: Any,
             **named: Any,
         ) -> None:
-            if request.request_id in self.not_admitted:
+            if request.request_id in self.not_admitted and request.request_id != self.loaded:
                 return
             call(request, blocks, num_cached_blocks, num_full_blocks, *args, **named)
             if num_cached_blocks < num_full_blocks:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector import OffloadingConnector
-from vllm.v1.kv_offload.base import ReqContext
+from vllm.v1.kv_offload.base import LookupResult, ReqContext
 from vllm.v1.request import RequestStatus
 
 from runtime_hooks.keeper import Refusal
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runtime_hooks.config import Drill
+    from runtime_hooks.engines.v0_32.blocks import BlockHooks
     from runtime_hooks.engines.v0_32.steps import StepHooks
     from runtime_hooks.engines.v0_32.wraps import Wraps
     from runtime_hooks.keeper import Keeper
@@ -42,6 +43,11 @@ class OffloadHooks:
         self._fail = Counter(drill.fail_loads)
         self._failing: set[str] = set()  # requests whose load a drill lets fail
 
+    def has(self, keys: Sequence[bytes]) -> list[bytes]:
+        """The copies that can be loaded."""
+        lookup = self._manager.lookup
+        return [key for key in keys if lookup(key, self._context) is LookupResult.HIT]
+
     def keep(self, keys: Sequence[bytes]) -> None:
         """What is being read is not given up; so it is read until `drop`."""
         self._prepare_load(keys, self._context)
@@ -50,9 +56,9 @@ class OffloadHooks:
         """The reading is over."""
         self._complete_load(keys, self._context)
 
-    def install(self, keeper: Keeper, wraps: Wraps, steps: StepHooks) -> None:
+    def install(self, keeper: Keeper, wraps: Wraps, steps: StepHooks, blocks: BlockHooks) -> None:
         """Wrap the methods."""
-        self._keeper, self._wraps, self._steps = keeper, wraps, steps
+        self._keeper, self._wraps, self._steps, self._blocks = keeper, wraps, steps, blocks
         wraps.put(self._manager, "prepare_load", self._loading)
         wraps.put(self._manager, "complete_store", self._stored)
         wraps.put(self._manager, "prepare_store", self._storing)
@@ -110,7 +116,9 @@ class OffloadHooks:
     def _loaded(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def update_waiting_for_remote_kv(request: Any) -> None:
             failed = request.request_id in self._scheduler.failed_recving_kv_req_ids
+            self._blocks.loaded = request.request_id
             call(request)
+            self._blocks.loaded = None
             if not failed:
                 self._wraps.attempt("_update_waiting_for_remote_kv", self._tell_loaded, request)
 
@@ -120,8 +128,8 @@ class OffloadHooks:
         (blocks,) = self._scheduler.kv_cache_manager.get_blocks(request.request_id).blocks
         pairs = [(block.block_hash, block.block_id) for block in blocks if block.block_hash]
         self._keeper.tier.loaded(request.request_id, pairs)
-        keys = [key for key, _ in pairs]
-        self._keeper.custody.reuse(request.request_id, keys, len(keys))
+        keys, ids = [key for key, _ in pairs], [block for _, block in pairs]
+        self._keeper.custody.reuse(request.request_id, keys, ids)
 
     def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
         def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:
