@@ -36,7 +36,7 @@ class Copies(Protocol):
 @dataclass(slots=True)
 class _Load:
     """A load for one request: what it brings, the claims whose copies it brings back, and those of
-    them that it makes whole.
+    them that the request uses whole, from its own blocks and from these.
     """
 
     keys: frozenset[bytes] = frozenset()
@@ -103,8 +103,7 @@ class Tier:
             if not entry.copied:
                 continue
             load.claims.add(entry.claim_id)
-            there = {*entry.blocks, *positions}
-            if not entry.holds and entry.claim.materialization_predicate.holds(there):
+            if max(positions) + 1 >= entry.claim.materialization_predicate.end:
                 load.whole.add(entry.claim_id)
                 self._voice.report(
                     Kind.CLAIM_RESTORE_REQUIRED,
@@ -114,19 +113,24 @@ class Tier:
         return sorted(load.claims)
 
     def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
-        """The contents are back, in these blocks, and cached."""
+        """The contents are back, and cached: the blocks of the request from its first on."""
         self._tick()
         load = self._loads.pop(request_id, _Load())
-        brought = [pair for pair in pairs if pair[0] in load.keys]
-        for entry, places in self._custody.ledger.place(brought).items():
+        self._custody.place([pair for pair in pairs if pair[0] not in load.keys])
+        brought = {key: block for key, block in pairs if key in load.keys}
+        gained = self._custody.ledger.place(brought.items())
+        for entry, places in gained.items():
             if entry.claim_id not in load.claims:
                 self._custody.tell_cached(entry, places)
-                continue
+        for entry in self._live(load):
+            self._custody.hold(entry, gained.get(entry, {}).values())
             about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
-            blocks, positions = tuple(places.values()), tuple(places)
-            self._custody.hold(entry, blocks)
+            back = {at: brought[key] for at, key in enumerate(entry.keys) if key in brought}
+            blocks, positions = tuple(back.values()), tuple(back)
+            if not back:
+                continue
             self._voice.fact(Kind.LOAD_FINISHED, **about, block_ids=blocks, positions=positions)
-            if entry.look() == (False, True) and entry.claim_id in load.whole:
+            if entry.look()[1] and entry.claim_id in load.whole:
                 self._voice.report(Kind.CLAIM_RESTORED, **about, from_tier=True)
 
     def failed(self, request_id: str) -> tuple[str, ...]:
@@ -136,8 +140,7 @@ class Tier:
             return ()
         self._tick()
         named = name_of(request_id)
-        live = (self._registry.live.get(claim_id) for claim_id in sorted(load.claims))
-        missing = [entry for entry in live if entry is not None]
+        missing = self._live(load)
         for entry in missing:
             self._voice.fact(Kind.LOAD_FAILED, claim_id=entry.claim_id, request_id=named)
         claims = tuple(entry.claim_id for entry in missing if self._registry.keeps(entry))
@@ -155,6 +158,11 @@ class Tier:
                 Kind.REQUEST_REFUSED, request_id=named, blocking_claim_ids=claims, restore=True
             )
         return claims
+
+    def _live(self, load: _Load) -> list[Entry]:
+        """The claims of a load that are still there."""
+        live = (self._registry.live.get(claim_id) for claim_id in sorted(load.claims))
+        return [entry for entry in live if entry is not None]
 
     def _claims_on(self, keys: Iterable[bytes] | None) -> dict[Entry, set[int]]:
         """The offloadable claims on these contents, or all of them (None), and where.

@@ -56,7 +56,7 @@ def play(engine: Engine, source: random.Random, modes: tuple[Mode, ...]) -> None
         assert {answer.finish_reason for answer in answers} <= {"length", "abort"}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, 2, 13])
 @pytest.mark.parametrize("tier", [False, True], ids=["pool", "tier"])
 def test_kept(make: Make, seed: int, tier: bool) -> None:
     """Each claim is kept by its own mode, no hook failed, and in the end nothing is held."""
