@@ -6,16 +6,20 @@ import os
 import socket
 import stat
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from runtime_hooks.config import SettingsError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = ["Broadcast"]
 
-_BEHIND: Final = 1 << 20
-"""Bytes that a listener may be behind; then it is cut off."""
+_BEHIND: Final = 1 << 24
+"""Bytes that a listener may be behind, with the verdicts as they stood; then it is cut off."""
 
 _BACKLOG: Final = 16
+_PEERS: Final = 16  # listeners at once; more are turned away
 
 
 class Broadcast:
@@ -44,15 +48,20 @@ class Broadcast:
                 f"the socket {path} cannot be made: {reason}", "name another as `socket`"
             ) from None
 
-    def accept(self, greeting: bytes) -> None:
-        """Let in whoever came, and send each `greeting` first."""
+    def accept(self, greeting: Callable[[], bytes]) -> None:
+        """Let in whoever came, and send each what `greeting` returns first."""
         while True:
             try:
                 peer, _ = self._server.accept()
             except OSError:
                 return
+            if len(self._waiting) >= _PEERS:
+                self._drop_gone()
+            if len(self._waiting) >= _PEERS:
+                peer.close()
+                continue
             peer.setblocking(False)
-            self._waiting[peer] = bytearray(greeting)
+            self._waiting[peer] = bytearray(greeting())
             self._push(peer)
 
     def send(self, lines: bytes) -> None:
@@ -71,6 +80,22 @@ class Broadcast:
         with suppress(OSError):
             os.unlink(self.path)
 
+    def _drop_gone(self) -> None:
+        """Cut off those that hung up; what they said before is of no account."""
+        for peer in list(self._waiting):
+            try:
+                gone = not (peer.recv(_BEHIND) and peer.recv(1))
+            except BlockingIOError:
+                gone = False
+            except OSError:
+                gone = True
+            if gone:
+                self._cut(peer)
+
+    def _cut(self, peer: socket.socket) -> None:
+        del self._waiting[peer]
+        peer.close()
+
     def _push(self, peer: socket.socket) -> None:
         waiting = self._waiting[peer]
         try:
@@ -83,8 +108,7 @@ class Broadcast:
             pass
         else:
             return
-        del self._waiting[peer]
-        peer.close()
+        self._cut(peer)
 
 
 def _remove_dead(path: str) -> None:
@@ -95,6 +119,7 @@ def _remove_dead(path: str) -> None:
     except OSError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)  # one whose backlog is full lives, and must not be waited for
         try:
             probe.connect(path)
         except ConnectionRefusedError:

@@ -22,7 +22,8 @@ __all__ = ["Inline"]
 class Inline:
     """Verdicts on one stream, into a file of lines and to whoever listens.
 
-    `alarm` is empty until a claim is violated, and then says which; another thread may read it.
+    `alarm` is empty until a claim is violated, and then says which, or that the monitor has failed;
+    another thread may read it.
 
     Raises:
         SettingsError: the file or the socket cannot be made.
@@ -42,15 +43,21 @@ class Inline:
 
     def idle(self) -> None:
         """Let listeners in, and tell what has changed."""
-        self._out.accept(_lines(self._live.standing))
+        self._out.accept(lambda: _lines(self._live.standing))
         self._tell(self._live.changes())
 
     def close(self, stream: str, after: int | None) -> None:
         """Tell every verdict for the last time."""
         if after is not None:
             self._live.miss(after)
-        self._out.accept(b"")
+        self._out.accept(lambda: b"")
         self._tell(self._live.changes(final=True))
+        self._out.close()
+        self._file.close()
+
+    def fail(self) -> None:
+        """Nothing is judged any more, which is a reason to accept no more claims."""
+        self.alarm = self.alarm or "the monitor has failed"
         self._out.close()
         self._file.close()
 

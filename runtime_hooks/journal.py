@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from runtime_hooks.faults import LOG
 from spec.events import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from spec.alphabet import Kind
 
@@ -41,6 +42,9 @@ class Sink(Protocol):
     def close(self, stream: str, after: int | None) -> None:
         """No more will come; what had the numbers before `after` was dropped, unless it is None."""
 
+    def fail(self) -> None:
+        """It raised, and is given nothing any more: say so where it can be said."""
+
 
 class Journal:
     """One stream of events; `write`, `gap` and `close` belong to one thread.
@@ -53,7 +57,7 @@ class Journal:
         self.stream = stream
         self.dropped = 0
         self.fault: BaseException | None = None
-        self._sinks, self._limit = sinks, limit
+        self._sinks, self._limit = list(sinks), limit
         self._waiting: deque[tuple[int, int, Kind, Mapping[str, Any]]] = deque()
         self._number, self._last = 0, -1
         self._closing = False
@@ -85,20 +89,31 @@ class Journal:
         self._thread.join(timeout_s)
 
     def _run(self) -> None:
-        try:
-            while not (self._closing and not self._waiting):
-                batch = self._batch()
-                for sink in self._sinks:
-                    sink.take(batch) if batch else sink.idle()
-                if not self._closing:
-                    time.sleep(_PAUSE_S if len(batch) == _BATCH else _IDLE_S)
-            after = self._number if self._number > self._last + 1 else None
-            for sink in self._sinks:
-                sink.close(self.stream, after)
-        except Exception as fault:
-            self.fault = fault
-            self._limit = 0  # nothing is kept for a writer that is gone
-            LOG.error("resident-claims: events are written no more", exc_info=fault)
+        while not (self._closing and not self._waiting):
+            self._hand_on()
+        after = self._number if self._number > self._last + 1 else None
+        self._each(lambda sink: sink.close(self.stream, after))
+
+    def _hand_on(self) -> None:
+        batch = self._batch()
+        self._each(lambda sink: sink.take(batch) if batch else sink.idle())
+        if not self._closing:
+            time.sleep(_PAUSE_S if len(batch) == _BATCH else _IDLE_S)
+
+    def _each(self, act: Callable[[Sink], None]) -> None:
+        """Do something with each sink; one that fails is left out from then on, and alone."""
+        for sink in list(self._sinks):
+            try:
+                act(sink)
+            except Exception as fault:
+                self.fault = fault
+                name = type(sink).__name__
+                LOG.error("resident-claims: %s is written no more", name, exc_info=fault)
+                self._sinks.remove(sink)
+                if not self._sinks:
+                    self._limit = 0  # nothing is kept for writers that are gone
+                with suppress(Exception):
+                    sink.fail()
 
     def _batch(self) -> list[Event]:
         waiting = self._waiting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,7 +31,7 @@ class NewFile:
     def __init__(self, path: str, what: str, setting: str) -> None:
         self.path = path
         try:
-            self._file = open(path, "xb")  # noqa: SIM115
+            self._file = open(path, "xb", buffering=0)  # noqa: SIM115
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise SettingsError(
@@ -39,8 +40,14 @@ class NewFile:
 
     def write(self, lines: bytes | bytearray) -> None:
         """Have whole lines in the file."""
-        self._file.write(lines)
-        self._file.flush()
+        rest = memoryview(lines)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+
+    def end_with(self, at: int, line: bytes) -> None:
+        """Have this line at a place, over what is there, and nothing after it."""
+        os.pwrite(self._file.fileno(), line, at)
+        self._file.truncate(at + len(line))
 
     def close(self) -> None:
         """No more."""
@@ -56,6 +63,8 @@ class TraceFile:
 
     def __init__(self, path: str) -> None:
         self._file = NewFile(path, "the trace", "trace")
+        self._size = self._last = 0  # bytes of the whole lines, and of those before the last one
+        self._event: Event | None = None
 
     def take(self, events: list[Event]) -> None:
         """Write events."""
@@ -63,6 +72,9 @@ class TraceFile:
         for event in events:
             lines += EVENT_ENCODER.encode(event) + b"\n"
         self._file.write(lines)
+        self._last = self._size + lines.rfind(b"\n", 0, -1) + 1
+        self._size += len(lines)
+        self._event = events[-1]
 
     def idle(self) -> None:
         """Nothing waits to be written."""
@@ -70,6 +82,21 @@ class TraceFile:
     def close(self, stream: str, after: int | None) -> None:
         """Say that the end is missing where it is, and close."""
         if after is not None:
-            last = {"kind": CLOSED, "stream": stream, "sequence": after}
-            self._file.write(msgspec.json.encode(last) + b"\n")
+            self._file.write(_closed(stream, after))
         self._file.close()
+
+    def fail(self) -> None:
+        """Say that the end is missing, in the place of the last event: the disk may be full.
+
+        Otherwise the trace would read like one of a run that ended there.
+        """
+        if self._event is not None:
+            line = _closed(self._event.stream, (self._event.sequence or 0) + 1)
+            self._file.end_with(self._last, line)
+        self._file.close()
+
+
+def _closed(stream: str, after: int) -> bytes:
+    """A last line: what had the numbers before `after` is missing, as far as it is not there."""
+    last = {"kind": CLOSED, "stream": stream, "sequence": after}
+    return msgspec.json.encode(last) + b"\n"

@@ -36,6 +36,7 @@ class Kept:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.after: int | None = None
+        self.failed = False
 
     def take(self, events: list[Event]) -> None:
         """More events."""
@@ -47,6 +48,10 @@ class Kept:
     def close(self, stream: str, after: int | None) -> None:
         """No more."""
         self.after = after
+
+    def fail(self) -> None:
+        """It raised."""
+        self.failed = True
 
 
 class TinyPool:

@@ -12,6 +12,7 @@ from monitor.live import Live, LiveVerdict
 from runtime_hooks.broadcast import Broadcast
 from runtime_hooks.config import Drill, SettingsError
 from runtime_hooks.inline import Inline
+from runtime_hooks.journal import Journal
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event
@@ -126,6 +127,19 @@ class TestInline:
         assert inline.alarm == engine.answers[0]["claim"]
         inline.close("tiny", None)
 
+    def test_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A monitor that fails raises the alarm: nobody would see a violation."""
+        inline = self.make(tmp_path)
+        monkeypatch.delattr(Live, "take")
+        journal = Journal("tiny", [inline], 10)
+        engine = TinyEngine()
+        engine.keeper._alarm = lambda: inline.alarm
+        journal.write(1, Kind.REQUEST_FINISHED, {"request_id": "r"})
+        journal.close()
+        engine.serve("resident", 60, claim("claim:b"))
+        assert "the monitor has failed" == engine.answers[0]["claim"]
+        assert not (tmp_path / "socket").exists()
+
     def test_missing_end(self, tmp_path: Path) -> None:
         """What was dropped at the end makes the last verdict inconclusive."""
         inline = self.make(tmp_path)
@@ -189,7 +203,7 @@ class TestFollow:
 
         def serve() -> None:
             while not out._waiting:
-                out.accept(sent)
+                out.accept(lambda: sent)
             out.close()
 
         threading.Thread(target=serve, daemon=True).start()
@@ -204,8 +218,8 @@ class TestBroadcast:
         with socket.socket(socket.AF_UNIX) as slow, socket.socket(socket.AF_UNIX) as quick:
             slow.connect(str(tmp_path / "socket"))
             quick.connect(str(tmp_path / "socket"))
-            out.accept(b"")
-            for _ in range(64):
+            out.accept(lambda: b"")
+            for _ in range(300):
                 out.send(b"x" * 65_535 + b"\n")
                 got = 0
                 while got < 65_536:
@@ -213,6 +227,49 @@ class TestBroadcast:
                     out.send(b"")
             assert 1 == len(out._waiting)
         out.close()
+
+    def test_many(self, tmp_path: Path) -> None:
+        """There are so many listeners and no more, and those that hung up make room."""
+        path = str(tmp_path / "socket")
+        out = Broadcast(path)
+        peers = [socket.socket(socket.AF_UNIX) for _ in range(20)]
+        for peer in peers:
+            peer.connect(path)
+            peer.send(b"garbage")
+            out.accept(lambda: b"hello\n")
+        assert [b"hello\n"] * 16 + [b""] * 4 == [self.heard(peer) for peer in peers]
+        for peer in peers:
+            peer.close()
+        with socket.socket(socket.AF_UNIX) as late:
+            late.connect(path)
+            out.accept(lambda: b"hello\n")
+            assert b"hello\n" == self.heard(late)
+        out.close()
+
+    def heard(self, peer: socket.socket) -> bytes:
+        """What a listener got; nothing where it was turned away."""
+        try:
+            return peer.recv(16)
+        except ConnectionResetError:
+            return b""
+
+    def test_busy(self, tmp_path: Path) -> None:
+        """A socket of another that lets nobody in is not waited for, and is left alone."""
+        path = str(tmp_path / "socket")
+        with socket.socket(socket.AF_UNIX) as other, socket.socket(socket.AF_UNIX) as first:
+            other.bind(path)
+            other.listen(0)
+            first.connect(path)
+            with pytest.raises(SettingsError, match="cannot be made"):
+                Broadcast(path)
+        assert (tmp_path / "socket").is_socket()
+
+    def test_link(self, tmp_path: Path) -> None:
+        """A link that was put there is not followed."""
+        (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(SettingsError, match="Address already in use"):
+            Broadcast(str(tmp_path / "link"))
+        assert not (tmp_path / "elsewhere").exists()
 
     def test_private(self, tmp_path: Path) -> None:
         """Nobody but its owner can open it."""

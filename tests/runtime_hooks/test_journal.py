@@ -1,5 +1,7 @@
 """Events out of the step loop: never waited for, never lost silently."""
 
+import errno
+import os
 import threading
 from pathlib import Path
 
@@ -91,7 +93,7 @@ class TestQueue:
         fill(journal, 1, 1)
         assert isinstance(journal.fault, OSError)
         assert 1 == journal.dropped
-        assert 1 == caplog.text.count("events are written no more")
+        assert 1 == caplog.text.count("Broken is written no more")
 
 
 class TestTrace:
@@ -131,3 +133,52 @@ class TestTrace:
         with pytest.raises(SettingsError, match="File exists"):
             TraceFile(str(tmp_path / "t"))
         assert "mine" == (tmp_path / "t").read_text()
+
+    def test_link(self, tmp_path: Path) -> None:
+        """A link that was put there is not followed, wherever it leads."""
+        (tmp_path / "t").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(SettingsError, match="File exists"):
+            TraceFile(str(tmp_path / "t"))
+        assert not (tmp_path / "elsewhere").exists()
+
+    @pytest.mark.parametrize("torn", [False, True], ids=["at a line", "within one"])
+    def test_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torn: bool) -> None:
+        """Where the disk is full the trace ends in a gap, and not as if the run had ended there."""
+        sink = TraceFile(str(tmp_path / "t"))
+        journal = Journal("s", [sink], 100)
+        journal.write(1, Kind.CLAIM_REGISTERED, terms(CLAIM))
+        journal.write(1, Kind.CLAIM_COMMITTED, terms(CLAIM))
+        journal.write(1, Kind.CLAIM_ACCEPTED, terms(CLAIM))
+        fill(journal, 3, 1)
+        while (tmp_path / "t").read_bytes().count(b"\n") != 4:
+            pass
+
+        def full(lines: bytes) -> None:
+            if torn:
+                os.write(sink._file._file.fileno(), lines[:20])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(sink._file, "write", full)
+        fill(journal, 4, 3)
+        journal.close()
+        assert ModeVerdict.INCONCLUSIVE is self.verdict(tmp_path / "t")[0]
+        last = (tmp_path / "t").read_bytes().splitlines()[3:]
+        assert [(CLOSED, 4)] == [(e["kind"], e["sequence"]) for e in map(msgspec.json.decode, last)]
+
+    def test_alone(self, tmp_path: Path) -> None:
+        """A sink that fails does not take the trace with it."""
+
+        class Broken(Kept):
+            def take(self, events: list[Event]) -> None:
+                raise RuntimeError("a fault of the monitor's")
+
+        broken = Broken()
+        journal = Journal("s", [broken, TraceFile(str(tmp_path / "t"))], 100)
+        fill(journal, 0, 1)
+        while not (tmp_path / "t").read_bytes():
+            pass
+        fill(journal, 1, 5)
+        journal.close()
+        assert 6 == (tmp_path / "t").read_bytes().count(b"\n")
+        assert 0 == journal.dropped
+        assert broken.failed
