@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
@@ -78,8 +79,8 @@ def claim_of(
     stated.setdefault("object_id", _object(stated["footprint_blocks"], keys))
     try:
         claim = ResidentClaim.model_validate(stated)
-    except ValidationError as error:
-        raise ClaimError(" / ".join(explain(error)[:3])[:_LONGEST]) from None
+    except (ValueError, RecursionError) as error:
+        raise ClaimError(_why(error)) from None
     if claim.cache_identity != identity:
         raise ClaimError("it is for another cache", f"this one is {identity_text(identity)}")
     if scope is not None and claim.owner_scope != scope:
@@ -113,6 +114,14 @@ def name_of(text: str) -> str:
     if len(text) <= MAX_ID and text.isprintable() and text:
         return text
     return f"digest:{_digest(text.encode('utf-8', 'surrogatepass'))}"
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a claim, where that can be shown."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(error, ValidationError):
+            return " / ".join(explain(error)[:3])[:_LONGEST]
+    return "it holds a value that is too large or too deep to be shown"
 
 
 def _needed(stated: Mapping[str, Any], block_size: int) -> object:

@@ -8,6 +8,9 @@ from runtime_hooks.requests import identity_text, name_of
 from spec.claims import Mode
 from tests.runtime_hooks.engine import IDENTITY, TinyEngine, claim, keys_of
 
+DEEP: list[object] = []
+for _ in range(5_000):
+    DEEP = [DEEP]
 OTHER = {**IDENTITY.model_dump(), "model_id": "another"}
 BAD: list[tuple[object, str]] = [
     ([], "resident_claim is no object"),
@@ -35,6 +38,10 @@ BAD: list[tuple[object, str]] = [
     (claim(cache_identity="this one"), "cache_identity"),
     (claim(blocks=61), "the prompt has 60 whole blocks, and the claim is for 61"),
     (claim(blocks=2**31), "materialization_predicate"),
+    (claim(mode=10**5_000), "a value that is too large or too deep"),
+    (claim(mode=DEEP), "a value that is too large or too deep"),
+    (claim(footprint_blocks=10**5_000), "footprint_blocks"),
+    (claim(footprint_blocks=float("nan")), "footprint_blocks"),
 ]
 
 
