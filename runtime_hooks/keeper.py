@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from runtime_hooks.custody import Custody
@@ -24,7 +25,7 @@ from spec.claims import Mode
 from spec.errors import ClaimError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from runtime_hooks.config import Settings
     from runtime_hooks.journal import Journal
@@ -245,9 +246,16 @@ class Keeper:
         self.custody.ledger.add(entry)
         self._voice.fact(Kind.CLAIM_COMMITTED, **said)
         self._voice.report(Kind.CLAIM_ACCEPTED, **said)
-        self.custody.place(self._pool.find(keys))
+        self.custody.place(self._reachable(keys))
         self.tier.begin(entry)
         return ""
+
+    def _reachable(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, int]]:
+        """The cached blocks of a new claim. Behind a missing one nobody finds them: those that the
+        claim's own request makes instead shall have the room.
+        """
+        found = dict(self._pool.find(keys))
+        return ((key, found[key]) for key in takewhile(found.__contains__, keys))
 
     def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
         """Claim the prompt of a request that has ended; why that was turned away, or empty."""

@@ -74,6 +74,22 @@ class TestHard:
         assert [] == engine.kinds("block_evicted", "request_refused")
         assert KEPT is engine.judge(HARD).verdict
 
+    def test_unreachable(self) -> None:
+        """A claim on a prompt whose first block is gone does not refuse its own request: the blocks
+        behind are no use to anybody, and are made anew.
+        """
+        engine = TinyEngine()
+        assert engine.serve("earlier", 60, prompt="resident")
+        first = next(
+            b for b, key in engine.pool.content.items() if key == keys_of("resident", 1)[0]
+        )
+        del engine.pool.content[first]
+        engine.keeper.custody.lost([first])
+        assert engine.serve("resident", 60, claim())
+        assert not engine.serve("active", 70)
+        assert 1 == len(engine.kinds("claim_materialized"))
+        assert KEPT is engine.judge(HARD).verdict
+
     def test_aborted(self) -> None:
         """The refusal is told at once: the client may go away before the next step."""
         engine = TinyEngine()
