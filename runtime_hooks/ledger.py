@@ -31,7 +31,6 @@ class Entry:
 
     claim: ResidentClaim
     keys: tuple[bytes, ...]
-    live: bool = True
     holds: bool = False
     copied: bool = False
     blocks: dict[int, int] = field(default_factory=dict)
@@ -84,11 +83,14 @@ class Ledger:
                 found.setdefault(entry, set()).add(position)
         return found
 
-    def spared(self, keys: Iterable[bytes]) -> int:
+    def spared(self, keys: Iterable[bytes], *, cached: bool = True) -> int:
         """How many blocks a request with these contents needs less, because claims have them.
 
         A block that a claim does not hold yet becomes the claim's; one that it holds is shared,
         unless one before it is missing: then the request cannot reach it, and makes its own.
+
+        Args:
+            cached: whether what the request makes is cached, and so can become a claim's.
         """
         count, gap = 0, False
         for key in keys:
@@ -96,6 +98,8 @@ class Ledger:
             if owners is None:
                 break
             held = any(position in entry.blocks for entry, position in owners.items())
+            if not (held or cached):
+                break
             count += not (held and gap)
             gap = gap or not held
         return count

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +13,6 @@ from spec.claims import Mode
 from spec.durations import TimeUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from runtime_hooks.config import Settings
     from spec.claims import Duration, ResidentClaim
 
@@ -43,8 +40,7 @@ class Registry:
         self._modes = frozenset(ENFORCED) - (set() if tier else {Mode.OFFLOADABLE})
         self._lives: set[bytes] = set()
         self._owners: Counter[str] = Counter()
-        self._ends: list[tuple[int, int, Entry]] = []
-        self._ties: Iterator[int] = itertools.count()
+        self._ends: list[tuple[int, str]] = []  # claims by id, which has one life
 
     def fault(self, claim: ResidentClaim, blocks: int, beside: int) -> str:
         """Why the claim cannot be accepted; empty where it can be.
@@ -91,12 +87,11 @@ class Registry:
         self._count(entry, 1)
         if claim.duration is not None:
             end = now_ns + _ns(claim.duration)
-            heapq.heappush(self._ends, (end, next(self._ties), entry))
+            heapq.heappush(self._ends, (end, claim.claim_id))
         return entry
 
     def end(self, entry: Entry) -> None:
         """The entry is over."""
-        entry.live = False
         del self.live[entry.claim_id]
         self.copy(entry, there=False)
         self._count(entry, -1)
@@ -135,8 +130,8 @@ class Registry:
     def due(self, now_ns: int) -> Entry | None:
         """A live claim whose duration is over, or None; no claim is scanned for it."""
         while self._ends and self._ends[0][0] <= now_ns:
-            entry = heapq.heappop(self._ends)[2]
-            if entry.live:
+            entry = self.live.get(heapq.heappop(self._ends)[1])
+            if entry is not None:
                 return entry
         return None
 

@@ -34,6 +34,22 @@ def metadata(source: random.Random, number: int, modes: tuple[Mode, ...]) -> dic
     return {"no_admit": True} if kind < 0.65 else None
 
 
+def compare(engine: Engine) -> None:
+    """Every block that is said to be a live claim's holds its content in the engine's own pool, and
+    is no possible victim; so is every block of a claim that is said to be materialized.
+    """
+    pool = engine.pool
+    free = {block.block_id for block in pool.free_block_queue.get_all_free_blocks()}
+    keeper = engine.armed.attachments[0].keeper
+    for entry in keeper._registry.live.values():
+        for position, block in entry.blocks.items():
+            assert pool.blocks[block].block_hash == entry.keys[position]
+            assert entry.copied or block not in free
+        if entry.holds and not entry.copied:
+            needed = entry.keys[: entry.claim.materialization_predicate.end]
+            assert all(pool.cached_block_hash_to_block.get_one_block(key) for key in needed)
+
+
 def play(engine: Engine, source: random.Random, modes: tuple[Mode, ...]) -> None:
     """Some steps of anything."""
     scheduler = engine.core.scheduler
@@ -54,6 +70,7 @@ def play(engine: Engine, source: random.Random, modes: tuple[Mode, ...]) -> None
             scheduler.reset_prefix_cache(reset_running_requests=source.random() < 0.5)
         answers = engine.serve(*asked)
         assert {answer.finish_reason for answer in answers} <= {"length", "abort"}
+        compare(engine)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 13])
