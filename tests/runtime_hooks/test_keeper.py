@@ -74,6 +74,20 @@ class TestHard:
         assert [] == engine.kinds("block_evicted", "request_refused")
         assert KEPT is engine.judge(HARD).verdict
 
+    def test_not_cached(self) -> None:
+        """What a request computes and does not cache never becomes the claim's: it needs it all."""
+        engine = TinyEngine()
+        keys = keys_of("resident", 70)
+        assert engine.keeper.arrive(Arrival("first", keys[:60], 60, 60, claim()))[0]
+        engine.keeper.finish("first")
+        assert not engine.keeper.arrive(Arrival("second", keys, 70, 70, no_admit=True))[0]
+        (refusal,) = engine.keeper.decide()[1]
+        assert refusal.proof is not None
+        assert 50 == refusal.proof.shortfall
+        engine.keeper.finish("second")
+        assert [0, 70] == [event.needed for event in engine.kinds("request_arrived")]
+        assert KEPT is engine.judge(HARD).verdict
+
     def test_unreachable(self) -> None:
         """A claim on a prompt whose first block is gone does not refuse its own request: the blocks
         behind are no use to anybody, and are made anew.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vllm.v1.core.kv_cache_utils import make_block_hash_with_group_id
 from vllm.v1.kv_cache_interface import FullAttentionSpec
@@ -18,13 +18,21 @@ if TYPE_CHECKING:
     from vllm.v1.core.block_pool import BlockPool
     from vllm.v1.core.sched.scheduler import Scheduler
 
+_PARALLEL: Final = (
+    "data_parallel_size",
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "prefill_context_parallel_size",
+    "decode_context_parallel_size",
+)
+
 __all__ = ["Blocks", "arrival_of", "identity_of", "keys_of", "unfit"]
 
 
 def unfit(scheduler: Scheduler) -> str:
     """Why an engine as configured cannot be hooked; empty where it can be."""
     parallel = scheduler.vllm_config.parallel_config
-    for name in ("data_parallel_size", "tensor_parallel_size", "pipeline_parallel_size"):
+    for name in _PARALLEL:
         if getattr(parallel, name) > 1:
             return f"{name} is {getattr(parallel, name)}; engines in parallel are not supported yet"
     if not scheduler.cache_config.enable_prefix_caching:
@@ -80,7 +88,12 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
 
 
 def _most_blocks(request: Any, scheduler: Scheduler) -> int:
-    """The most blocks that a request can come to use: the last token sampled is never stored."""
+    """The most blocks that a request can come to use: the last token sampled is never stored.
+
+    A session's prompt grows with each input.
+    """
+    if request.resumable:
+        return int(-(-scheduler.max_model_len // scheduler.block_size))
     tokens = request.num_prompt_tokens + max(0, request.max_tokens - 1)
     tokens = min(tokens + scheduler.num_lookahead_tokens, scheduler.max_model_len)
     return int(-(-tokens // scheduler.block_size))
