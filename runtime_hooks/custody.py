@@ -10,7 +10,7 @@ from runtime_hooks.requests import name_of
 from spec.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from runtime_hooks.enforce.holds import Holding
     from runtime_hooks.ledger import Entry
@@ -54,15 +54,21 @@ class Custody:
         """A failure took cached blocks."""
         self._gone(Kind.BLOCK_LOST, blocks)
 
-    def reuse(self, request_id: str, keys: Sequence[bytes], blocks: Sequence[int]) -> None:
+    def reuse(
+        self,
+        request_id: str,
+        keys: Sequence[bytes],
+        blocks: Sequence[int],
+        uncomputed: Container[int] = (),
+    ) -> None:
         """A request looked for these contents, and uses these blocks, which hold the first of them.
 
         A claim may have lost its block for a content of which there is a second copy: that one is
-        its block from now on.
+        its block from now on, unless its content is yet to be computed.
         """
         self._tick()
         found = len(blocks)
-        self.place(zip(keys, blocks, strict=False))
+        self.place(pair for pair in zip(keys, blocks, strict=False) if pair[1] not in uncomputed)
         for entry, covered in self.ledger.covered(keys, found).items():
             predicate = entry.claim.materialization_predicate
             about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}

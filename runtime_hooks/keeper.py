@@ -184,6 +184,24 @@ class Keeper:
         refusals, self._refusals = self._refusals, []
         return fit, refusals
 
+    def stuck(self, arrival: Arrival) -> Refusal | None:
+        """A request that was let through finds no room, though nobody uses blocks but claims.
+
+        What it needs was misjudged, or was not seen, so readers are told of a gap.
+
+        Returns:
+            Its refusal; None where claims are not the reason.
+        """
+        self.tick()
+        for needed in (self._need(arrival), arrival.blocks):
+            if in_conflict(self._registry.declared, needed, self._pool.usable):
+                self.fail()
+                self._in_hand.pop(arrival.request_id, None)
+                request = self._refused[arrival.request_id] = _InHand(arrival, needed)
+                self._state(request)
+                return self._act(Kind.REQUEST_REFUSED, request)
+        return None
+
     @property
     def claims(self) -> int:
         """How many claims are live."""
@@ -283,7 +301,8 @@ class Keeper:
 
     def _need(self, arrival: Arrival) -> int:
         """The blocks that a request needs beside those that are the claims' as they stand."""
-        return arrival.blocks - self.custody.ledger.spared(arrival.keys[: arrival.reusable])
+        keys = arrival.keys[: arrival.reusable]
+        return arrival.blocks - self.custody.ledger.spared(keys, cached=not arrival.no_admit)
 
     def _state(self, request: _InHand) -> None:
         """State what a request needs."""

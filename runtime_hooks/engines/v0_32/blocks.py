@@ -34,6 +34,7 @@ class BlockHooks:
         self._steps: deque[tuple[Any, list[Cached]]] = deque()  # scheduled, and not computed yet
         self._gone: list[int] = []  # blocks that left the cache within the present call
         self._for: str | None = None  # the request for which blocks are taken
+        self.no_room: str | None = None  # the last request of the step that got no blocks
         self.not_admitted: set[str] = set()  # requests that are not cached but for what was loaded
         self.loaded: str | None = None  # the request whose loaded blocks are being cached
 
@@ -55,7 +56,7 @@ class BlockHooks:
     def scheduled(self, output: Any) -> None:
         """A step was scheduled: what was cached for it will be computed."""
         self._steps.append((output, self._fresh))
-        self._fresh = []
+        self._fresh, self.no_room = [], None
 
     def computed(self, output: Any) -> None:
         """A step was computed: its blocks hold what they are filed under, if they still are."""
@@ -80,7 +81,9 @@ class BlockHooks:
             self._for = request.request_id
             blocks = call(request, num_new_tokens, num_new_computed_tokens, *args, **named)
             self._for = None
-            if self._keeper.claims and blocks is not None and not request.num_computed_tokens:
+            if blocks is None:
+                self.no_room = request.request_id
+            elif self._keeper.claims and not request.num_computed_tokens:
                 self._wraps.attempt("allocate_slots", self._reuse, request, num_new_computed_tokens)
             return blocks
 
@@ -90,7 +93,7 @@ class BlockHooks:
         found = tokens // self._size
         keys = keys_of(request, max(found, 1) * self._size, self._size)
         (blocks,) = self._manager.get_block_ids(request.request_id)
-        self._keeper.custody.reuse(request.request_id, keys, blocks[:found])
+        self._keeper.custody.reuse(request.request_id, keys, blocks[:found], self.uncomputed())
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
         gone = self._gone

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
@@ -36,6 +39,8 @@ class StepHooks:
         self._put_off: set[str] = set()
         self._refused: list[tuple[Any, Refusal]] = []
         self._notes: dict[str, dict[str, Any]] = {}  # by request, for its last output
+        self._done: list[str] = []  # requests that ended since the last output, with notes
+        self._parents: OrderedDict[str, tuple[Any, dict[str, str]]] = OrderedDict()
         self.before_output: Callable[[Any], None] = lambda output: None
 
     def install(self, keeper: Keeper, wraps: Wraps) -> None:
@@ -60,12 +65,31 @@ class StepHooks:
 
     def _arrive(self, request: Any) -> None:
         arrival = arrival_of(request, self._scheduler, claims=bool(self._keeper.claims))
+        said = self._said_before(request)
+        if said is not None:
+            arrival = replace(arrival, claim=None, release=None)
         fits, answers = self._keeper.arrive(arrival)
         if not fits:
             self._put_off.add(request.request_id)
         if arrival.no_admit:
             self._blocks.not_admitted.add(request.request_id)
-        self._note(request.request_id, answers)
+        if arrival.claim is not None or arrival.release is not None:
+            self._remember(request, {k: v for k, v in answers.items() if k != "pin"})
+        self._note(request.request_id, {**(said or {}), **answers})
+
+    def _said_before(self, request: Any) -> dict[str, str] | None:
+        """vLLM makes several requests of one that asks for several answers, each with the same
+        metadata: what the first of them was answered.
+        """
+        parent, metadata = _parent_of(request), request.kv_transfer_params
+        known = self._parents.get(parent) if parent else None
+        return known[1] if known is not None and known[0] == metadata else None
+
+    def _remember(self, request: Any, answers: dict[str, str]) -> None:
+        if parent := _parent_of(request):
+            self._parents[parent] = (request.kv_transfer_params, answers)
+            if len(self._parents) > _PARENTS:
+                self._parents.popitem(last=False)
 
     def _note(self, request_id: str, answers: dict[str, str]) -> None:
         """What the response will say of what came with the request."""
@@ -75,6 +99,8 @@ class StepHooks:
 
     def _ended(self, request_id: str) -> None:
         self._note(request_id, self._keeper.finish(request_id))
+        if request_id in self._notes:
+            self._done.append(request_id)
 
     def _handle_blocked(self, call: Callable[[Any], bool]) -> Callable[[Any], bool]:
         def handle_blocked_waiting_request(request: Any) -> bool:
@@ -98,15 +124,34 @@ class StepHooks:
         def schedule(*args: Any, **named: Any) -> Any:
             self._wraps.attempt("schedule", self._decide)
             output = call(*args, **named)
+            if self._blocks.no_room is not None and not output.total_num_scheduled_tokens:
+                self._wraps.attempt("schedule", self._unblock, self._blocks.no_room)
             self._blocks.scheduled(output)
             return output
 
         return schedule
 
     def _decide(self) -> None:
-        fit, refused = self._keeper.decide()
+        try:
+            fit, refused = self._keeper.decide()
+        except Exception:
+            self._put_off.clear()  # nobody else would ever let them go
+            raise
         self._put_off.difference_update(fit)
         for refusal in refused:
+            self.refuse(refusal)
+
+    def _unblock(self, request_id: str) -> None:
+        """Nothing is scheduled, and this request found no room: where nobody uses blocks but claims
+        it would wait for ever.
+        """
+        scheduler = self._scheduler
+        used = scheduler.running or scheduler.kv_holding_waiting or scheduler.deferred_frees
+        request = scheduler.requests.get(request_id)
+        if used or request is None or len(scheduler.requests) > len(scheduler.waiting):
+            return
+        refusal = self._keeper.stuck(arrival_of(request, scheduler, claims=True))
+        if refusal is not None:
             self.refuse(refusal)
 
     def refuse(self, refusal: Refusal) -> None:
@@ -138,6 +183,8 @@ class StepHooks:
             request, refusal = self._refused.pop()
             outs = outputs.setdefault(request.client_index, EngineCoreOutputs())
             outs.outputs.append(self._refusal(request, refusal))
+        while self._done:  # an aborted request has no output
+            self._notes.pop(self._done.pop(), None)
 
     def _refusal(self, request: Any, refusal: Refusal) -> EngineCoreOutput:
         proof = refusal.proof
@@ -148,7 +195,7 @@ class StepHooks:
         }
         if proof is not None:
             why["proof"] = {name: getattr(proof, name) for name in proof.__struct_fields__}
-        note = {**self._notes.pop(request.request_id, {}), "refusal": why}
+        note = {**self._notes.get(request.request_id, {}), "refusal": why}
         return EngineCoreOutput(
             request_id=request.request_id,
             new_token_ids=[],
@@ -160,4 +207,12 @@ class StepHooks:
         )
 
 
+def _parent_of(request: Any) -> str:
+    """Of which request this one is a part; empty where it is one by itself."""
+    part = _PART.fullmatch(request.request_id)
+    return part[1] if part else ""
+
+
 _ACCEPTED: Final = {"decision": "accepted"}
+_PARENTS: Final = 1024  # requests in parts that are remembered
+_PART: Final = re.compile(r"\d+_(.+)", re.DOTALL)
