@@ -87,6 +87,8 @@ class Journal:
         """Write what waits, and end; the second time nothing happens."""
         self._closing = True
         self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            LOG.error("resident-claims: %d events are not written yet", self.waiting)
 
     def _run(self) -> None:
         while not (self._closing and not self._waiting):

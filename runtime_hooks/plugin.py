@@ -64,7 +64,11 @@ class Armed:
             return inline.alarm if inline and self.settings.monitor == "enforce" else ""
 
         journal = Journal(stream, sinks, self.settings.queue)
-        attachment = self.adapter.Attachment(scheduler, self.settings, journal, alarm)
+        try:
+            attachment = self.adapter.Attachment(scheduler, self.settings, journal, alarm)
+        except Exception:
+            journal.close()
+            raise
         LOG.info("resident-claims is armed; events go to %s", path)
         return attachment
 

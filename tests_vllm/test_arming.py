@@ -18,6 +18,7 @@ from monitor.engine import ModeVerdict
 from runtime_hooks.config import Settings
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.engines import installed
+from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.plugin import ArmingError, arm, disarm
 from spec.claims import Mode
 from tests_vllm.conftest import Make
@@ -60,6 +61,21 @@ class TestArm:
         assert inspect.ismethod(engine.core.scheduler.schedule)
         (answer,) = engine.serve(("active", 70))
         assert "length" == answer.finish_reason
+        assert 10 == sum(engine.cached("resident", 60))
+        assert ModeVerdict.INCONCLUSIVE is engine.judge(Mode.HARD_PROTECTED).verdict
+
+    def test_half(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Where a hook cannot be put none is: the engine is its own, and serves."""
+        monkeypatch.delattr(StepHooks, "_free_request")
+        engine = make()
+        assert "not armed: it failed while it hooked the engine" in caplog.text
+        assert [] == engine.armed.attachments
+        assert "schedule" not in vars(engine.core.scheduler)
+        assert "get_new_blocks" not in vars(engine.pool)
+        (answer,) = engine.serve(("resident", 3, claim(blocks=2)))
+        assert ("length", {}) == (answer.finish_reason, answer.metadata)
 
     def test_unfit(self, make: Make, caplog: pytest.LogCaptureFixture) -> None:
         """An engine without a prefix cache is not hooked, and serves."""

@@ -80,6 +80,17 @@ class TestQueue:
         journal.close()
         assert 31 == sink.after
 
+    def test_not_finished(self, caplog: pytest.LogCaptureFixture) -> None:
+        """Where the end is not written in time that is said."""
+        sink = Stuck()
+        journal = Journal("s", [sink], 10)
+        fill(journal, 0, 1)
+        assert sink.stuck.wait(10)
+        fill(journal, 1, 3)
+        journal.close(0.01)
+        assert "3 events are not written yet" in caplog.text
+        sink.go.set()
+
     def test_broken_sink(self, caplog: pytest.LogCaptureFixture) -> None:
         """A sink that fails stops nobody: what is written from then on is dropped."""
 

@@ -46,11 +46,15 @@ class Attachment:
         self.keeper = Keeper(settings, journal, pool, identity_of(scheduler), tier, alarm)
         self._wraps = Wraps(self.keeper)
         steps = StepHooks(scheduler, blocks)
-        blocks.install(self.keeper, self._wraps)
-        steps.install(self.keeper, self._wraps)
-        if tier is not None:
-            tier.install(self.keeper, self._wraps, steps, blocks)
-        self._wraps.put(scheduler, "shutdown", self._shutdown)
+        try:
+            blocks.install(self.keeper, self._wraps)
+            steps.install(self.keeper, self._wraps)
+            if tier is not None:
+                tier.install(self.keeper, self._wraps, steps, blocks)
+            self._wraps.put(scheduler, "shutdown", self._shutdown)
+        except Exception:
+            self._wraps.remove()  # all hooks or none
+            raise
 
     @property
     def faults(self) -> dict[tuple[str, str], int]:
@@ -58,9 +62,14 @@ class Attachment:
         return dict(self._wraps.faults.counts)
 
     def detach(self) -> None:
-        """Leave the engine as it was, let go of every block, and end the stream."""
+        """Leave the engine as it was, let go of every block, and end the stream.
+
+        What becomes of claims that are alive nobody sees: the stream ends in a gap.
+        """
         self._wraps.remove()
         self._wraps.attempt("detach", self.keeper.custody.before_reset)
+        if self.keeper.claims:
+            self.keeper.fail()
         self.journal.close()
 
     def _shutdown(self, call: Callable[[], None]) -> Callable[[], None]:
