@@ -156,7 +156,7 @@ def _apart(mode: Mode, depth: int, plain: bool) -> _Apart:
     proof = proof_of(mode)
     rests = rests_on(mode, proof)
     runs = Switched(mode, plain=plain, rests={name: each.names for name, each in rests.items()})
-    lacks = lacking(runs, (*runs.obligations, *runs.guards), runs.rests)
+    lacks = lacking(runs, (*runs.obligations, *runs.guards))
     necessary = {name: lacks[name] for name in runs.obligations}
     by_clause = MODES[mode].added or proof.invariant is None
     return _Apart(

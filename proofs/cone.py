@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from proofs.auditor import BELIEFS
 from proofs.fold import Known, fold
-from proofs.world import POOL, facts_are_facts
+from proofs.system import BEFORE, LEDGERS
+from proofs.world import facts_are_facts
 from spec.alphabet import Kind
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
 from spec.terms import FALSE, TRUE, And, Const, Scope, Sort, Term, Var, variables
 from spec.vocabulary import EVENT_FIELDS
@@ -21,18 +20,10 @@ if TYPE_CHECKING:
     from spec.claims import Mode
     from spec.machine import Observer
 
-__all__ = ["AFTER", "BEFORE", "Cone", "Register"]
+__all__ = ["AFTER", "Cone", "Register"]
 
 Register = tuple[Scope, str]
 
-_LEDGERS = (
-    (CLAIM_FACTS, Scope.WAS, Scope.NOW),
-    (DECLARED, Scope.WAS, Scope.NOW),
-    (POOL, Scope.WAS, Scope.NOW),
-    (REQUEST_FACTS, Scope.REQ_WAS, Scope.REQ),
-    (BELIEFS, Scope.BELIEVED, Scope.BELIEVES),
-)
-BEFORE = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS, Scope.BELIEVES: Scope.BELIEVED}
 AFTER = {before: after for after, before in BEFORE.items()}
 _PLAIN: Known = {
     (Scope.EVENT, name): Const(False if sort is Sort.BOOL else 0)
@@ -55,12 +46,12 @@ class Cone:
         self.alphabet = tuple(alphabet)
         self.following = {
             (before, r.name): ledger.following[r.name]
-            for ledger, before, _ in _LEDGERS
+            for ledger, before, _ in LEDGERS
             for r in ledger.registers
         }
         self.begins = {
             (before, r.name): Const(r.initial)
-            for ledger, before, _ in _LEDGERS
+            for ledger, before, _ in LEDGERS
             for r in ledger.registers
         }
         self._constants: Known = {

@@ -18,7 +18,7 @@ from proofs.results import Lacking
 from proofs.story import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Set
+    from collections.abc import Iterable
 
     from proofs.engines.switched import Switched
     from proofs.engines.unrolling import Found
@@ -36,19 +36,15 @@ FURTHER = 2
 def lacking(
     runs: Switched,
     names: Iterable[str],
-    rests: Mapping[str, Set[str]] | None = None,
     depth: int = DEPTH,
 ) -> dict[str, Lacking]:
     """The contract without each of these obligations or rules, taken out one at a time.
 
     Args:
-        rests: the obligations and rules that each clause is proved to rest on; all of them, for a
-            clause that is not in it.
         depth: how many events are searched before a proof is tried.
     """
     names = tuple(names)
-    rests = rests or {}
-    spare = _spare(runs, names, rests)
+    spare = _spare(runs, names)
     left = tuple(name for name in names if name not in spare)
     shortest = _shortest(runs, left, range(1, depth + 1))
     proofs = {name: _without(runs, name) for name in left if name not in shortest}
@@ -77,10 +73,10 @@ def question_without(mode: Mode, name: str) -> Question:
     return Question(mode, without=frozenset({name}))
 
 
-def _spare(runs: Switched, names: tuple[str, ...], rests: Mapping[str, Set[str]]) -> set[str]:
+def _spare(runs: Switched, names: tuple[str, ...]) -> set[str]:
     """What no clause rests on, or is known to do without."""
     mode, clauses = runs.model.mode, runs.model.clauses
-    used = set[str]().union(*(rests.get(clause.name, names) for clause in clauses))
+    used = set[str]().union(*(runs.rests.get(clause.name, names) for clause in clauses))
     questions = {name: question_without(mode, name) for name in names if name in used}
     known = {n for n, q in questions.items() if recall(q.name, q.model(Integers())) is not None}
     return (set(names) - used) | known

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from spec.claims import Mode
     from spec.machine import Ledger, Observer
 
-__all__ = ["REPLAY", "Step", "System", "switch"]
+__all__ = ["BEFORE", "LEDGERS", "REPLAY", "Step", "System", "switch"]
 
-_LEDGERS: tuple[tuple[Ledger, Scope, Scope], ...] = (
+LEDGERS: tuple[tuple[Ledger, Scope, Scope], ...] = (
     (CLAIM_FACTS, Scope.WAS, Scope.NOW),
     (DECLARED, Scope.WAS, Scope.NOW),
     (POOL, Scope.WAS, Scope.NOW),
@@ -37,7 +37,7 @@ _LEDGERS: tuple[tuple[Ledger, Scope, Scope], ...] = (
     (BELIEFS, Scope.BELIEVED, Scope.BELIEVES),
 )
 REPLAY = "replay"
-_CHANGES = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS, Scope.BELIEVES: Scope.BELIEVED}
+BEFORE = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS, Scope.BELIEVES: Scope.BELIEVED}
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class System:
     def state_sorts(self) -> dict[str, tuple[Sort, bool | int]]:
         """Every state variable with its sort and initial value; `threshold` is any, and stays."""
         found: dict[str, tuple[Sort, bool | int]] = {}
-        for ledger, scope, _ in _LEDGERS:
+        for ledger, scope, _ in LEDGERS:
             for r in ledger.registers:
                 found[f"{scope.value}.{r.name}"] = (r.sort, r.initial)
         for o in self.observers:
@@ -157,7 +157,7 @@ class System:
         following: dict[str, Expr] = {}
         sources = {
             (after, r.name): ledger.following[r.name]
-            for ledger, _, after in _LEDGERS
+            for ledger, _, after in LEDGERS
             for r in ledger.registers
         }
 
@@ -168,8 +168,8 @@ class System:
                 if name in CONSTANTS and name != "threshold":
                     return z3.BoolVal(self.spec.constants[name])
                 return state["c.threshold"]
-            if scope in _CHANGES:
-                key = f"{_CHANGES[scope].value}.{name}"
+            if scope in BEFORE:
+                key = f"{BEFORE[scope].value}.{name}"
                 if key not in following:
                     following[key] = z3.simplify(term(sources[scope, name]))
                 return following[key]

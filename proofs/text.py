@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from proofs.layout import indented
 from proofs.results import exit_code
 from proofs.text_cores import print_cores
 from proofs.text_sound import counterexample_to_induction, how
@@ -54,7 +55,7 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
     console.print(Text(f"{verdict}: {check.mode}, {check.bundle} bundle", style="bold"))
     _print_sound(console, check.sound)
     if check.certificate is not None:
-        _indented(console, Text(f"Certificate: {printable(check.certificate)}"))
+        indented(console, Text(f"Certificate: {printable(check.certificate)}"))
     _print_lemmas(console, check.lemmas)
     _print_consistent(console, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
@@ -69,8 +70,8 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
     if check.core:
         print_cores(console, check)
     lacks = ", ".join(sorted(FACTS - set(check.world)))
-    _indented(console, Text(f"Assumed: nothing of {lacks} happens (docs/theorem.md)."))
-    _indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
+    indented(console, Text(f"Assumed: nothing of {lacks} happens (docs/theorem.md)."))
+    indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
     console.print()
 
 
@@ -111,9 +112,9 @@ def _print_reached(console: Console, found: Reached) -> None:
     reasons = dict.fromkeys(found.dead.values())
     for why in reasons:
         names = ", ".join(name for name, reason in found.dead.items() if reason == why)
-        _indented(console, Text(f"{why or 'UNEXPLAINED'}: {names}"), 4)
+        indented(console, Text(f"{why or 'UNEXPLAINED'}: {names}"), 4)
     if found.missing:
-        _indented(console, Text(f"neither reached nor out of reach: {', '.join(found.missing)}"), 4)
+        indented(console, Text(f"neither reached nor out of reach: {', '.join(found.missing)}"), 4)
 
 
 def _print_lemmas(console: Console, lemmas: Sequence[Leaned]) -> None:
@@ -148,10 +149,10 @@ def _print_sound(console: Console, sound: Sound) -> None:
         rows.add_row(Text(sign, style=style), Text(name, style="bold"), Text(says))
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
     if sound.story:
-        _indented(console, Text("A shortest run that keeps every obligation and breaks it:"))
+        indented(console, Text("A shortest run that keeps every obligation and breaks it:"))
         _print_story(console, sound.story)
     if sound.possibly_unreachable:
-        _indented(console, Text(counterexample_to_induction(sound)))
+        indented(console, Text(counterexample_to_induction(sound)))
 
 
 def _print_paper(console: Console, check: Check, *, story: bool) -> None:
@@ -164,10 +165,10 @@ def _print_paper(console: Console, check: Check, *, story: bool) -> None:
     _headline(console, _PAPER, result, "as printed, each clause by itself, for comparison:")
     _print_results(console, {name: (c.result, _length(c), "") for name, c in paper.clauses.items()})
     for added in check.added:
-        _indented(console, Text(f"Added: {added.obligation}, since {added.why}."))
+        indented(console, Text(f"Added: {added.obligation}, since {added.why}."))
     for name, clause in paper.clauses.items():
         if story and clause.story:
-            _indented(console, Text(f"A shortest run that keeps the paper's bundle, not {name}:"))
+            indented(console, Text(f"A shortest run that keeps the paper's bundle, not {name}:"))
             _print_story(console, clause.story)
 
 
@@ -185,7 +186,7 @@ def _print_lacking(
     _print_results(console, rows)
     for name, each in found.items():
         if story and each.story:
-            _indented(console, Text(f"Without {name}, {_length(each)} can break {_failed(each)}:"))
+            indented(console, Text(f"Without {name}, {_length(each)} can break {_failed(each)}:"))
             _print_story(console, each.story)
 
 
@@ -198,7 +199,7 @@ def _print_guards(console: Console, found: Mapping[str, Lacking]) -> None:
     _headline(console, "Guards", said, f"without which a run breaks a clause{others}.")
     unknown = [name for name, each in found.items() if each.result == "unknown"]
     if unknown:
-        _indented(console, Text(f"unknown: {', '.join(unknown)}"), 4)
+        indented(console, Text(f"unknown: {', '.join(unknown)}"), 4)
 
 
 def _length(found: PaperClause | Lacking) -> str:
@@ -249,8 +250,4 @@ def _headline(console: Console, title: str, result: str, said: str) -> None:
     row = Text(f"{title}: ")
     row.append(result, style=_STYLE.get(result, "yellow"))
     row.append(f", {said}")
-    _indented(console, row)
-
-
-def _indented(console: Console, text: Text, by: int = 2) -> None:
-    console.print(Padding(text, (0, 0, 0, by), expand=False))
+    indented(console, row)

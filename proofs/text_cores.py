@@ -8,6 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from proofs.layout import indented
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -21,7 +23,7 @@ def print_cores(console: Console, check: Check) -> None:
     numbers = {clause: str(number) for number, clause in enumerate(check.core, start=1)}
     said = "each clause is proved from the obligations of its column alone; X: every set that "
     said += "suffices has it, x: another set does without."
-    _indented(console, Text(f"Rests on: {said}"))
+    indented(console, Text(f"Rests on: {said}"))
     rows = Table.grid(padding=(0, 1))
     for _ in range(len(numbers) + 1):
         rows.add_column(no_wrap=True)
@@ -29,14 +31,10 @@ def print_cores(console: Console, check: Check) -> None:
     for name in check.necessary:
         rows.add_row(name, *(_mark(check, clause, name) for clause in check.core))
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
-    _indented(console, Text(", ".join(f"{n} {clause}" for clause, n in numbers.items())), 4)
+    indented(console, Text(", ".join(f"{n} {clause}" for clause, n in numbers.items())), 4)
 
 
 def _mark(check: Check, clause: str, name: str) -> str:
     if name not in check.core[clause]:
         return "."
     return "X" if name in check.in_every_core[clause] else "x"
-
-
-def _indented(console: Console, text: Text, by: int = 2) -> None:
-    console.print(Padding(text, (0, 0, 0, by), expand=False))

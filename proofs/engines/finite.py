@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from monitor.compile import to_python
-from proofs.cone import AFTER, BEFORE, Cone
+from proofs.cone import AFTER, Cone
+from proofs.system import BEFORE
 from spec.terms import FALSE, TRUE, Scope, Var, variables
 from spec.verdicts import Verdict
 

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import msgspec
-import z3
 
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.judge import alike
@@ -55,7 +54,6 @@ def campaign(mutants: Sequence[Mutant]) -> Iterator[Fate]:
             f"{len(wrong)} runs of proofs/mutation are not judged as pinned; the first: {wrong[0]}",
             "if the new verdicts are right, python -m proofs.mutation.pins pins them",
         )
-    z3.set_param("ctrl_c", False)  # or Z3 takes an interrupt for itself and answers unknown
 
     def key(mutant: Mutant) -> tuple[str, str]:
         return alike(mutant.mode), mutant.original.name
