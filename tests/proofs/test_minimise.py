@@ -97,12 +97,15 @@ class TestPlain:
         """Another seed leads the solver elsewhere first, and to the same run in the end."""
         expected = witness(Mode.DEMOTABLE, plain=True)[1]
         model = model_of(Mode.DEMOTABLE, Bundle.CONTRACT, Bits(6), replay=True)
-        z3.set_param("smt.random_seed", seed)
-        z3.set_param("sat.random_seed", seed)
+        seeds = ("smt.random_seed", "sat.random_seed")
+        before = {name: z3.get_param(name) for name in seeds}
+        for name in seeds:
+            z3.set_param(name, seed)
         try:
             assert expected == find_witness(model, 14, plain=True).found
         finally:
-            z3.reset_params()
+            for name, value in before.items():
+                z3.set_param(name, value)
 
 
 class TestMinimise:
