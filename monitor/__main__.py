@@ -16,6 +16,7 @@ from monitor.check import EXIT_CODES, check
 from monitor.errors import InputError
 from monitor.evidence import as_yaml, exit_code, take_evidence
 from monitor.follow import follow, follow_code, live_line
+from monitor.live import LiveVerdict
 from monitor.text import as_text
 from monitor.text_evidence import evidence_text
 from monitor.verdict import verdict_schema
@@ -33,12 +34,11 @@ from spec.errors import SpecError
 from spec.files import check_target, write_bytes
 from spec.lookup import find_mode
 from spec.modes import MODES, Bundle
+from spec.screens import printable
 from spec.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from monitor.live import LiveVerdict
 
 __all__ = ["app", "main"]
 
@@ -145,19 +145,26 @@ def follow_socket(
 ) -> None:
     """Print live verdicts of a serving process.
 
-    It ends when the process does. Exit 0: kept. 1: violated. 3: inconclusive, or no claim.
+    It ends when the stream does. Exit 0: kept. 1: violated. 3: inconclusive, no claim, or the
+    process broke off.
     """
-    last: dict[tuple[str, str], LiveVerdict] = {}
+    last: dict[str, LiveVerdict] = {}
+    ended = False
     try:
         for told in follow(socket):
-            last[told.stream, told.claim_id] = told
+            if isinstance(told, LiveVerdict):
+                last[told.claim_id] = told
+            else:
+                ended = True
             if form is Format.JSON:
                 typer.echo(msgspec.json.encode(told))
-            else:
+            elif isinstance(told, LiveVerdict):
                 print_text(live_line(told))
     except InputError as error:
         raise SpecError(str(error)) from error
-    raise typer.Exit(follow_code(last))
+    if not ended:
+        typer.echo(f"broken off: {printable(socket)} closed before the last verdicts", err=True)
+    raise typer.Exit(follow_code(last.values(), ended=ended))
 
 
 add_schema(app, verdict_schema, of="a verdict", example="-o docs/schema/verdict.json")

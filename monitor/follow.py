@@ -1,4 +1,4 @@
-"""Live verdicts from the process that judges: read from its socket, until it closes it."""
+"""Live verdicts from the process that judges: read from its socket until the stream ends."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import msgspec
 
 from monitor.errors import InputError
 from monitor.lines import LINE_LIMIT
-from monitor.live import LiveVerdict
+from monitor.live import LiveEnd, LiveLine, LiveVerdict
 from spec.screens import printable
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["follow", "follow_code", "live_line"]
 
@@ -23,8 +23,10 @@ _CHUNK: Final = 1 << 16
 _HINT: Final = "name the socket of a process that runs with RESIDENT_CLAIMS_MONITOR"
 
 
-def follow(path: str) -> Iterator[LiveVerdict]:
-    """The live verdicts that are sent on a Unix socket, from those that stand now on.
+def follow(path: str) -> Iterator[LiveLine]:
+    """What is sent on a Unix socket: live verdicts, from those that stand now on, and the end.
+
+    Where the process broke off there is no end.
 
     Raises:
         InputError: nobody listens there, or what is sent is no live verdict.
@@ -37,9 +39,10 @@ def follow(path: str) -> Iterator[LiveVerdict]:
             raise InputError(path, reason.lower(), hint=_HINT) from None
         for number, line in enumerate(_lines(peer, path), 1):
             try:
-                yield msgspec.json.decode(line, type=LiveVerdict)
+                told: LiveLine = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise InputError(path, str(error), line=number, hint=_HINT) from None
+            yield told
 
 
 def live_line(told: LiveVerdict) -> str:
@@ -52,28 +55,27 @@ def live_line(told: LiveVerdict) -> str:
     return f"{printable('  '.join(words))}\n"
 
 
-def follow_code(last: dict[tuple[str, str], LiveVerdict]) -> int:
+def follow_code(last: Iterable[LiveVerdict], *, ended: bool) -> int:
     """What following ends with: 1 violated, 0 where the stream ended and all was kept, else 3.
 
     Args:
-        last: the last verdict of each claim, by stream and claim.
+        last: the last verdict of each claim.
+        ended: whether the end of the stream was told.
     """
-    verdicts = {told.verdict for told in last.values()}
+    verdicts = {told.verdict for told in last}
     if Verdict.VIOLATED in verdicts:
         return 1
-    ended = bool(last) and all(told.final for told in last.values())
-    return 0 if ended and verdicts <= {Verdict.SATISFIED} else 3
+    return 0 if ended and verdicts == {Verdict.SATISFIED} else 3
 
 
 def _lines(peer: socket.socket, path: str) -> Iterator[bytes]:
+    """Whole lines; one that the process broke off within is left out."""
     rest = b""
     while chunk := _receive(peer):
         *lines, rest = (rest + chunk).split(b"\n")
         yield from lines
         if len(rest) > LINE_LIMIT:
             raise InputError(path, f"a line is over {LINE_LIMIT} bytes", hint=_HINT)
-    if rest:
-        raise InputError(path, "it broke off within a line")
 
 
 def _receive(peer: socket.socket) -> bytes:

@@ -1,13 +1,13 @@
 """Verdicts while the events come: the same engine, asked now and then what has changed.
 
 A live verdict is one line of JSON of the form `resident-claims/live/1`; `python -m monitor follow`
-reads them from the process that judges.
+reads them from the process that judges. The last line is of the form `resident-claims/live-end/1`.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -25,23 +25,27 @@ if TYPE_CHECKING:
     from monitor.claim import ClaimRun
     from spec.events import Event
 
-__all__ = ["SCHEMA", "Live", "LiveVerdict"]
+__all__ = ["Live", "LiveEnd", "LiveLine", "LiveVerdict"]
 
-SCHEMA: Final = "resident-claims/live/1"
 _EVERY_S: Final = 0.5
 _SHARE: Final = 20  # a look at all claims takes at most one part in so many of the time
 
 Text = Annotated[str, Meta(max_length=4096)]
 
 
-class LiveVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
+class LiveVerdict(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    tag_field="schema",
+    tag="resident-claims/live/1",
+):
     """One claim of one stream, judged by the mode that it asked for, as it stands.
 
     `obligations` are those that were exercised. `heaviest` names the one that decides, and `why`
     and `sequence` are its.
     """
 
-    schema: Literal["resident-claims/live/1"]
     stream: Text
     claim_id: Text
     mode: Mode
@@ -52,6 +56,15 @@ class LiveVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     why: Text = ""
     sequence: int | None = None
     final: bool = False
+
+
+class LiveEnd(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-end/1"):
+    """The stream has ended, and every claim's last verdict has been told."""
+
+    stream: Text
+
+
+LiveLine: TypeAlias = LiveVerdict | LiveEnd
 
 
 class Live:
@@ -133,7 +146,6 @@ def _judge(claim: ClaimRun, mode: Mode, *, final: bool) -> LiveVerdict:
     heaviest = next(name for name, found in findings.items() if found.verdict is verdict)
     at = findings[heaviest].at
     return LiveVerdict(
-        SCHEMA,
         claim.stream,
         claim.claim_id,
         mode,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -20,10 +21,11 @@ _BEHIND: Final = 1 << 24
 
 _BACKLOG: Final = 16
 _PEERS: Final = 16  # listeners at once; more are turned away
+_DRAIN_S: Final = 2.0  # until the last listener has taken what was sent to it, at the end
 
 
 class Broadcast:
-    """A listening socket that only its owner can open. Nothing here blocks.
+    """A listening socket that only its owner can open. Nothing here blocks but `close`.
 
     Raises:
         SettingsError: the socket cannot be made.
@@ -70,15 +72,22 @@ class Broadcast:
             waiting += lines
             self._push(peer)
 
-    def close(self) -> None:
-        """Send what can be sent, and end."""
-        for peer in list(self._waiting):
-            self._push(peer)
-            peer.close()
-        self._waiting.clear()
-        self._server.close()
+    def close(self, last: bytes = b"") -> None:
+        """Let in whoever came, send all of them these lines, and end when they took them.
+
+        They have a bounded time for it.
+        """
         with suppress(OSError):
-            os.unlink(self.path)
+            os.unlink(self.path)  # whoever comes later is not let in, and told nothing
+        self.accept(lambda: b"")
+        self._server.close()
+        until = time.monotonic() + _DRAIN_S
+        for peer, waiting in self._waiting.items():
+            with suppress(OSError), peer:
+                peer.settimeout(max(0.0, until - time.monotonic()))
+                peer.sendall(waiting + last)
+                peer.shutdown(socket.SHUT_WR)
+        self._waiting.clear()
 
     def _drop_gone(self) -> None:
         """Cut off those that hung up; what they said before is of no account."""

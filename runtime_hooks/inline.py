@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.live import Live
+from monitor.live import Live, LiveEnd
 from runtime_hooks.broadcast import Broadcast
 from runtime_hooks.config import ENFORCED
 from runtime_hooks.tracefile import NewFile
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from monitor.live import LiveVerdict
+    from collections.abc import Sequence
+
+    from monitor.live import LiveLine, LiveVerdict
     from spec.events import Event
 
 __all__ = ["Inline"]
@@ -50,16 +52,16 @@ class Inline:
         """Tell every verdict for the last time."""
         if after is not None:
             self._live.miss(after)
-        self._out.accept(lambda: b"")
-        self._tell(self._live.changes(final=True))
-        self._out.close()
+        last = _lines([*self._live.changes(final=True), LiveEnd(stream)])
+        self._file.write(last)
         self._file.close()
+        self._out.close(last)
 
     def fail(self) -> None:
         """Nothing is judged any more, which is a reason to accept no more claims."""
         self.alarm = self.alarm or "the monitor has failed"
-        self._out.close()
         self._file.close()
+        self._out.close()
 
     def _tell(self, told: list[LiveVerdict]) -> None:
         if told:
@@ -71,5 +73,5 @@ class Inline:
                 self.alarm = f"the monitor found claim {verdict.claim_id} violated"
 
 
-def _lines(told: list[LiveVerdict]) -> bytes:
-    return b"".join(msgspec.json.encode(verdict) + b"\n" for verdict in told)
+def _lines(told: Sequence[LiveLine]) -> bytes:
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in told)

@@ -49,6 +49,15 @@ class Armed:
         except Exception:
             LOG.exception("resident-claims is not armed: it failed while it hooked the engine")
 
+    def leave(self, scheduler: Any) -> None:
+        """The engine of a scheduler ends."""
+        for attachment in self.attachments:
+            if attachment.scheduler is scheduler:
+                try:
+                    attachment.end()
+                except Exception:
+                    LOG.exception("resident-claims: the stream could not be ended")
+
     def _attachment(self, scheduler: Any) -> Any:
         number = next(self._numbers)
         name = f"{os.getpid()}-{number}" if number else str(os.getpid())
@@ -107,7 +116,7 @@ def arm(settings: Settings) -> Armed:
         name, why = next(iter(wrong.items()))
         raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _SUPPORTED)
     _armed = Armed(settings, adapter)
-    _armed.end = adapter.hook(settings, _armed.attach)
+    _armed.end = adapter.hook(settings, _armed.attach, _armed.leave)
     return _armed
 
 

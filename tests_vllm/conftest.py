@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,26 @@ import pytest
 from runtime_hooks.demo.engine import Engine
 
 Make = Callable[..., Engine]
+LONG_S = 600
+"""More than anything here takes on a slow machine; what never comes is waited for no longer."""
+
+
+class Clock:
+    """The time of an engine's claims: it goes on by 5 ms with each look at it, and by `wait`."""
+
+    STEP_NS = 5_000_000
+
+    def __init__(self, engine: Engine) -> None:
+        self._now = time.monotonic_ns()
+        engine.armed.attachments[0].keeper._clock = self
+
+    def __call__(self) -> int:
+        self._now += self.STEP_NS
+        return self._now
+
+    def wait(self, seconds: float) -> None:
+        """Let time go by."""
+        self._now += int(seconds * 1e9)
 
 
 @pytest.fixture

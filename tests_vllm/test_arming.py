@@ -21,7 +21,7 @@ from runtime_hooks.engines import installed
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.plugin import ArmingError, arm, disarm
 from spec.claims import Mode
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import LONG_S, Make
 
 
 class TestArm:
@@ -142,7 +142,7 @@ class TestEntryPoint:
             capture_output=True,
             text=True,
             env=environment,
-            timeout=120,
+            timeout=LONG_S,
             check=True,
         )
         return done.stdout

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import msgspec
 import pytest
 
-from monitor.live import LiveVerdict
+from monitor.live import LiveEnd, LiveVerdict
 from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import claim
 from spec.alphabet import Kind
 from spec.verdicts import Verdict
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import LONG_S, Make
 
 RESIDENT, ACTIVE = ("resident", 60), ("active", 70)
+MATERIALIZED = "claim:resident  hard_protected, materialized  satisfied"
 UNTOLD = Drill(suppress=(Kind.REQUEST_REFUSED,))
 
 
@@ -32,17 +34,20 @@ class TestObserve:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reader:
             engine.serve((*RESIDENT, claim()))
             assert reader.stdout is not None
-            first = reader.stdout.readline()
+            line = ""
+            while MATERIALIZED not in line:  # it may have looked before
+                line = reader.stdout.readline()
+                assert line
             engine.serve(ACTIVE)
             engine.close()
             rest = reader.stdout.read()
-        assert first.startswith("claim:resident  hard_protected, materialized  satisfied")
         assert f" {verdict}" in rest.splitlines()[-1]
         assert code == reader.returncode
 
         lines = engine.trace.with_name("trace.jsonl.verdicts.jsonl").read_bytes().splitlines()
-        last = msgspec.json.decode(lines[-1], type=LiveVerdict)
+        last = msgspec.json.decode(lines[-2], type=LiveVerdict)
         assert (verdict, True) == (last.verdict, last.final)
+        msgspec.json.decode(lines[-1], type=LiveEnd)
 
     def test_check(self, make: Make) -> None:
         """`python -m monitor check` over the trace exits 0, and 1 for the other mode's promise."""
@@ -61,9 +66,9 @@ class TestEnforce:
         engine = make(monitor="enforce", drill=UNTOLD)
         engine.serve((*RESIDENT, claim()))
         engine.serve(ACTIVE)
-        inline = engine.armed.attachments[0].keeper
-        while not inline._alarm():
-            pass
+        keeper, until = engine.armed.attachments[0].keeper, time.monotonic() + LONG_S
+        while not keeper._alarm() and time.monotonic() < until:
+            time.sleep(0.01)
         (answer,) = engine.serve(("next", 5, claim("claim:next", 5)))
         assert "length" == answer.finish_reason
         assert (

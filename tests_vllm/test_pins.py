@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import Engine
 from spec.claims import Mode
-from tests_vllm.conftest import Make
+from tests_vllm.conftest import Clock, Make
 
 EXPIRING = Mode.EXPIRING
 
@@ -44,10 +43,11 @@ class TestAgent:
     def test_gap(self, make: Make) -> None:
         """Pressure in the gap finds no room in the prefix, until its time is over."""
         engine = make()
-        engine.serve(("agent", 60, step(ttl="0.5 s")))
+        clock = Clock(engine)
+        engine.serve(("agent", 60, step(ttl="2 s")))
         (early,) = engine.serve(("active", 70))
         assert "abort" == early.finish_reason
-        time.sleep(0.5)
+        clock.wait(2)
         (late,) = engine.serve(("active", 70))
         assert ("length", 0) == (late.finish_reason, used(engine))
 

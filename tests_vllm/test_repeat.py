@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests_vllm.conftest import LONG_S
 from tests_vllm.once import SCENES
 
 DUE = {
@@ -32,7 +33,7 @@ def once(name: str, folder: Path) -> Any:
     """What one run tells."""
     folder.mkdir()
     command = [sys.executable, "-m", "tests_vllm.once", name, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG_S)
     assert 0 == done.returncode, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 

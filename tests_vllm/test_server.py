@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import model_folder, tokens
 from spec.claims import Mode
 from spec.modes import Bundle
+from tests_vllm.conftest import LONG_S
 
 CLAIM = "claim:resident"
 
@@ -38,7 +40,7 @@ class Server:
             self.port = free.getsockname()[1]
         options = "--load-format dummy --skip-tokenizer-init --enforce-eager --dtype float32"
         sizes = "--num-gpu-blocks-override 81 --block-size 32 --max-model-len 2560 --max-num-seqs 4"
-        where = f"--host 127.0.0.1 --port {self.port} --shutdown-timeout 10"
+        where = f"--host 127.0.0.1 --port {self.port} --shutdown-timeout 60"
         command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model"]
         environment = {**os.environ, "RESIDENT_CLAIMS": str(settings)}
         del environment["VLLM_ENABLE_V1_MULTIPROCESSING"]
@@ -51,11 +53,12 @@ class Server:
                 stdout=log,
                 stderr=log,
                 env=environment,
+                start_new_session=True,
             )
 
     def wait(self) -> None:
         """Until it answers."""
-        until = time.monotonic() + 180
+        until = time.monotonic() + LONG_S
         while time.monotonic() < until and self.process.poll() is None:
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5):
@@ -74,14 +77,19 @@ class Server:
             json.dumps({**body, "max_tokens": 1, "temperature": 0}).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=LONG_S) as answer:
             return answer.status, json.loads(answer.read())
 
     def stop(self) -> None:
         """End it as an operator does."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(60)
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(LONG_S)
+
+    def kill(self) -> None:
+        """End all of its processes, whatever they do."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
 @pytest.fixture
@@ -92,7 +100,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         made.wait()
         yield made
     finally:
-        made.stop()
+        made.kill()
 
 
 def test_refused(server: Server) -> None:
@@ -104,6 +112,8 @@ def test_refused(server: Server) -> None:
 
     follow = [sys.executable, "-m", "monitor", "follow", f"{server.trace}.sock"]
     with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as reader:
+        assert reader.stdout is not None
+        assert CLAIM in reader.stdout.readline()
         status, body = server.ask("active", 70)
         choice = body["choices"][0]
         assert ("abort", "protected_resident_capacity_refused") == (
@@ -118,7 +128,6 @@ def test_refused(server: Server) -> None:
         _, body = server.ask("resident", 60)
         assert "length" == body["choices"][0]["finish_reason"]
         server.stop()
-        assert reader.stdout is not None
         told = reader.stdout.read()
     assert 0 == reader.returncode, told + server.log.read_text()[-2000:]
     assert "(final)" in told

@@ -10,7 +10,7 @@ import msgspec
 
 from monitor.check import EXIT_CODES
 from monitor.follow import live_line
-from monitor.live import LiveVerdict
+from monitor.live import LiveEnd, LiveVerdict
 from runtime_hooks.demo.engine import Engine
 from runtime_hooks.demo.scenes import SCENES, Scene, offloading
 
@@ -61,7 +61,9 @@ def _play(scene: Scene, folder: Path, tell: Callable[[str], None]) -> Outcome:
     finally:
         engine.close()
     for line in verdicts.read_bytes().splitlines():
-        tell("  " + live_line(msgspec.json.decode(line, type=LiveVerdict)))
+        told = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
+        if isinstance(told, LiveVerdict):
+            tell("  " + live_line(told))
     report = engine.judge(scene.mode)
     victims = sum(len(event.block_ids) for event in engine.kinds("block_evicted"))
     return Outcome(

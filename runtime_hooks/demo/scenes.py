@@ -108,7 +108,7 @@ SCENES: Final = (
         "the request waits until the claim expires",
         Mode.EXPIRING,
         0,
-        _pressed("expiring", duration="0.3 s"),
+        _pressed("expiring", duration="2 s"),
         {"defer_s": 30.0},
     ),
     Scene(
@@ -116,7 +116,7 @@ SCENES: Final = (
         "harmed, then expired",
         Mode.EXPIRING,
         0,
-        _harmed("expiring", duration="0.5 s"),
+        _harmed("expiring", duration="4 s"),
         {"defer_s": 30.0},
     ),
     Scene("offloadable", "copied, lost, restored, reused", _OFF, 0, _brought_back(), offload=True),

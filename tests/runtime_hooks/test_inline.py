@@ -2,13 +2,14 @@
 
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from monitor.__main__ import main
-from monitor.live import Live, LiveVerdict
+from monitor.live import Live, LiveEnd, LiveLine, LiveVerdict
 from runtime_hooks.broadcast import Broadcast
 from runtime_hooks.config import Drill, SettingsError
 from runtime_hooks.inline import Inline
@@ -105,14 +106,21 @@ class TestInline:
     def make(self, tmp_path: Path) -> Inline:
         return Inline("tiny", str(tmp_path / "verdicts"), str(tmp_path / "socket"))
 
+    def told(self, tmp_path: Path) -> list[LiveLine]:
+        """The lines of the file of verdicts."""
+        lines = (tmp_path / "verdicts").read_bytes().splitlines()
+        return [msgspec.json.decode(line, type=LiveVerdict | LiveEnd) for line in lines]
+
     def test_file(self, tmp_path: Path) -> None:
-        """Verdicts are written as they change, the last ones marked."""
+        """Verdicts are written as they change, the last ones marked, and then the end."""
         inline = self.make(tmp_path)
         inline.take(story())
         inline.close("tiny", None)
-        lines = (tmp_path / "verdicts").read_bytes().splitlines()
-        told = [msgspec.json.decode(line, type=LiveVerdict) for line in lines]
-        assert [False, True] == [verdict.final for verdict in told]
+        first, last, end = self.told(tmp_path)
+        assert isinstance(first, LiveVerdict)
+        assert isinstance(last, LiveVerdict)
+        assert (False, True) == (first.final, last.final)
+        assert LiveEnd("tiny") == end
         assert "" == inline.alarm
         assert not (tmp_path / "socket").exists()
 
@@ -145,8 +153,9 @@ class TestInline:
         inline = self.make(tmp_path)
         inline.take(story())
         inline.close("tiny", 1_000)
-        last = (tmp_path / "verdicts").read_bytes().splitlines()[-1]
-        assert Verdict.INCONCLUSIVE is msgspec.json.decode(last, type=LiveVerdict).verdict
+        last = self.told(tmp_path)[-2]
+        assert isinstance(last, LiveVerdict)
+        assert Verdict.INCONCLUSIVE is last.verdict
 
 
 class TestFollow:
@@ -194,24 +203,74 @@ class TestFollow:
 
     @pytest.mark.parametrize(
         ("sent", "said"),
-        [(b"hello\n", "malformed"), (b'{"schema":"x"}\n', "$.schema"), (b"{", "within a line")],
+        [(b"hello\n", "malformed"), (b'{"schema":"x"}\n', "$.schema")],
     )
     def test_not_a_verdict(self, tmp_path: Path, sent: bytes, said: str, capsys: Capture) -> None:
         """What is no verdict is bad input."""
         path = str(tmp_path / "socket")
         out = Broadcast(path)
 
-        def serve() -> None:
-            while not out._waiting:
-                out.accept(lambda: sent)
-            out.close()
-
-        threading.Thread(target=serve, daemon=True).start()
+        self.send(out, sent)
         assert 2 == main(["follow", path])
         assert said in capsys.readouterr().err
 
+    @pytest.mark.parametrize("cut", [0, 20], ids=["after a line", "within one"])
+    def test_broken_off(self, tmp_path: Path, cut: int, capsys: Capture) -> None:
+        """Where the process breaks off that is said, and no verdict is the last one."""
+        path = str(tmp_path / "socket")
+        live = Live("tiny", MODES)
+        for event in story():
+            live.take(event)
+        line = msgspec.json.encode(live.changes(final=True)[0]) + b"\n"
+        self.send(Broadcast(path), line + line[:cut])
+        assert 3 == main(["follow", path])
+        captured = capsys.readouterr()
+        assert 1 == captured.out.count("claim:a")
+        assert f"broken off: {path} closed before the last verdicts" in captured.err
+
+    def send(self, out: Broadcast, lines: bytes) -> None:
+        """Send these to the first who comes, and end."""
+
+        def serve() -> None:
+            while not out._waiting:
+                out.accept(lambda: lines)
+            out.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+
 
 class TestBroadcast:
+    def test_last(self, tmp_path: Path) -> None:
+        """Whoever came before the end gets all of it, however late it came and slowly it reads."""
+        path, last = str(tmp_path / "socket"), b"x" * (1 << 20) + b"\n"
+        out = Broadcast(path)
+        with (
+            socket.socket(socket.AF_UNIX) as early,
+            socket.socket(socket.AF_UNIX) as late,
+            ThreadPoolExecutor() as readers,
+        ):
+            early.connect(path)
+            out.accept(lambda: b"hello\n")
+            late.connect(path)
+            got = [readers.submit(self.read_all, peer) for peer in (early, late)]
+            out.close(last)
+            assert [b"hello\n" + last, last] == [each.result(10) for each in got]
+        assert not (tmp_path / "socket").exists()
+
+    def read_all(self, peer: socket.socket) -> bytes:
+        """What comes until the other side ends."""
+        return b"".join(iter(lambda: peer.recv(1 << 16), b""))
+
+    def test_stopped(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One that reads nothing is waited for a bounded time, and then cut off."""
+        monkeypatch.setattr("runtime_hooks.broadcast._DRAIN_S", 0.1)
+        path = str(tmp_path / "socket")
+        out = Broadcast(path)
+        with socket.socket(socket.AF_UNIX) as stopped:
+            stopped.connect(path)
+            out.close(b"x" * (1 << 22))
+            assert len(self.read_all(stopped)) < 1 << 22
+
     def test_slow(self, tmp_path: Path) -> None:
         """A listener that does not read is cut off; nobody waits for it, and others get all."""
         out = Broadcast(str(tmp_path / "socket"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.engine.core import EngineCore
 
 from runtime_hooks.engines.v0_32.blocks import BlockHooks
 from runtime_hooks.engines.v0_32.engine import Blocks, identity_of, unfit
@@ -29,7 +30,7 @@ __all__ = ["HOOKS", "Attachment", "hook", "unfit"]
 
 
 class Attachment:
-    """A scheduler that is hooked, until `detach` or until it is shut down.
+    """A scheduler that is hooked, until `detach` or until its engine ends.
 
     Args:
         alarm: why no more claims are accepted; empty while they are.
@@ -38,7 +39,7 @@ class Attachment:
     def __init__(
         self, scheduler: Scheduler, settings: Settings, journal: Journal, alarm: Callable[[], str]
     ) -> None:
-        self.journal = journal
+        self.scheduler, self.journal = scheduler, journal
         blocks = BlockHooks(scheduler)
         pool = Blocks(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
         manager = manager_of(scheduler)
@@ -51,7 +52,6 @@ class Attachment:
             steps.install(self.keeper, self._wraps)
             if tier is not None:
                 tier.install(self.keeper, self._wraps, steps, blocks)
-            self._wraps.put(scheduler, "shutdown", self._shutdown)
         except Exception:
             self._wraps.remove()  # all hooks or none
             raise
@@ -72,32 +72,42 @@ class Attachment:
             self.keeper.fail()
         self.journal.close()
 
-    def _shutdown(self, call: Callable[[], None]) -> Callable[[], None]:
-        def shutdown() -> None:
-            self._wraps.remove()
-            self.journal.close()
-            call()
-
-        return shutdown
+    def end(self) -> None:
+        """The engine ends, and so does the stream."""
+        self._wraps.remove()
+        self.journal.close()
 
 
-def hook(settings: Settings, attach: Callable[[Scheduler], None]) -> Callable[[], None]:
-    """Have `attach` called with every scheduler that is made from now on, and workers checked.
+def hook(
+    settings: Settings,
+    attach: Callable[[Scheduler], None],
+    ended: Callable[[Scheduler], None],
+) -> Callable[[], None]:
+    """Hook the engines that are made from now on, and have their workers checked.
+
+    Args:
+        attach: called with every scheduler that is made.
+        ended: called with the scheduler of an engine that ends, before its workers are stopped:
+            that may take longer than the engine is given.
 
     Returns:
         What ends it.
     """
-    made = Scheduler.__init__
+    made, stopped = Scheduler.__init__, EngineCore.shutdown
 
     def init(self: Scheduler, *args: Any, **named: Any) -> None:
         made(self, *args, **named)
         attach(self)
 
-    Scheduler.__init__ = init
+    def shutdown(self: EngineCore) -> None:
+        ended(getattr(self, "scheduler", None))
+        stopped(self)
+
+    Scheduler.__init__, EngineCore.shutdown = init, shutdown
     unchecked = check_workers(digests=settings.digests)
 
     def end() -> None:
-        Scheduler.__init__ = made
+        Scheduler.__init__, EngineCore.shutdown = made, stopped
         unchecked()
 
     return end

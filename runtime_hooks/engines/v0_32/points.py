@@ -47,7 +47,7 @@ HOOKS: Final = (
         ("self", "request_ids", "finished_status"),
         does="ends a refused request",
     ),
-    Hook(f"{_SCHEDULER}shutdown", ("self",), sees="the engine ends"),
+    Hook("vllm.v1.engine.core:EngineCore.shutdown", ("self",), sees="the engine ends"),
     Hook(
         "vllm.v1.core.kv_cache_manager:KVCacheManager.allocate_slots",
         (
