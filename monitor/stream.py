@@ -247,24 +247,21 @@ class Stream:
             meant = [self._claim(event, event.claim_id, at)]
             self._check_identity(event, meant[0], at)
         losers, unseen = self._blocks.lose(event, meant, self.claims)
+        pressed = self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED
+        owing = self._owing.values() if pressed else ()
+        late = [claim for claim in owing if _ranked(claim) and claim.claim_id not in losers]
         for claim in losers.values():
             view = View(event.kind, at, event.request_id, mine=True, named=True)
             view.lead = claim.held.lead
             self._deliver(claim, view)
-            if self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED:
-                self._pressed(claim, view)
+            if pressed and _ranked(claim):
+                compare_losses(claim, view, self._count, self._newest, self.claims.values())
+        if any(_ranked(claim) for claim in losers.values()):
+            for claim in late:  # its news was due before another claim lost blocks
+                self._deliver(claim, View(event.kind, at))
         for claim in unseen:
             if claim.state not in TERMINAL:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
-
-    def _pressed(self, loser: ClaimRun, view: View) -> None:
-        """A claim lost a block under pressure: ranked claims that owe news of theirs are late."""
-        if not loser.registered or loser.priority is None:
-            return
-        compare_losses(loser, view, self._count, self._newest, self.claims.values())
-        for claim in list(self._owing.values()):
-            if claim is not loser and claim.registered and claim.priority is not None:
-                self._deliver(claim, View(view.kind, view.at))
 
     def _take_request(self, event: Event, at: At) -> None:
         request_id = event.request_id
@@ -390,3 +387,8 @@ class Stream:
             self._owing[name] = claim
         else:
             self._owing.pop(name, None)
+
+
+def _ranked(claim: ClaimRun) -> bool:
+    """Whether the claim has a place among those of other priorities."""
+    return claim.registered and claim.priority is not None

@@ -72,10 +72,19 @@ class TestThreeRanks:
         assert {"unexercised"} == set(found(trace).values())
 
     def test_one_event(self) -> None:
-        """Where one event takes blocks of both, neither went first."""
+        """Where one event takes blocks of both, neither went first, and both are told after it."""
         both = canonical("block_evicted", block_ids=[FIRST[c] + 3 for c in RANKS])
         told = [about("claim_block_lost", claim) for claim in RANKS]
         assert {"unexercised"} == set(found([*ranked(), both, *told]).values())
+        report = judge([*ranked(), both, *told], Mode.SOFT_PRIORITY)
+        assert "satisfied" == report.obligations["claim_scoped_telemetry"]
+
+    def test_told_late(self) -> None:
+        """A loss that is told after another claim has lost blocks is told too late."""
+        (first, said), (then, after) = _loses("claim:a", 3), _loses("claim:b", 3)
+        report = judge([*ranked(), first, then, said, after], Mode.SOFT_PRIORITY)
+        assert "violated" == verdicts(report, "claim:a")["claim_scoped_telemetry"]
+        assert "satisfied" == verdicts(report, "claim:b")["claim_scoped_telemetry"]
 
     def test_registered_later(self) -> None:
         """A pair is compared from when both were registered: what was lost before is no matter."""
