@@ -221,7 +221,7 @@ class TestResidentClaim:
             setattr(claim, "footprint_blocks", 1)  # noqa: B010
 
     def test_schema(self) -> None:
-        """The JSON schema has the table's fields; a duration, as text, and a priority may be left."""
+        """The schema has the table's fields; a duration, a text, and a priority may be left."""
         schema = ResidentClaim.model_json_schema()
         assert "string" == schema["$defs"]["Duration"]["type"]
         assert sorted(CLAIM) == sorted(schema["required"])
