@@ -9,7 +9,7 @@ from monitor.claim import UNSTATED, ClaimRun
 from monitor.doubt import AUTHORITY, FAILURES, NAMES, POOL
 from monitor.objects import Objects, open_without
 from monitor.order import Clock, Order
-from monitor.ranks import compare_losses
+from monitor.ranks import compare_losses, is_ranked
 from monitor.records import Doubt
 from monitor.requests import Blame, Request, Requests, tell_outcome
 from monitor.terms import binds, fix_terms, unstated
@@ -150,6 +150,7 @@ class Stream:
         claim = self._claim(event, claim_id, at)
         bound = binds(claim, event)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
+            self._unwatch(claim, event)
             return
         self._concern(event, claim, at, mine=bound)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
@@ -166,6 +167,13 @@ class Stream:
             self._misnamed(event, at)
         if not bound:
             self._two_identities(claim, at)
+
+    def _unwatch(self, claim: ClaimRun, event: Event) -> None:
+        """Nothing more is owed of a claim that was watched and is over, if it was time for that."""
+        due = claim.elapsed or event.by == claim.owner_scope is not None
+        if self._mode["watched"] and not claim.committed and due:
+            self._blocks.forget(claim)
+            claim.priority = None
 
     def _concern(
         self, event: Event, claim: ClaimRun, at: At, *, mine: bool = True, named: bool = True
@@ -248,17 +256,18 @@ class Stream:
             self._check_identity(event, meant[0], at)
         losers, unseen = self._blocks.lose(event, meant, self.claims)
         pressed = self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED
-        owing = self._owing.values() if pressed else ()
-        late = [claim for claim in owing if _ranked(claim) and claim.claim_id not in losers]
+        late = [claim for name, claim in self._owing.items() if name not in losers]
+        ranked: list[tuple[ClaimRun, View]] = []
         for claim in losers.values():
             view = View(event.kind, at, event.request_id, mine=True, named=True)
             view.lead = claim.held.lead
             self._deliver(claim, view)
-            if pressed and _ranked(claim):
-                compare_losses(claim, view, self._count, self._newest, self.claims.values())
-        if any(_ranked(claim) for claim in losers.values()):
-            for claim in late:  # its news was due before another claim lost blocks
-                self._deliver(claim, View(event.kind, at))
+            if pressed and is_ranked(claim):
+                ranked.append((claim, view))
+        lowest, claims = event.lowest_priority, self.claims.values()
+        compare_losses(ranked, self._count, self._newest, claims, lowest)
+        for claim in filter(is_ranked, late if ranked else ()):  # news of it was due before this
+            self._deliver(claim, View(event.kind, at))
         for claim in unseen:
             if claim.state not in TERMINAL:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
@@ -387,8 +396,3 @@ class Stream:
             self._owing[name] = claim
         else:
             self._owing.pop(name, None)
-
-
-def _ranked(claim: ClaimRun) -> bool:
-    """Whether the claim has a place among those of other priorities."""
-    return claim.registered and claim.priority is not None

@@ -136,10 +136,10 @@ class Custody:
     def _gone(self, kind: Kind, blocks: Sequence[int] | None, **fields: str | None) -> None:
         """Cached blocks are gone, or all of them (None)."""
         self._tick()
-        for part in (blocks,) if blocks is None else self.watch.apart(kind, blocks):
+        for part, said in self.watch.apart(kind, blocks):
             broken = [e for e in self.ledger.lose(part) if e.look() == (True, False)]
             self._holds.forget(part)
-            self._voice.fact(kind, block_ids=tuple(part or ()), **fields)
+            self._voice.fact(kind, block_ids=tuple(part or ()), **fields, **said)
             for entry in broken:
                 if not entry.copied:
                     self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)

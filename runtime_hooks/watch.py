@@ -7,7 +7,7 @@ are victims after all others that are free, the lowest priority first.
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runtime_hooks.enforce.ranks import Ranks
 from runtime_hooks.ledger import Ledger
@@ -39,13 +39,17 @@ class Watch:
                 self._ranks.take(reversed(places.values()), priority)
             self._voice.cached(entry, places)
 
-    def apart(self, kind: Kind, blocks: Sequence[int]) -> Iterable[Sequence[int]]:
-        """Blocks that are gone; victims in runs, each of the same ranked claims: the losses of one
-        are told before another loses blocks.
+    def apart(
+        self, kind: Kind, blocks: Sequence[int] | None
+    ) -> Iterable[tuple[Sequence[int] | None, dict[str, Any]]]:
+        """Blocks that are gone, with what is to be said of them; victims in parts, each of the same
+        ranked claims: the losses of one are told before another loses blocks.
         """
-        if kind is not Kind.BLOCK_EVICTED or not self.ledger.owned:
-            return [blocks]
-        return [tuple(run) for _, run in groupby(blocks, self._ranked)]
+        if blocks is None or kind is not Kind.BLOCK_EVICTED or not self.ledger.owned:
+            return [(blocks, {})]
+        parts = [tuple(part) for _, part in groupby(blocks, self._ranked)]
+        lowest = self._ranks.passed_over(parts)
+        return [(p, {"lowest_priority": low}) for p, low in zip(parts, lowest, strict=True)]
 
     def gone(self, kind: Kind, blocks: Sequence[int] | None) -> None:
         """Blocks are gone, or all of them (None), which was stated: tell it of the claims."""

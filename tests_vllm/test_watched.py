@@ -1,4 +1,4 @@
-"""soft_priority and best_effort in the real engine: nobody is kept out, and what happens is told."""
+"""soft_priority and best_effort in the real engine: nobody is kept out, and all of it is told."""
 
 from __future__ import annotations
 

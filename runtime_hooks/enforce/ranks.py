@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["Ranking", "Ranks"]
 
@@ -18,6 +18,9 @@ class Ranking(Protocol):
         """From now on these blocks are victims after all that have no rank, the lowest rank first,
         and of one rank in the order in which they came free; None takes the rank away.
         """
+
+    def lowest(self) -> int | None:
+        """The lowest rank of a free block; None where none has one."""
 
 
 class Ranks:
@@ -51,6 +54,17 @@ class Ranks:
                 lowered[block] = of[-1]
         if lowered:
             self._pool.rank(lowered)
+
+    def passed_over(self, victims: Sequence[Sequence[int]]) -> list[int | None]:
+        """Victims in the order in which they were taken: for each part the lowest rank of a block
+        that could have been taken instead, those that were included; None where it has no rank.
+        """
+        lowest, found = self._pool.lowest(), []
+        for part in reversed(victims):
+            ranks = [self._of[block][-1] for block in part if block in self._of]
+            lowest = min([*ranks, *([] if lowest is None else [lowest])], default=None)
+            found.append(lowest if ranks else None)
+        return found[::-1]
 
     def forget(self, blocks: Iterable[int] | None) -> None:
         """The content of these blocks is gone (None: of all)."""

@@ -78,6 +78,10 @@ class TinyPool:
                 self.free.remove(block)
                 self.free.append(block)
 
+    def lowest(self) -> int | None:
+        """The lowest rank of a free block."""
+        return min((self.ranks[b] for b in self.free if b in self.ranks), default=None)
+
     def hold(self, blocks: Sequence[int]) -> None:
         """One more user."""
         for block in blocks:

@@ -10,7 +10,7 @@ from runtime_hooks.config import Drill
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.verdicts import Verdict
-from tests.runtime_hooks.engine import TinyEngine, claim, keys_of
+from tests.runtime_hooks.engine import NS, TinyEngine, claim, keys_of
 
 SOFT, BEST = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT
 KEPT, VIOLATED = ModeVerdict.KEPT, ModeVerdict.VIOLATED
@@ -206,6 +206,94 @@ class TestShared:
         assert "" == engine.keeper.release("claim:hard", "tenant")
         assert engine.serve("other", 70)
         assert KEPT is verdicts(engine, SOFT)["claim:soft"]
+
+
+class TestInUse:
+    """What somebody uses cannot be taken, whatever its priority."""
+
+    def pressed(self, **settings: Any) -> TinyEngine:
+        """The lower claim is in use while the higher one loses blocks; then it loses its own."""
+        engine = TinyEngine(**settings)
+        assert engine.serve("low", 20, soft("low", 1))
+        assert engine.serve("high", 20, soft("high", 9))
+        used = [block for _, block in engine.pool.find(keys_of("low", 20))]
+        engine.pool.hold(used)
+        assert engine.serve("active", 50)
+        assert [20, 10] == left(engine, "low", "high")
+        engine.pool.release(used[::-1])
+        assert engine.serve("more", 75)
+        assert [0, 5] == left(engine, "low", "high")
+        return engine
+
+    def test_no_choice(self) -> None:
+        """The higher one goes first, and the pool had no choice, which the fact states."""
+        engine = self.pressed()
+        lowest = [e.lowest_priority for e in engine.kinds("block_evicted")]
+        assert [9, None, 1, 9] == lowest
+        judged = engine.judge(SOFT)
+        assert (KEPT, "not exercised: priority_influence") == (judged.verdict, judged.why)
+
+    def test_choice(self) -> None:
+        """Where one of the lower could have been taken, the fact says so, and it is a breach."""
+        engine = TinyEngine()
+        assert engine.serve("low", 20, soft("low", 1))
+        assert engine.serve("high", 20, soft("high", 9))
+        engine.pool.next = (
+            lambda count: sorted(  # type: ignore[method-assign]
+                engine.pool.free, key=lambda b: -engine.pool.ranks.get(b, 99)
+            )[:count]
+        )
+        assert engine.serve("active", 70)
+        assert [1, 1] == [e.lowest_priority for e in engine.kinds("block_evicted")]
+        judged = engine.judge(SOFT)
+        assert VIOLATED is judged.verdict
+        assert "priority_influence" in judged.why
+
+
+class TestEnds:
+    """A claim that is over has no rank, and nothing is told of it."""
+
+    def after(self, engine: TinyEngine) -> list[int]:
+        """Pressure on what is left of a higher claim that is over, and of a lower one."""
+        assert engine.serve("active", 70)
+        return left(engine, "high", "low")
+
+    def test_released(self) -> None:
+        """Its blocks are as any that nobody claims; the order of losses is no breach."""
+        engine = TinyEngine()
+        assert engine.serve("low", 20, soft("low", 1))
+        assert engine.serve("high", 20, soft("high", 9))
+        assert "" == engine.keeper.release("claim:high", "tenant")
+        assert [0, 10] == self.after(engine)
+        assert ["claim:low"] == [event.claim_id for event in engine.kinds(*LOSSES)]
+        assert KEPT is engine.judge(SOFT).verdict
+
+    def test_expired(self) -> None:
+        """The same at its duration."""
+        engine = TinyEngine()
+        assert engine.serve("low", 20, soft("low", 1))
+        assert engine.serve("high", 20, {**soft("high", 9), "duration": "15 s"})
+        engine.now += 15 * NS
+        assert [0, 10] == self.after(engine)
+        assert 1 == len(engine.kinds("claim_expired"))
+        assert KEPT is engine.judge(SOFT).verdict
+
+    def test_best_effort(self) -> None:
+        """A best_effort claim that is given up is told of no more."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim(mode="best_effort"))
+        assert "" == engine.keeper.release("claim:a", "tenant")
+        assert engine.serve("active", 70)
+        assert [] == engine.kinds(*LOSSES)
+        assert KEPT is engine.judge(BEST).verdict
+
+    def test_rejected(self) -> None:
+        """A claim that was turned away is owed nothing, and shows nothing."""
+        engine = TinyEngine()
+        assert engine.serve("p", 20, soft("p", 1, 21))
+        assert "the prompt has 20 whole blocks" in engine.answers[0]["claim"]
+        judged = engine.judge(SOFT)
+        assert (ModeVerdict.INCONCLUSIVE, "no registered claim") == (judged.verdict, judged.why)
 
 
 class TestBestEffort:

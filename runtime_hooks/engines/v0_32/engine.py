@@ -129,6 +129,10 @@ class Blocks:
         """What has no rank is taken first, and then the lowest rank."""
         self.queue.rank(ranks)
 
+    def lowest(self) -> int | None:
+        """The lowest rank of a free block."""
+        return self.queue.lowest()
+
     def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
         """Those of these contents that are cached and computed, each with a block."""
         return list(self._found(keys))

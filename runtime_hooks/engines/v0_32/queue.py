@@ -57,6 +57,12 @@ class RankedQueue:
             elif free:
                 self._queue.append_n([block])
 
+    def lowest(self) -> int | None:
+        """The lowest rank of a free block."""
+        while self._heap and not self._shelves[self._heap[0]].num_free_blocks:
+            del self._shelves[heapq.heappop(self._heap)]
+        return self._heap[0] if self._heap else None
+
     def clear(self) -> None:
         """Put every free block back into the queue, whose methods are its own again."""
         for block_id in list(self._at):
@@ -94,12 +100,8 @@ class RankedQueue:
             if n <= unranked:
                 return call(n)
             taken = call(unranked)
-            while len(taken) < n:
-                shelf = self._shelves[self._heap[0]]
-                if not shelf.num_free_blocks:
-                    del self._shelves[heapq.heappop(self._heap)]
-                    continue
-                block = shelf.fake_free_list_head.next_free_block
+            while len(taken) < n and (rank := self.lowest()) is not None:
+                block = self._shelves[rank].fake_free_list_head.next_free_block
                 self._unshelve(block)
                 taken.append(block)
             return taken
