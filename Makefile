@@ -38,18 +38,20 @@ test-vllm: $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
 
 # The modes with the scenes that show them; each must come out sound at the depth of a patch.
 WITNESS := hard_protected:hard:hard-reset demotable:demotable:demotable-reset \
-	expiring:expiring:expiring-reset offloadable:offloadable:offloadable-load-fails
+	expiring:expiring:expiring-reset offloadable:offloadable:offloadable-load-fails \
+	soft_priority:priority:priority-swapped:priority-equal best_effort:best-effort
 
 witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of a real engine show
 	@rm -rf build/witness
 	$(VLLM_VENV)/bin/python -m runtime_hooks demo --keep build/witness
 	@for row in $(WITNESS); do \
-		set -- $$(echo $$row | tr ':' ' '); at=build/witness; \
-		$(BIN)/python -m monitor evidence $$at/$$2/trace.jsonl $$at/$$3/trace.jsonl \
-			--mode $$1 -o $$at/$$1.yaml > /dev/null || exit 1; \
-		$(BIN)/python -m proofs lower runtime_hooks/descriptor.yaml --mode $$1 --bundle contract \
-			--evidence $$at/$$1.yaml | grep 'backend_patch sound_with_adapter' || \
-			{ echo "$$1 is not sound" >&2; exit 1; }; \
+		mode=$${row%%:*}; scenes=$$(echo $${row#*:} | tr ':' ' '); at=build/witness; \
+		$(BIN)/python -m monitor evidence $$(printf "$$at/%s/trace.jsonl " $$scenes) \
+			--mode $$mode -o $$at/$$mode.yaml > /dev/null || exit 1; \
+		$(BIN)/python -m proofs lower runtime_hooks/descriptor.yaml --mode $$mode \
+			--bundle contract --evidence $$at/$$mode.yaml | \
+			grep 'backend_patch sound_with_adapter' || \
+			{ echo "$$mode is not sound" >&2; exit 1; }; \
 	done
 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)

@@ -56,9 +56,9 @@ class Blocks:
         losers = {claim.claim_id: claim for claim in meant}
         nobody = event.claim_id is None and event.object_id is None
         if not event.block_ids:  # all of them
-            losers = dict(claims) if nobody else losers
+            losers = {n: claim for n, claim in claims.items() if claim.held} if nobody else losers
             for claim in losers.values():
-                self._wipe(claim)
+                self.forget(claim)
         unseen: dict[str, ClaimRun] = {}
         for place, block in enumerate(event.block_ids):
             holders = self._owners.pop(block, {})
@@ -76,7 +76,8 @@ class Blocks:
                 self._unnamed.clear()
         return losers, [claim for claim in unseen.values() if claim.held.unnamed]
 
-    def _wipe(self, claim: ClaimRun) -> None:
+    def forget(self, claim: ClaimRun) -> None:
+        """The claim holds nothing any more."""
         for block in claim.held.blocks:
             holders = self._owners[block]
             del holders[claim.claim_id]

@@ -79,8 +79,9 @@ class ClaimRun:
     nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
     of the pool. `owes` says that something is owed in the scope of the claim itself. Numbers of the
     stream's events: `registered_at`, `took` and `left` say when the claim was registered, and when
-    responsibility for it last began and ended; `lost_at` when it last lost a block to eviction.
-    `entry` is the event that registered it.
+    responsibility for it last began and ended; `lost_at` when it last lost a block to eviction,
+    `passed` when it did though one of this lower priority (None: of any) could be taken. `entry`
+    is the event that registered it.
     """
 
     stream: str
@@ -98,6 +99,7 @@ class ClaimRun:
     registered_at: int = 0
     entry: Trail = ()
     lost_at: int | None = None
+    passed: dict[int | None, int] = field(default_factory=dict)
     accepted: bool = False
     elapsed: bool = False
     state: ClaimState = ClaimState.SUBMITTED

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.compile import compile_mode
 from monitor.stream import Stream
 from spec.modes import MODES, Bundle
+from spec.states import ClaimState
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Monitor:
         for (file, _), stream in self._streams.items():
             for claim in stream.claims.values():
                 if self.only in (None, claim.claim_id):
-                    findings, entered = dict(claim.findings()), self._entered(claim)
+                    findings, entered = dict(claim.findings()), self.entered(claim)
                     absent = "" if entered else f"not {self._entry}"
                     verdict, why = _decide({n: f.verdict for n, f in findings.items()}, absent)
                     yield ClaimVerdict(file, claim, entered, verdict, why, findings)
@@ -152,7 +153,7 @@ class Monitor:
             return f"{lines} could not be read"
         if self.only is not None and not claims:
             return f"claim {self.only} does not occur"
-        if not any(self._entered(c.claim) for c in claims):
+        if not any(self.entered(c.claim) for c in claims):
             return f"no {self._entry} claim"
         return self._torn()
 
@@ -162,7 +163,7 @@ class Monitor:
         for (_, name), stream in self._streams.items():
             runs.setdefault(name, []).append(stream)
         for name, parts in runs.items():
-            entered = [{i for i, c in part.claims.items() if self._entered(c)} for part in parts]
+            entered = [{i for i, c in part.claims.items() if self.entered(c)} for part in parts]
             known = set().union(*entered)
             for part, ids in zip(parts, entered, strict=True):
                 if known and (not ids or known & part.claims.keys() - ids):
@@ -183,8 +184,10 @@ class Monitor:
         shows = verdict is not Verdict.SATISFIED or judged.entered
         return verdict if shows else Verdict.UNEXERCISED
 
-    def _entered(self, claim: ClaimRun) -> bool:
-        return claim.accepted or (claim.registered and not self._accepts)
+    def entered(self, claim: ClaimRun) -> bool:
+        """Whether the runtime owes the claim anything: it was accepted, or it is watched."""
+        watched = claim.registered and claim.state is not ClaimState.REFUSED
+        return claim.accepted or (watched and not self._accepts)
 
 
 def _decide(

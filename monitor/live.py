@@ -134,7 +134,7 @@ class Live:
                 if claim.declared_mode != mode or over:
                     continue
                 verdict = _judge(claim, mode, final=final)
-                shown = claim.accepted or verdict.verdict is Verdict.VIOLATED
+                shown = monitor.entered(claim) or verdict.verdict is Verdict.VIOLATED
                 if shown and verdict != told:
                     self._told[claim.claim_id] = verdict
                     yield verdict

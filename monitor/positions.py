@@ -59,6 +59,9 @@ class Positions:
         """Positions held one after another from `start` on."""
         return (self._held.end(self.start) or self.start) - self.start
 
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
     @property
     def unnamed(self) -> bool:
         """Whether any position is held in a block that nobody named."""

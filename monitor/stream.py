@@ -9,7 +9,7 @@ from monitor.claim import UNSTATED, ClaimRun
 from monitor.doubt import AUTHORITY, FAILURES, NAMES, POOL
 from monitor.objects import Objects, open_without
 from monitor.order import Clock, Order
-from monitor.ranks import compare_losses
+from monitor.ranks import compare_losses, is_ranked
 from monitor.records import Doubt
 from monitor.requests import Blame, Request, Requests, tell_outcome
 from monitor.terms import binds, fix_terms, unstated
@@ -150,6 +150,7 @@ class Stream:
         claim = self._claim(event, claim_id, at)
         bound = binds(claim, event)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
+            self._unwatch(claim, event)
             return
         self._concern(event, claim, at, mine=bound)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
@@ -166,6 +167,13 @@ class Stream:
             self._misnamed(event, at)
         if not bound:
             self._two_identities(claim, at)
+
+    def _unwatch(self, claim: ClaimRun, event: Event) -> None:
+        """Nothing more is owed of a claim that was watched and is over, if it was time for that."""
+        due = claim.elapsed or event.by == claim.owner_scope is not None
+        if self._mode["watched"] and not claim.committed and due:
+            self._blocks.forget(claim)
+            claim.priority = None
 
     def _concern(
         self, event: Event, claim: ClaimRun, at: At, *, mine: bool = True, named: bool = True
@@ -247,24 +255,22 @@ class Stream:
             meant = [self._claim(event, event.claim_id, at)]
             self._check_identity(event, meant[0], at)
         losers, unseen = self._blocks.lose(event, meant, self.claims)
+        pressed = self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED
+        late = [claim for name, claim in self._owing.items() if name not in losers]
+        ranked: list[tuple[ClaimRun, View]] = []
         for claim in losers.values():
             view = View(event.kind, at, event.request_id, mine=True, named=True)
             view.lead = claim.held.lead
             self._deliver(claim, view)
-            if self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED:
-                self._pressed(claim, view)
+            if pressed and is_ranked(claim):
+                ranked.append((claim, view))
+        lowest, claims = event.lowest_priority, self.claims.values()
+        compare_losses(ranked, self._count, self._newest, claims, lowest)
+        for claim in filter(is_ranked, late if ranked else ()):  # news of it was due before this
+            self._deliver(claim, View(event.kind, at))
         for claim in unseen:
             if claim.state not in TERMINAL:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
-
-    def _pressed(self, loser: ClaimRun, view: View) -> None:
-        """A claim lost a block under pressure: ranked claims that owe news of theirs are late."""
-        if not loser.registered or loser.priority is None:
-            return
-        compare_losses(loser, view, self._count, self._newest, self.claims.values())
-        for claim in list(self._owing.values()):
-            if claim is not loser and claim.registered and claim.priority is not None:
-                self._deliver(claim, View(view.kind, view.at))
 
     def _take_request(self, event: Event, at: At) -> None:
         request_id = event.request_id

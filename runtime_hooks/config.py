@@ -20,11 +20,19 @@ from spec.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ENFORCED", "Drill", "Settings", "SettingsError", "load"]
+__all__ = ["ENFORCED", "TAKEN", "Drill", "Settings", "SettingsError", "load"]
 
-ENFORCED: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING, Mode.OFFLOADABLE)
-"""The modes whose promise the plugin can keep, the last with an offload tier; a claim of another is
-rejected."""
+ENFORCED: Final = (
+    Mode.HARD_PROTECTED,
+    Mode.DEMOTABLE,
+    Mode.EXPIRING,
+    Mode.OFFLOADABLE,
+    Mode.SOFT_PRIORITY,
+)
+"""The modes whose promise the plugin can keep, offloadable with an offload tier."""
+
+TAKEN: Final = (*ENFORCED, Mode.BEST_EFFORT)
+"""The modes whose claims are taken; for the last nothing is done but to tell."""
 
 MONITOR: Final = "RESIDENT_CLAIMS_MONITOR"
 """Names the setting `monitor` in the environment."""
@@ -60,7 +68,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `monitor` is off, or judges in the process: observe tells, enforce also accepts no more claims
     once one is violated. Its verdicts go to `trace` with `.verdicts.jsonl` after it, and to
     listeners on the Unix socket `socket`, by default `trace` with `.sock` after it.
-    `enforce` are the modes that are kept; a claim of another mode in `ENFORCED` is accepted and
+    `enforce` are the modes that are kept; a claim of another mode in `TAKEN` is accepted and
     watched, and nothing is done to keep it.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
     `queue` bounds the events that wait to be written; what is over it is dropped and counted.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from runtime_hooks.enforce.holds import Holds
+from runtime_hooks.enforce.holds import Holding, Holds
+from runtime_hooks.enforce.ranks import Ranking
 from runtime_hooks.ledger import Ledger
 from runtime_hooks.requests import name_of
+from runtime_hooks.watch import Watch
 from spec.alphabet import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
 
-    from runtime_hooks.enforce.holds import Holding
     from runtime_hooks.ledger import Entry
     from runtime_hooks.registry import Registry
     from runtime_hooks.voice import Voice
@@ -20,17 +21,23 @@ if TYPE_CHECKING:
 __all__ = ["Custody"]
 
 
+class _Pool(Holding, Ranking, Protocol):
+    """What is done with blocks."""
+
+
 class Custody:
-    """The blocks of one pool, as far as claims are concerned.
+    """The blocks of one pool, as far as claims are concerned; `watch` has those of the claims for
+    which nobody is kept out.
 
     Args:
         tick: called at the beginning of each thing that happens; ends what time has ended.
     """
 
     def __init__(
-        self, pool: Holding, registry: Registry, voice: Voice, tick: Callable[[], None]
+        self, pool: _Pool, registry: Registry, voice: Voice, tick: Callable[[], None]
     ) -> None:
         self.ledger = Ledger()
+        self.watch = Watch(pool, registry, voice)
         self._holds = Holds(pool)
         self._registry, self._voice, self._tick = registry, voice, tick
 
@@ -40,7 +47,8 @@ class Custody:
         """Computed blocks are cached: contents and blocks, at logical positions from `start` on."""
         self._tick()
         self.place(pairs)
-        rest = [(at, b) for at, (_, b) in enumerate(pairs, start) if not self.ledger.owns(b)]
+        kept, told = self.ledger.owns, self.watch.ledger.owns
+        rest = [(at, b) for at, (_, b) in enumerate(pairs, start) if not (kept(b) or told(b))]
         if rest:
             positions, blocks = zip(*rest, strict=True)
             self._voice.fact(Kind.BLOCK_CACHED, block_ids=blocks, positions=positions)
@@ -68,8 +76,9 @@ class Custody:
         """
         self._tick()
         found = len(blocks)
-        self.place(pair for pair in zip(keys, blocks, strict=False) if pair[1] not in uncomputed)
-        for entry, covered in self.ledger.covered(keys, found).items():
+        self.place([pair for pair in zip(keys, blocks, strict=False) if pair[1] not in uncomputed])
+        both = (self.ledger, self.watch.ledger)
+        for entry, covered in (each for on in both for each in on.covered(keys, found).items()):
             predicate = entry.claim.materialization_predicate
             about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
             self._voice.fact(Kind.PREFIX_LOOKUP, **about, held=max(0, covered - predicate.start))
@@ -91,22 +100,20 @@ class Custody:
 
     # What is made of it.
 
-    def place(self, pairs: Iterable[tuple[bytes, int]]) -> None:
+    def add(self, entry: Entry) -> None:
+        """From now on the contents of the claim's positions are the claim's."""
+        (self.watch.ledger if entry.watched else self.ledger).add(entry)
+
+    def place(self, pairs: Sequence[tuple[bytes, int]]) -> None:
         """Blocks came to hold contents: claims gain them, they are held, and it is told."""
         for entry, places in self.ledger.place(pairs).items():
             self.tell_cached(entry, places)
+        self.watch.place(pairs)
 
     def tell_cached(self, entry: Entry, places: dict[int, int]) -> None:
         """A claim gained blocks at these positions."""
         self.hold(entry, places.values())
-        self._voice.fact(
-            Kind.BLOCK_CACHED,
-            claim_id=entry.claim_id,
-            block_ids=tuple(places.values()),
-            positions=tuple(places),
-        )
-        if entry.look() == (False, True):
-            self._voice.report(Kind.CLAIM_MATERIALIZED, claim_id=entry.claim_id)
+        self._voice.cached(entry, places)
 
     def hold(self, entry: Entry, blocks: Iterable[int]) -> None:
         """These blocks of the claim are no victims, if it is kept and has no copy elsewhere."""
@@ -119,6 +126,9 @@ class Custody:
 
     def remove(self, entry: Entry) -> None:
         """The claim is over: its blocks are nobody's."""
+        if entry.watched:
+            self.watch.remove(entry)
+            return
         if self._registry.keeps(entry) and not entry.copied:
             self.let_go(entry)
         self.ledger.remove(entry)
@@ -126,9 +136,11 @@ class Custody:
     def _gone(self, kind: Kind, blocks: Sequence[int] | None, **fields: str | None) -> None:
         """Cached blocks are gone, or all of them (None)."""
         self._tick()
-        broken = self.ledger.lose(blocks)
-        self._holds.forget(blocks)
-        self._voice.fact(kind, block_ids=tuple(blocks or ()), **fields)
-        for entry in broken:
-            if not entry.copied:
-                self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
+        for part, said in self.watch.apart(kind, blocks):
+            broken = [e for e in self.ledger.lose(part) if e.look() == (True, False)]
+            self._holds.forget(part)
+            self._voice.fact(kind, block_ids=tuple(part or ()), **fields, **said)
+            for entry in broken:
+                if not entry.copied:
+                    self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
+            self.watch.gone(kind, part)

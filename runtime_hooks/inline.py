@@ -8,7 +8,7 @@ import msgspec
 
 from monitor.live import Live, LiveEnd
 from runtime_hooks.broadcast import Broadcast
-from runtime_hooks.config import ENFORCED
+from runtime_hooks.config import TAKEN
 from runtime_hooks.tracefile import NewFile
 from spec.verdicts import Verdict
 
@@ -33,7 +33,7 @@ class Inline:
 
     def __init__(self, stream: str, verdicts: str, socket: str) -> None:
         self.alarm = ""
-        self._live = Live(stream, ENFORCED)
+        self._live = Live(stream, TAKEN)
         self._file = NewFile(verdicts, "the file of verdicts", "trace")
         self._out = Broadcast(socket)
 

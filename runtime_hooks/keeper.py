@@ -8,47 +8,41 @@ that is said in it bears the same time, and claims whose duration is over are en
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
 
 from runtime_hooks.custody import Custody
 from runtime_hooks.enforce.holds import Holding
+from runtime_hooks.enforce.ranks import Ranking
 from runtime_hooks.enforce.room import blockers, in_conflict, proof
-from runtime_hooks.pins import Pins
+from runtime_hooks.intake import RUNTIME, Finding, Intake
 from runtime_hooks.registry import Registry
-from runtime_hooks.requests import claim_of, name_of, release_of
+from runtime_hooks.requests import name_of
 from runtime_hooks.tier import Tier
-from runtime_hooks.voice import Voice, terms
+from runtime_hooks.voice import Voice
 from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.errors import ClaimError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from runtime_hooks.config import Settings
     from runtime_hooks.journal import Journal
-    from runtime_hooks.ledger import Entry
     from runtime_hooks.tier import Copies
-    from spec.claims import CacheIdentity, ResidentClaim
+    from spec.claims import CacheIdentity
     from spec.events import CapacityProof
 
-__all__ = ["RUNTIME", "Arrival", "Keeper", "Pool", "Refusal"]
+__all__ = ["Arrival", "Keeper", "Pool", "Refusal"]
 
-RUNTIME: Final = "runtime"
 _NS: Final = 1_000_000_000
 
 
-class Pool(Holding, Protocol):
+class Pool(Holding, Ranking, Finding, Protocol):
     """The blocks of the engine, as far as the keeper needs them. The null block is none."""
 
     @property
     def usable(self) -> int:
         """Blocks that are usable at all."""
-
-    def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
-        """Those of these contents that are cached and computed, each with a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +117,21 @@ class Keeper:
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._registry = Registry(settings, pool.usable, tier=tier is not None)
-        self._settings, self._pool, self._identity = settings, pool, identity
-        self._alarm, self._clock = alarm, clock
+        self._settings, self._pool, self._clock = settings, pool, clock
         self._voice = Voice(journal, settings.drill)
         self.custody = Custody(pool, self._registry, self._voice, self.tick)
         self.tier = Tier(tier, self.custody, self._registry, self._voice, self.tick)
-        self._pins = Pins(self._pin, self.release)
+        self._intake = Intake(
+            identity,
+            pool,
+            self._registry,
+            self.custody,
+            self.tier,
+            self._voice,
+            beside=self._neediest,
+            alarm=alarm,
+            tick=self.tick,
+        )
         self._in_hand: dict[str, _InHand] = {}  # requests that were not put off
         self._put_off: dict[str, _InHand] = {}
         self._refused: dict[str, _InHand] = {}
@@ -146,11 +149,11 @@ class Keeper:
         self.tick()
         answers: dict[str, str] = {}
         if arrival.release is not None:
-            answers["release"] = self._release(arrival)
+            answers["release"] = self._intake.give_up(arrival)
         if arrival.claim is not None:
-            answers["claim"] = self._claim(arrival)
+            answers["claim"] = self._intake.take(arrival)
         if arrival.pin is not None:
-            answers["pin"] = self._pins.ask(arrival)
+            answers["pin"] = self._intake.pins.ask(arrival)
         request = _InHand(arrival, self._need(arrival))
         self._state(request)
         if not self._blocked(request):
@@ -217,28 +220,19 @@ class Keeper:
             self._tell_again(waiting)
         self.tier.failed(request_id)  # a load that was under way brings nothing back any more
         self._voice.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
-        reason = self._pins.finish(request_id)
+        reason = self._intake.pins.finish(request_id)
         return {} if reason is None else {"pin": reason}
 
     # Claims.
 
     def release(self, claim_id: str, scope: str) -> str:
         """The owner gives a claim up; why that is not done, or empty."""
-        self.tick()
-        entry = self._registry.live.get(claim_id)
-        if entry is None:
-            return "there is no live claim of that id"
-        if entry.claim.owner_scope != scope:
-            return "the claim is not owned by who gives it up"
-        self._end(entry, Kind.CLAIM_RELEASED, scope)
-        return ""
+        return self._intake.release(claim_id, scope)
 
     def tick(self) -> None:
         """Time has passed: end the claims whose duration is over."""
-        now = self._voice.now_ns = self._clock()
-        while (entry := self._registry.due(now)) is not None:
-            self._voice.fact(Kind.DURATION_ELAPSED, claim_id=entry.claim_id)
-            self._end(entry, Kind.CLAIM_EXPIRED, RUNTIME)
+        self._voice.now_ns = self._clock()
+        self._intake.expire(self._voice.now_ns)
 
     def fail(self) -> None:
         """Something was not seen: every reader learns that events are missing here."""
@@ -246,58 +240,10 @@ class Keeper:
 
     # What the entries above are made of.
 
-    def _claim(self, arrival: Arrival) -> str:
-        """Decide on the claim of a request; why it was turned away, or empty."""
-        claim = None
-        try:
-            claim = claim_of(arrival.claim, self._cache(arrival), arrival.keys, arrival.scope)
-            reason = self._fault(claim, arrival)
-        except ClaimError as error:
-            reason = str(error)
-        if claim is None or reason:
-            self._turn_away(claim, arrival.request_id)
-            return reason
-        keys = tuple(arrival.keys[: claim.footprint_blocks])
-        said = terms(claim)
-        self._voice.fact(Kind.CLAIM_REGISTERED, **said)
-        entry = self._registry.add(claim, keys, self._voice.now_ns)
-        self.custody.ledger.add(entry)
-        self._voice.fact(Kind.CLAIM_COMMITTED, **said)
-        self._voice.report(Kind.CLAIM_ACCEPTED, **said)
-        self.custody.place(self._reachable(keys))
-        self.tier.begin(entry)
-        return ""
-
-    def _reachable(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, int]]:
-        """The cached blocks of a new claim. Behind a missing one nobody finds them: those that the
-        claim's own request makes instead shall have the room.
-        """
-        found = dict(self._pool.find(keys))
-        return ((key, found[key]) for key in takewhile(found.__contains__, keys))
-
-    def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
-        """Claim the prompt of a request that has ended; why that was turned away, or empty."""
-        if len(list(self._pool.find(arrival.keys))) < len(arrival.keys):
-            return "its prompt is not in the cache"
-        blocks = len(arrival.keys)
-        return self._claim(replace(arrival, claim=stated, blocks=blocks, reusable=blocks))
-
-    def _release(self, arrival: Arrival) -> str:
-        """A request gives up a claim; why it is not given up, or empty."""
-        try:
-            return self.release(*release_of(arrival.release, arrival.scope))
-        except ClaimError as error:
-            return str(error)
-
-    def _fault(self, claim: ResidentClaim, arrival: Arrival) -> str:
-        """Why the claim cannot be accepted: itself, or what it would leave to requests in hand."""
-        if arrival.no_admit:
-            return "its request asks not to be cached"
-        if why := self._alarm():
-            return why
-        own = arrival.blocks - min(claim.footprint_blocks, arrival.reusable)
-        others = (max(r.needed, self._need(r.arrival)) for r in self._in_hand.values())
-        return self._registry.fault(claim, len(arrival.keys), max([own, *others]))
+    def _neediest(self) -> int:
+        """What the neediest request in hand needs, by what was stated and as claims stand now."""
+        in_hand = self._in_hand.values()
+        return max((max(r.needed, self._need(r.arrival)) for r in in_hand), default=0)
 
     def _need(self, arrival: Arrival) -> int:
         """The blocks that a request needs beside those that are the claims' as they stand."""
@@ -320,30 +266,6 @@ class Keeper:
             request.needed = needed
             self._state(request)
 
-    def _cache(self, arrival: Arrival) -> CacheIdentity:
-        """The identity of the blocks that a request uses."""
-        own = {"namespace": arrival.namespace, "adapter": arrival.adapter}
-        return self._identity.model_copy(update=own)
-
-    def _turn_away(self, claim: ResidentClaim | None, request_id: str) -> None:
-        """Tell a rejection, under the claim's own id where nobody else has or had it."""
-        name = name_of(f"claim of {request_id}")
-        if claim is not None:
-            if self._registry.turn_away(claim.claim_id):
-                name = claim.claim_id
-            self._voice.fact(Kind.CLAIM_REGISTERED, **{**terms(claim), "claim_id": name})
-        self._voice.report(Kind.CLAIM_REJECTED, claim_id=name)
-
-    def _end(self, entry: Entry, how: Kind, by: str) -> None:
-        """Responsibility for a claim ends."""
-        about = {"claim_id": entry.claim_id, "by": by}
-        self._voice.fact(Kind.CLAIM_RETIRED, **about)
-        self._voice.report(how, **about)
-        self.custody.remove(entry)
-        self.tier.remove(entry)
-        self._registry.end(entry)
-        self._pins.ended(entry.claim_id)
-
     def _blocked(self, request: _InHand) -> bool:
         """Whether the claims leave no room; those that may be demoted are, first.
 
@@ -362,7 +284,7 @@ class Keeper:
             and entry not in shared
         ]
         for entry in blockers(yielding, self._registry.taken + needed - usable):
-            self._end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
+            self._intake.end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
         return in_conflict(self._registry.taken, needed, usable)
 
     def _refuse(self, request: _InHand) -> None:
@@ -380,7 +302,8 @@ class Keeper:
         request_id, needed = request.arrival.request_id, request.needed
         request.acted, request.told = self._registry.version, kind
         declared, usable = self._registry.declared, self._pool.usable
-        named = blockers(self._registry.live.values(), declared + needed - usable)
+        kept = (entry for entry in self._registry.live.values() if not entry.watched)
+        named = blockers(kept, declared + needed - usable)
         refusal = Refusal(
             request_id,
             tuple(entry.claim_id for entry in named),

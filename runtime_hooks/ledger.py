@@ -8,14 +8,19 @@ a second physical copy of the same content is ordinary cache.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from spec.modes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from spec.claims import ResidentClaim
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["WATCHED", "Entry", "Ledger"]
+
+WATCHED: Final = frozenset(mode for mode, spec in MODES.items() if spec.constants["watched"])
+"""The modes without acceptance, whose claims are owed news from their registration on."""
 
 K = TypeVar("K", bytes, int)
 
@@ -39,6 +44,11 @@ class Entry:
     @property
     def claim_id(self) -> str:
         return self.claim.claim_id
+
+    @property
+    def watched(self) -> bool:
+        """Whether the claim's mode promises no more than to tell: nobody is kept out for it."""
+        return self.claim.protection_mode in WATCHED
 
     @property
     def footprint(self) -> int:
@@ -70,6 +80,11 @@ class Ledger:
         for block in entry.blocks.values():
             _discard(self._by_block, block, entry)
         entry.blocks.clear()
+
+    @property
+    def owned(self) -> bool:
+        """Whether any block is a claim's."""
+        return bool(self._by_block)
 
     def owns(self, block: int) -> bool:
         """Whether the block is a claim's."""
@@ -115,6 +130,8 @@ class Ledger:
     def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, dict[int, int]]:
         """Blocks came to hold these contents; the positions that claims gained, and the blocks."""
         gained: dict[Entry, dict[int, int]] = {}
+        if not self._by_key:
+            return gained
         for key, block in pairs:
             for entry, position in self._by_key.get(key, {}).items():
                 if position not in entry.blocks:
@@ -123,16 +140,19 @@ class Ledger:
                     gained.setdefault(entry, {})[position] = block
         return gained
 
-    def lose(self, blocks: Iterable[int] | None) -> list[Entry]:
-        """Blocks are gone, or all of them (None); the claims whose predicate that broke."""
-        if not self._by_block:
-            return []
-        losers: dict[Entry, None] = {}
-        for block in list(self._by_block) if blocks is None else blocks:
-            for entry, position in self._by_block.pop(block, {}).items():
-                losers[entry] = None
-                del entry.blocks[position]
-        return [entry for entry in losers if entry.look() == (True, False)]
+    def lose(self, blocks: Iterable[int] | None) -> dict[Entry, list[int]]:
+        """Blocks are gone, or all of them (None); the claims that lost some, and which."""
+        losers: dict[Entry, list[int]] = {}
+        if self._by_block:
+            for block in list(self._by_block) if blocks is None else blocks:
+                for entry, position in self._by_block.pop(block, {}).items():
+                    losers.setdefault(entry, []).append(block)
+                    del entry.blocks[position]
+        return losers
+
+    def owners(self, block: int) -> Iterable[Entry]:
+        """The claims whose block it is."""
+        return self._by_block.get(block, ())
 
 
 def _discard(index: dict[K, dict[Entry, int]], key: K, entry: Entry) -> None:

@@ -7,8 +7,8 @@ import heapq
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from runtime_hooks.config import ENFORCED
-from runtime_hooks.ledger import Entry
+from runtime_hooks.config import TAKEN
+from runtime_hooks.ledger import WATCHED, Entry
 from spec.claims import Mode
 from spec.durations import TimeUnit
 
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["Registry"]
 
 _NS: Final = 1_000_000_000
+_NOT_HERE: Final = {
+    Mode.ROUTED_REUSE: "one engine routes nothing: such a claim is for a router",
+    Mode.OFFLOADABLE: "it has no offload tier",
+}
 
 
 class Registry:
     """The claims of one engine: live by id, and by when they end.
 
-    `declared` is the footprint of all live claims; `version` changes whenever there is more or less
-    room beside them.
+    `declared` is the footprint of all live claims but those that are only watched, which keep
+    nobody out; `version` changes whenever there is more or less room beside them.
 
     Args:
         usable: blocks of the pool that are usable at all.
@@ -37,7 +41,7 @@ class Registry:
         self.version = 0
         self.declared = self._kept = self._copied = self._others = 0
         self._settings, self._usable = settings, usable
-        self._modes = frozenset(ENFORCED) - (set() if tier else {Mode.OFFLOADABLE})
+        self._modes = frozenset(TAKEN) - (set() if tier else {Mode.OFFLOADABLE})
         self._lives: set[bytes] = set()
         self._owners: Counter[str] = Counter()
         self._ends: list[tuple[int, str]] = []  # claims by id, which has one life
@@ -52,8 +56,8 @@ class Registry:
         of, size = claim.claim_id, claim.footprint_blocks
         alone = not self._others and claim.protection_mode is Mode.OFFLOADABLE
         free = self._usable - self.declared + (self._copied if alone else 0)
-        if claim.protection_mode not in self._modes:
-            return f"this engine keeps no {claim.protection_mode} claims"
+        if (mode := claim.protection_mode) not in self._modes:
+            return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if _digest(of) in self._lives:
             return f"claim id {of} was used before; a new promise needs a new id"
         if len(self._lives) >= self._settings.lives:
@@ -64,6 +68,8 @@ class Registry:
             return "this engine counts durations in seconds"
         if size > blocks:
             return f"the prompt has {blocks} whole blocks, and the claim is for {size}"
+        if mode in WATCHED:
+            return ""
         if size > free:
             return f"it needs {size} blocks, and {free} of {self._usable} are not claimed"
         if size + beside > free:
@@ -118,6 +124,8 @@ class Registry:
                 self._copied += entry.footprint if there else -entry.footprint
 
     def _count(self, entry: Entry, sign: int) -> None:
+        if entry.watched:
+            return
         self.version += 1
         self.declared += sign * entry.footprint
         self._kept += sign * entry.footprint if self.keeps(entry) else 0

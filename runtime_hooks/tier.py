@@ -118,6 +118,7 @@ class Tier:
         load = self._loads.pop(request_id, _Load())
         self._custody.place([pair for pair in pairs if pair[0] not in load.keys])
         brought = {key: block for key, block in pairs if key in load.keys}
+        self._custody.watch.place(brought.items())
         gained = self._custody.ledger.place(brought.items())
         for entry, places in gained.items():
             if entry.claim_id not in load.claims:

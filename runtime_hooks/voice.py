@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runtime_hooks.requests import identity_text
+from spec.alphabet import Kind
 
 if TYPE_CHECKING:
     from runtime_hooks.config import Drill
     from runtime_hooks.journal import Journal
-    from spec.alphabet import Kind
+    from runtime_hooks.ledger import Entry
     from spec.claims import ResidentClaim
 
 __all__ = ["Voice", "terms"]
@@ -36,6 +37,14 @@ class Voice:
             fields.update((name, said) for name, said in named.items() if name in fields)
         self._journal.write(self.now_ns, kind, fields)
 
+    def cached(self, entry: Entry, places: dict[int, int]) -> None:
+        """A claim gained blocks, by position; say so, and where its predicate came to hold."""
+        about = {"claim_id": entry.claim_id}
+        blocks, positions = tuple(places.values()), tuple(places)
+        self.fact(Kind.BLOCK_CACHED, **about, block_ids=blocks, positions=positions)
+        if entry.look() == (False, True):
+            self.report(Kind.CLAIM_MATERIALIZED, **about)
+
     def gap(self) -> None:
         """Something could not be told."""
         self._journal.gap()
@@ -51,5 +60,6 @@ def terms(claim: ResidentClaim) -> dict[str, Any]:
         "mode": str(claim.protection_mode),
         "owner_scope": claim.owner_scope,
         "duration": None if claim.duration is None else str(claim.duration),
+        "priority": claim.priority,
         "footprint": claim.footprint_blocks,
     }

@@ -33,6 +33,7 @@ from spec.suggest import did_you_mean
 __all__ = [
     "MAX_BLOCKS",
     "MAX_ID",
+    "MAX_PRIORITY",
     "MAX_TIME",
     "CacheIdentity",
     "ClaimDecision",
@@ -53,6 +54,9 @@ __all__ = [
 
 MAX_ID: Final = 1024
 """Longest identifier, in characters."""
+
+MAX_PRIORITY: Final = 2**31 - 1
+"""Highest priority of a claim; the lowest is 0."""
 
 
 class Mode(StrEnum):
@@ -97,6 +101,7 @@ def _salt(text: str) -> str:
 Identifier = Annotated[str, AfterValidator(_identifier)]
 Salt = Annotated[str, AfterValidator(_salt)]
 BlockCount = Annotated[int, Field(strict=True, ge=1, le=MAX_BLOCKS)]
+Priority = Annotated[int, Field(strict=True, ge=0, le=MAX_PRIORITY)]
 Predicate = Annotated[
     MaterializationPredicate,
     PlainSerializer(str, return_type=str),
@@ -131,7 +136,8 @@ class ResidentClaim(_Record):
     """A request that the runtime keep an object's KV for reuse. `footprint_blocks` is in blocks.
 
     The predicate is a predicate or its text; tokens in the text are counted in blocks of the
-    cache identity. Source: Resident KV Claims, table 2.
+    cache identity. `priority` ranks soft_priority claims; more is higher, and is kept longer.
+    Source: Resident KV Claims, table 2.
     """
 
     claim_id: Identifier
@@ -142,6 +148,7 @@ class ResidentClaim(_Record):
     footprint_blocks: BlockCount
     protection_mode: Mode
     duration: Duration | None = Field(default=None, validate_default=True)
+    priority: Priority | None = Field(default=None, validate_default=True)
 
     @field_validator("materialization_predicate", mode="plain")
     @classmethod
@@ -170,6 +177,16 @@ class ResidentClaim(_Record):
     def _ends(cls, value: Duration | None, info: ValidationInfo) -> Duration | None:
         if value is None and info.data.get("protection_mode") is Mode.EXPIRING:
             raise ClaimError("an expiring claim has no duration", "give one, such as '15 s'")
+        return value
+
+    @field_validator("priority")
+    @classmethod
+    def _ranks(cls, value: int | None, info: ValidationInfo) -> int | None:
+        mode = info.data.get("protection_mode")
+        if value is None and mode is Mode.SOFT_PRIORITY:
+            raise ClaimError("a soft_priority claim has no priority", "give one; more is higher")
+        if value is not None and mode not in {None, Mode.SOFT_PRIORITY}:
+            raise ClaimError(f"a {mode} claim has no rank", "leave it out, or claim soft_priority")
         return value
 
 

@@ -59,6 +59,7 @@ class Event(
     # Blocks: physical ids, and for block_cached their logical positions, pairwise.
     block_ids: tuple[Blocks, ...] = ()
     positions: tuple[Blocks, ...] = ()
+    lowest_priority: int | None = None
     # Blocks found by a look-up, or brought back by a load, from the predicate's start on.
     held: Blocks | None = None
     # Requests and what is said of them.

@@ -40,6 +40,11 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "physical blocks; a block_lost that lists none means all of them",
         ),
         "positions": ("list of positions", "logical positions of the claim, one for each block id"),
+        "lowest_priority": (
+            "number",
+            "lowest priority among the blocks of claims that could be taken, those that were "
+            "included; without it, any could",
+        ),
         "held": (
             "blocks",
             "found by a look-up or brought back, from the first needed on; a look-up without it "
@@ -99,7 +104,7 @@ _OWN: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CLAIM_COMMITTED: ("footprint",),
     Kind.CLAIM_ACCEPTED: (*_ASKED, "footprint"),
     Kind.BLOCK_CACHED: ("block_ids", "positions"),
-    Kind.BLOCK_EVICTED: ("block_ids", "positions", "request_id"),
+    Kind.BLOCK_EVICTED: ("block_ids", "positions", "request_id", "lowest_priority"),
     Kind.BLOCK_LOST: ("block_ids", "positions"),
     Kind.CLAIM_BLOCK_LOST: ("block_ids",),
     Kind.CLAIM_RETIRED: ("by",),

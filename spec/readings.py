@@ -89,16 +89,20 @@ READINGS: tuple[Reading, ...] = (
     ),
     Reading(
         "controlled-pressure",
-        "ranks are compared where eviction alone takes blocks",
+        "ranks are compared where eviction had the choice",
         "What soft_priority promises is compared where blocks are lost to eviction alone, after "
-        "both claims were registered; each loss is told before another claim loses.",
-        "A reset would decide which claim loses first, and no priority can; and reports of losses "
-        "told in another order than they happened would swap the ranks.",
+        "both claims were registered, and where the lower one had a block that could be taken; "
+        "each loss is told before another claim loses.",
+        "A reset would decide which claim loses first, or a request that is using the lower one, "
+        "and no priority can; and reports of losses told in another order than they happened would "
+        "swap the ranks.",
     ),
     Reading(
         "watched",
         "with no acceptance, registration starts the telemetry",
-        "Modes without explicit acceptance owe their telemetry from registration on.",
-        "A mode that promises only telemetry would promise it to nobody.",
+        "Modes without explicit acceptance owe their telemetry from registration on, until the "
+        "registry entry of a claim to which nobody committed ends, because its owner withdrew it "
+        "or its duration is over.",
+        "A mode that promises only telemetry would promise it to nobody, or for ever.",
     ),
 )

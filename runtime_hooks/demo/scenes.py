@@ -18,7 +18,13 @@ __all__ = ["RESET", "SCENES", "Scene", "offloading"]
 RESET: Final = "reset"
 _RESIDENT: Final = ("resident", 60)
 _ACTIVE: Final = ("active", 70)
-_HARD, _OFF = Mode.HARD_PROTECTED, Mode.OFFLOADABLE
+_LOSSES: Final = (Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_BLOCK_LOST)
+_HARD, _OFF, _SOFT, _BEST = (
+    Mode.HARD_PROTECTED,
+    Mode.OFFLOADABLE,
+    Mode.SOFT_PRIORITY,
+    Mode.BEST_EFFORT,
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,16 @@ def _brought_back() -> tuple[Asked, ...]:
     """A prompt one block longer than the claim is computed, copied, pushed out and needed again."""
     longer = ("resident", 61)
     return ((*longer, claim(mode="offloadable")), ("filler", 1), _ACTIVE, longer)
+
+
+def _ranked(first: int, second: int) -> tuple[Asked, ...]:
+    """Two claims of 20 blocks, by their priorities, and 20 that nobody claims; then 50 must go."""
+    claims = {"a": first, "b": second}
+    return (
+        *((n, 20, claim(f"claim:{n}", 20, _SOFT, priority=rank)) for n, rank in claims.items()),
+        ("unclaimed", 20),
+        _ACTIVE,
+    )
 
 
 SCENES: Final = (
@@ -128,5 +144,33 @@ SCENES: Final = (
         _brought_back(),
         {"drill": Drill(fail_loads={"claim:resident": 1})},
         offload=True,
+    ),
+    Scene("priority", "the lower goes first", _SOFT, 0, _ranked(1, 9)),
+    Scene("priority, swapped", "now the other is the lower", _SOFT, 0, _ranked(9, 1)),
+    Scene("priority, equal", "the older goes first", _SOFT, 0, _ranked(3, 3)),
+    Scene(
+        "priority, not enforced",
+        "the older goes first, though it is the higher",
+        _SOFT,
+        1,
+        _ranked(9, 1),
+        {"enforce": ()},
+    ),
+    Scene(
+        "priority, not told",
+        "the losses are kept back",
+        _SOFT,
+        1,
+        _ranked(1, 9),
+        {"drill": Drill(suppress=_LOSSES)},
+    ),
+    Scene("best effort", "nothing is kept, and that is told", _BEST, 0, _pressed("best_effort")),
+    Scene(
+        "best effort, not told",
+        "the loss is kept back, until the prompt is computed again",
+        _BEST,
+        1,
+        (*_pressed("best_effort"), _RESIDENT),
+        {"drill": Drill(suppress=_LOSSES)},
     ),
 )

@@ -72,10 +72,19 @@ class TestThreeRanks:
         assert {"unexercised"} == set(found(trace).values())
 
     def test_one_event(self) -> None:
-        """Where one event takes blocks of both, neither went first."""
+        """Where one event takes blocks of both, neither went first, and both are told after it."""
         both = canonical("block_evicted", block_ids=[FIRST[c] + 3 for c in RANKS])
         told = [about("claim_block_lost", claim) for claim in RANKS]
         assert {"unexercised"} == set(found([*ranked(), both, *told]).values())
+        report = judge([*ranked(), both, *told], Mode.SOFT_PRIORITY)
+        assert "satisfied" == report.obligations["claim_scoped_telemetry"]
+
+    def test_told_late(self) -> None:
+        """A loss that is told after another claim has lost blocks is told too late."""
+        (first, said), (then, after) = _loses("claim:a", 3), _loses("claim:b", 3)
+        report = judge([*ranked(), first, then, said, after], Mode.SOFT_PRIORITY)
+        assert "violated" == verdicts(report, "claim:a")["claim_scoped_telemetry"]
+        assert "satisfied" == verdicts(report, "claim:b")["claim_scoped_telemetry"]
 
     def test_registered_later(self) -> None:
         """A pair is compared from when both were registered: what was lost before is no matter."""
@@ -88,3 +97,107 @@ class TestThreeRanks:
         )
         in_order = [*early, *loses("claim:a"), *loses("claim:c", block=2)]
         assert {"satisfied", "unexercised"} == set(found(in_order).values())
+
+
+def passes(claim: str, lowest: int | None, block: int = 3) -> Trace:
+    """The claim loses a block where the lowest priority that could be taken was this."""
+    gone, told = _loses(claim, block)
+    return [{**gone, "lowest_priority": lowest}, told]
+
+
+class TestChoice:
+    """A higher claim that lost first did wrong where one of a lower could have been taken."""
+
+    @pytest.mark.parametrize(
+        ("lowest", "kept"), [(None, "violated"), (1, "violated"), (2, "unexercised")]
+    )
+    def test_lowest(self, lowest: int | None, kept: str) -> None:
+        """Judged against each lower claim by what could be taken then."""
+        trace = [*ranked(), *passes("claim:b", lowest), *loses("claim:a")]
+        assert {"claim:a": kept, "claim:b": kept, "claim:c": "unexercised"} == found(trace)
+
+    def test_between(self) -> None:
+        """A block of the middle claim was passed over, and none of the lowest."""
+        trace = [*ranked(), *passes("claim:c", 2), *loses("claim:a", "claim:b")]
+        assert {"claim:a": "satisfied", "claim:b": "violated", "claim:c": "violated"} == found(
+            trace
+        )
+
+    @pytest.mark.parametrize(("first", "then"), [(1, 3), (3, 1), (2, 1)])
+    def test_once_is_enough(self, first: int, then: int) -> None:
+        """One loss that passed over a lower claim is a breach, whatever the others did."""
+        over = [*passes("claim:c", first), *passes("claim:c", then, block=2)]
+        assert "violated" == found([*ranked(), *over, *loses("claim:a")])["claim:a"]
+
+    def test_registered_later(self) -> None:
+        """A claim that was registered since was not passed over."""
+        early = [*known("claim:b"), *known("claim:c"), *passes("claim:c", 1)]
+        trace = [*early, *known("claim:a"), *passes("claim:c", 3, block=2), *loses("claim:a")]
+        assert "unexercised" == found(trace)["claim:a"]
+
+    def test_in_one_event(self) -> None:
+        """A claim that is passed over, and then loses together with the other, was passed over."""
+        both = canonical("block_evicted", block_ids=[FIRST[c] + 2 for c in ("claim:b", "claim:a")])
+        told = [about("claim_block_lost", claim) for claim in ("claim:a", "claim:b")]
+        trace = [*ranked(), *passes("claim:b", 1), both, *told]
+        assert ("violated", "violated") == (found(trace)["claim:a"], found(trace)["claim:b"])
+
+    def test_too_many(self) -> None:
+        """Priorities without end are not followed, and the claim is not concluded about."""
+        trace = [*known("claim:c", priority=1000), *known("claim:a")]
+        for lowest in range(2, 80):
+            trace += [*about_block(300 + 4 + lowest), *passes_block(300 + 4 + lowest, lowest)]
+        verdict = verdicts(judge(trace, Mode.SOFT_PRIORITY), "claim:c")
+        assert "inconclusive" == verdict["priority_influence"]
+
+
+def about_block(block: int) -> Trace:
+    """The highest claim gains a block behind the others."""
+    return [about("block_cached", "claim:c", block_ids=[block], positions=[block])]
+
+
+def passes_block(block: int, lowest: int) -> Trace:
+    """It loses it again."""
+    gone = canonical("block_evicted", block_ids=[block], lowest_priority=lowest)
+    return [gone, about("claim_block_lost", "claim:c")]
+
+
+class TestOver:
+    """A watched claim is over when its entry ends, if its owner or its duration ended it."""
+
+    def ends(self, claim: str, by: str, *, elapsed: bool = False) -> Trace:
+        """The entry of the claim ends."""
+        clock = [about("duration_elapsed", claim)] if elapsed else []
+        return [*clock, about("claim_retired", claim, by=by)]
+
+    @pytest.mark.parametrize(
+        ("by", "elapsed", "over"),
+        [("tenant:1", False, True), ("runtime", True, True), ("runtime", False, False)],
+    )
+    def test_over(self, by: str, elapsed: bool, over: bool) -> None:
+        """Then its losses are nobody's; a runtime that merely drops the entry goes on owing."""
+        quiet = canonical("block_evicted", block_ids=[FIRST["claim:c"] + 3])
+        end = self.ends("claim:c", by, elapsed=elapsed)
+        trace = [*ranked(), *end, quiet, *loses("claim:a")]
+        judged = judge(trace, Mode.SOFT_PRIORITY)
+        expected = ("unexercised", "satisfied") if over else ("violated", "satisfied")
+        assert expected == tuple(
+            verdicts(judged, claim)[name]
+            for claim, name in (
+                ("claim:c", "priority_influence"),
+                ("claim:a", "claim_scoped_telemetry"),
+            )
+        )
+
+    def test_reset(self) -> None:
+        """A reset afterwards takes nothing of it."""
+        trace = [*ranked(), *self.ends("claim:c", "tenant:1"), canonical("block_lost")]
+        judged = judge(trace, Mode.SOFT_PRIORITY)
+        assert "satisfied" == verdicts(judged, "claim:c")["claim_scoped_telemetry"]
+        assert "pending" == verdicts(judged, "claim:a")["claim_scoped_telemetry"]
+
+    def test_owed(self) -> None:
+        """What was owed before the end stays owed."""
+        gone, _ = _loses("claim:c", 3)
+        judged = judge([*ranked(), gone, *self.ends("claim:c", "tenant:1")], Mode.SOFT_PRIORITY)
+        assert "pending" == verdicts(judged, "claim:c")["claim_scoped_telemetry"]

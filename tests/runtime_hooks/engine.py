@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -62,6 +62,25 @@ class TinyPool:
         self.free = list(range(1, usable + 1))
         self.users = dict.fromkeys(self.free, 0)
         self.content: dict[int, bytes] = {}
+        self.ranks: dict[int, int] = {}
+
+    def next(self, count: int) -> list[int]:
+        """Those that are taken next: without a rank, then of the lowest."""
+        return sorted(self.free, key=lambda b: (b in self.ranks, self.ranks.get(b)))[:count]
+
+    def rank(self, ranks: Mapping[int, int | None]) -> None:
+        """Free blocks whose rank changes come last among those of their rank."""
+        for block, rank in ranks.items():
+            self.ranks.pop(block, None)
+            if rank is not None:
+                self.ranks[block] = rank
+            if block in self.free:
+                self.free.remove(block)
+                self.free.append(block)
+
+    def lowest(self) -> int | None:
+        """The lowest rank of a free block."""
+        return min((self.ranks[b] for b in self.free if b in self.ranks), default=None)
 
     def hold(self, blocks: Sequence[int]) -> None:
         """One more user."""
@@ -130,7 +149,7 @@ class TinyEngine:
         mine = [block for key, block in found if key in keys[:hit]]
         self.pool.hold(mine)
         self.keeper.custody.reuse(name, keys[: max(hit, 1)], mine)
-        fresh = self.pool.free[: len(keys) - hit]
+        fresh = self.pool.next(len(keys) - hit)
         self.pool.hold(fresh)
         if victims := [block for block in fresh if self.pool.content.pop(block, None)]:
             self.keeper.custody.evicted(victims, name)

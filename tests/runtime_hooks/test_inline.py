@@ -130,7 +130,7 @@ class TestInline:
         inline.take(story(drill=UNTOLD))
         assert "the monitor found claim claim:a violated" == inline.alarm
         engine = TinyEngine()
-        engine.keeper._alarm = lambda: inline.alarm
+        engine.keeper._intake._alarm = lambda: inline.alarm
         engine.serve("resident", 60, claim("claim:b"))
         assert inline.alarm == engine.answers[0]["claim"]
         inline.close("tiny", None)
@@ -141,7 +141,7 @@ class TestInline:
         monkeypatch.delattr(Live, "take")
         journal = Journal("tiny", [inline], 10)
         engine = TinyEngine()
-        engine.keeper._alarm = lambda: inline.alarm
+        engine.keeper._intake._alarm = lambda: inline.alarm
         journal.write(1, Kind.REQUEST_FINISHED, {"request_id": "r"})
         journal.close()
         engine.serve("resident", 60, claim("claim:b"))

@@ -43,6 +43,7 @@ def claim(mode: Mode = Mode.HARD_PROTECTED, duration: str | None = None) -> Resi
         "footprint_blocks": 60,
         "protection_mode": mode,
         "duration": duration,
+        "priority": 3 if mode is Mode.SOFT_PRIORITY else None,
     }
     return ResidentClaim.model_validate(data)
 

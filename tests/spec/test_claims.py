@@ -44,6 +44,12 @@ BAD_COUNTS = (0, -1, True, 16.0, "16", None, MAX_BLOCKS + 1, pytest.param(10**50
 TEXTS = st.text(string.ascii_letters + "é-/ ", min_size=1, max_size=20).filter(str.strip)
 
 
+def asked(mode: Mode) -> dict[str, Any]:
+    """What a claim of this mode says besides."""
+    rank = {"priority": 3} if mode is Mode.SOFT_PRIORITY else {}
+    return {"protection_mode": mode, **rank}
+
+
 def problems(model: type[pydantic.BaseModel], data: object) -> list[str]:
     """What `explain` says of `data`; empty if it is a `model`."""
     try:
@@ -158,12 +164,31 @@ class TestResidentClaim:
     @pytest.mark.parametrize("mode", Mode)
     def test_duration(self, mode: Mode) -> None:
         """An expiring claim needs a duration; any other may have one."""
-        data = CLAIM | {"protection_mode": mode}
+        data = CLAIM | asked(mode)
         assert [] == problems(ResidentClaim, data | {"duration": "15 s"})
         if mode is Mode.EXPIRING:
             assert "an expiring claim" in the_problem(ResidentClaim, data, "duration")
         else:
             assert [] == problems(ResidentClaim, data)
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_priority(self, mode: Mode) -> None:
+        """A soft_priority claim needs a priority, and no other has one."""
+        data = CLAIM | {"protection_mode": mode, "duration": "15 s"}
+        if mode is Mode.SOFT_PRIORITY:
+            assert [] == problems(ResidentClaim, data | {"priority": 0})
+            assert "has no priority" in the_problem(ResidentClaim, data, "priority")
+        else:
+            assert [] == problems(ResidentClaim, data)
+            assert "has no rank" in the_problem(ResidentClaim, data | {"priority": 0}, "priority")
+
+    @pytest.mark.parametrize(
+        "value", [-1, True, 1.0, "1", 2**31, pytest.param(10**5000, id="huge")]
+    )
+    def test_absurd_priority(self, value: object) -> None:
+        """A priority is a whole number from 0 on."""
+        data = CLAIM | {"protection_mode": "soft_priority", "priority": value}
+        the_problem(ResidentClaim, data, "priority")
 
     def test_tokens(self) -> None:
         """A predicate in tokens is counted in the blocks of the claim's own identity."""
@@ -178,8 +203,8 @@ class TestResidentClaim:
             "claim_id": name,
             "cache_identity": IDENTITY | {"namespace": salt},
             "materialization_predicate": f"leading_prefix_at_least({blocks})",
-            "protection_mode": mode,
             "duration": f"15 {unit}",
+            **asked(mode),
         }
         claim = ResidentClaim.model_validate(data)
         written = claim.model_dump_json()
@@ -196,11 +221,11 @@ class TestResidentClaim:
             setattr(claim, "footprint_blocks", 1)  # noqa: B010
 
     def test_schema(self) -> None:
-        """The JSON schema has the table's fields, the duration alone optional and a text."""
+        """The schema has the table's fields; a duration, a text, and a priority may be left."""
         schema = ResidentClaim.model_json_schema()
         assert "string" == schema["$defs"]["Duration"]["type"]
         assert sorted(CLAIM) == sorted(schema["required"])
-        assert {*CLAIM, "duration"} == set(schema["properties"])
+        assert {*CLAIM, "duration", "priority"} == set(schema["properties"])
         assert "string" == schema["properties"]["materialization_predicate"]["type"]
 
 

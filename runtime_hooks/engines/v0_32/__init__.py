@@ -42,6 +42,7 @@ class Attachment:
         self.scheduler, self.journal = scheduler, journal
         blocks = BlockHooks(scheduler)
         pool = Blocks(scheduler.kv_cache_manager.block_pool, blocks.uncomputed)
+        self._queue = pool.queue
         manager = manager_of(scheduler)
         tier = None if manager is None else OffloadHooks(scheduler, manager, settings.drill)
         self.keeper = Keeper(settings, journal, pool, identity_of(scheduler), tier, alarm)
@@ -49,6 +50,7 @@ class Attachment:
         steps = StepHooks(scheduler, blocks)
         try:
             blocks.install(self.keeper, self._wraps)
+            self._queue.install(self._wraps)
             steps.install(self.keeper, self._wraps)
             if tier is not None:
                 tier.install(self.keeper, self._wraps, steps, blocks)
@@ -67,6 +69,7 @@ class Attachment:
         What becomes of claims that are alive nobody sees: the stream ends in a gap.
         """
         self._wraps.remove()
+        self._wraps.attempt("detach", self._queue.clear)
         self._wraps.attempt("detach", self.keeper.custody.before_reset)
         if self.keeper.claims:
             self.keeper.fail()

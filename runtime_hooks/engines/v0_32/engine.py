@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from vllm.v1.core.kv_cache_utils import make_block_hash_with_group_id
 from vllm.v1.kv_cache_interface import FullAttentionSpec
 
+from runtime_hooks.engines.v0_32.queue import RankedQueue
 from runtime_hooks.keeper import Arrival
 from runtime_hooks.requests import CLAIM, NO_ADMIT, PIN, RELEASE
 from spec.claims import CacheIdentity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from vllm.v1.core.block_pool import BlockPool
     from vllm.v1.core.sched.scheduler import Scheduler
@@ -113,6 +114,7 @@ class Blocks:
 
     def __init__(self, pool: BlockPool, uncomputed: Callable[[], set[int]]) -> None:
         self._pool, self._uncomputed = pool, uncomputed
+        self.queue = RankedQueue(pool)
         self.usable = pool.num_gpu_blocks - 1  # one is the null block
 
     def hold(self, blocks: Sequence[int]) -> None:
@@ -122,6 +124,14 @@ class Blocks:
     def release(self, blocks: Sequence[int]) -> None:
         """One user fewer."""
         self._pool.free_blocks([self._pool.blocks[block] for block in blocks])
+
+    def rank(self, ranks: Mapping[int, int | None]) -> None:
+        """What has no rank is taken first, and then the lowest rank."""
+        self.queue.rank(ranks)
+
+    def lowest(self) -> int | None:
+        """The lowest rank of a free block."""
+        return self.queue.lowest()
 
     def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
         """Those of these contents that are cached and computed, each with a block."""

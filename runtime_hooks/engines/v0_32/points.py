@@ -11,6 +11,7 @@ __all__ = ["HOOKS"]
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
 _MANAGER: Final = "vllm.v1.kv_offload.cpu.manager:CPUOffloadingManager."
+_QUEUE: Final = "vllm.v1.core.kv_cache_utils:FreeKVCacheBlockQueue."
 _MAP: Final = "vllm.v1.core.block_pool:BlockHashToBlockMap."
 
 HOOKS: Final = (
@@ -94,6 +95,13 @@ HOOKS: Final = (
     ),
     Hook(f"{_POOL}touch", ("self", "blocks"), does="holds blocks: they are no victims"),
     Hook(f"{_POOL}free_blocks", ("self", "ordered_blocks"), does="lets go of blocks"),
+    Hook(
+        f"{_QUEUE}popleft_n",
+        ("self", "n"),
+        does="takes blocks of soft_priority claims last, the lowest priority first",
+    ),
+    Hook(f"{_QUEUE}append_n", ("self", "blocks"), does="keeps those blocks apart while free"),
+    Hook(f"{_QUEUE}remove", ("self", "block"), does="finds them where they are kept"),
     Hook(
         f"{_MANAGER}complete_store",
         ("self", "keys", "req_context", "success"),

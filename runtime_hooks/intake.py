@@ -1,0 +1,162 @@
+"""Which claims are taken, and how they end: decisions, and the telling of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from runtime_hooks.pins import Pins
+from runtime_hooks.requests import claim_of, name_of, release_of
+from runtime_hooks.voice import terms
+from spec.alphabet import Kind
+from spec.errors import ClaimError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from runtime_hooks.custody import Custody
+    from runtime_hooks.keeper import Arrival
+    from runtime_hooks.ledger import Entry
+    from runtime_hooks.registry import Registry
+    from runtime_hooks.tier import Tier
+    from runtime_hooks.voice import Voice
+    from spec.claims import CacheIdentity, ResidentClaim
+
+__all__ = ["RUNTIME", "Finding", "Intake"]
+
+RUNTIME: Final = "runtime"
+"""Who ends a claim that its owner does not give up."""
+
+
+class Finding(Protocol):
+    """The blocks of the engine, as far as it is asked what is cached."""
+
+    def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
+        """Those of these contents that are cached and computed, each with a block."""
+
+
+class Intake:
+    """Claims as they come and go.
+
+    Args:
+        identity: of the engine's cache.
+        beside: what the neediest request in hand needs beside all claims, in blocks.
+        alarm: why no more claims are accepted; empty while they are.
+        tick: called at the beginning of each thing that happens.
+    """
+
+    def __init__(
+        self,
+        identity: CacheIdentity,
+        pool: Finding,
+        registry: Registry,
+        custody: Custody,
+        tier: Tier,
+        voice: Voice,
+        *,
+        beside: Callable[[], int],
+        alarm: Callable[[], str],
+        tick: Callable[[], None],
+    ) -> None:
+        self.pins = Pins(self._pin, self.release)
+        self._identity, self._pool, self._registry = identity, pool, registry
+        self._custody, self._tier, self._voice = custody, tier, voice
+        self._beside, self._alarm, self._tick = beside, alarm, tick
+
+    def take(self, arrival: Arrival) -> str:
+        """Decide on the claim of a request; why it was turned away, or empty."""
+        claim = None
+        try:
+            claim = claim_of(arrival.claim, self._cache(arrival), arrival.keys, arrival.scope)
+            reason = self._fault(claim, arrival)
+        except ClaimError as error:
+            reason = str(error)
+        if claim is None or reason:
+            self._turn_away(claim, arrival.request_id)
+            return reason
+        self._accept(claim, tuple(arrival.keys[: claim.footprint_blocks]))
+        return ""
+
+    def give_up(self, arrival: Arrival) -> str:
+        """A request gives up a claim; why it is not given up, or empty."""
+        try:
+            return self.release(*release_of(arrival.release, arrival.scope))
+        except ClaimError as error:
+            return str(error)
+
+    def release(self, claim_id: str, scope: str) -> str:
+        """The owner gives a claim up; why that is not done, or empty."""
+        self._tick()
+        entry = self._registry.live.get(claim_id)
+        if entry is None:
+            return "there is no live claim of that id"
+        if entry.claim.owner_scope != scope:
+            return "the claim is not owned by who gives it up"
+        self.end(entry, Kind.CLAIM_RELEASED, scope)
+        return ""
+
+    def expire(self, now_ns: int) -> None:
+        """End the claims whose duration is over."""
+        while (entry := self._registry.due(now_ns)) is not None:
+            self._voice.fact(Kind.DURATION_ELAPSED, claim_id=entry.claim_id)
+            self.end(entry, Kind.CLAIM_EXPIRED, RUNTIME)
+
+    def end(self, entry: Entry, how: Kind, by: str) -> None:
+        """Responsibility for a claim ends."""
+        about = {"claim_id": entry.claim_id, "by": by}
+        self._voice.fact(Kind.CLAIM_RETIRED, **about)
+        self._voice.report(how, **about)
+        self._custody.remove(entry)
+        self._tier.remove(entry)
+        self._registry.end(entry)
+        self.pins.ended(entry.claim_id)
+
+    def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> None:
+        """Take a claim without fault. A mode without acceptance begins with the registration."""
+        said = terms(claim)
+        self._voice.fact(Kind.CLAIM_REGISTERED, **said)
+        entry = self._registry.add(claim, keys, self._voice.now_ns)
+        self._custody.add(entry)
+        if not entry.watched:
+            self._voice.fact(Kind.CLAIM_COMMITTED, **said)
+            self._voice.report(Kind.CLAIM_ACCEPTED, **said)
+        self._custody.place(self._reachable(keys))
+        self._tier.begin(entry)
+
+    def _reachable(self, keys: Sequence[bytes]) -> Sequence[tuple[bytes, int]]:
+        """The cached blocks of a new claim. Behind a missing one nobody finds them: those that the
+        claim's own request makes instead shall have the room.
+        """
+        found = dict(self._pool.find(keys))
+        return [(key, found[key]) for key in takewhile(found.__contains__, keys)]
+
+    def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
+        """Claim the prompt of a request that has ended; why that was turned away, or empty."""
+        if len(list(self._pool.find(arrival.keys))) < len(arrival.keys):
+            return "its prompt is not in the cache"
+        blocks = len(arrival.keys)
+        return self.take(replace(arrival, claim=stated, blocks=blocks, reusable=blocks))
+
+    def _fault(self, claim: ResidentClaim, arrival: Arrival) -> str:
+        """Why the claim cannot be accepted: itself, or what it would leave to requests in hand."""
+        if arrival.no_admit:
+            return "its request asks not to be cached"
+        if why := self._alarm():
+            return why
+        own = arrival.blocks - min(claim.footprint_blocks, arrival.reusable)
+        return self._registry.fault(claim, len(arrival.keys), max(own, self._beside()))
+
+    def _cache(self, arrival: Arrival) -> CacheIdentity:
+        """The identity of the blocks that a request uses."""
+        own = {"namespace": arrival.namespace, "adapter": arrival.adapter}
+        return self._identity.model_copy(update=own)
+
+    def _turn_away(self, claim: ResidentClaim | None, request_id: str) -> None:
+        """Tell a rejection, under the claim's own id where nobody else has or had it."""
+        name = name_of(f"claim of {request_id}")
+        if claim is not None:
+            if self._registry.turn_away(claim.claim_id):
+                name = claim.claim_id
+            self._voice.fact(Kind.CLAIM_REGISTERED, **{**terms(claim), "claim_id": name})
+        self._voice.report(Kind.CLAIM_REJECTED, claim_id=name)

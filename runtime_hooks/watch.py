@@ -1,0 +1,78 @@
+"""Claims of the modes that promise to tell: what becomes of their blocks is told, and no more.
+
+Nobody is kept out for a best_effort or a soft_priority claim. The blocks of soft_priority claims
+are victims after all others that are free, the lowest priority first.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from runtime_hooks.enforce.ranks import Ranks
+from runtime_hooks.ledger import Ledger
+from spec.alphabet import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from runtime_hooks.enforce.ranks import Ranking
+    from runtime_hooks.ledger import Entry
+    from runtime_hooks.registry import Registry
+    from runtime_hooks.voice import Voice
+
+__all__ = ["Watch"]
+
+
+class Watch:
+    """The watched claims of one pool, and the blocks that they have."""
+
+    def __init__(self, pool: Ranking, registry: Registry, voice: Voice) -> None:
+        self.ledger = Ledger()
+        self._ranks = Ranks(pool)
+        self._registry, self._voice = registry, voice
+
+    def place(self, pairs: Iterable[tuple[bytes, int]]) -> None:
+        """Blocks came to hold contents: claims gain them, and it is told."""
+        for entry, places in self.ledger.place(pairs).items():
+            if (priority := self._priority(entry)) is not None:
+                self._ranks.take(reversed(places.values()), priority)
+            self._voice.cached(entry, places)
+
+    def apart(
+        self, kind: Kind, blocks: Sequence[int] | None
+    ) -> Iterable[tuple[Sequence[int] | None, dict[str, Any]]]:
+        """Blocks that are gone, with what is to be said of them; victims in parts, each of the same
+        ranked claims: the losses of one are told before another loses blocks.
+        """
+        if blocks is None or kind is not Kind.BLOCK_EVICTED or not self.ledger.owned:
+            return [(blocks, {})]
+        parts = [tuple(part) for _, part in groupby(blocks, self._ranked)]
+        lowest = self._ranks.passed_over(parts)
+        return [(p, {"lowest_priority": low}) for p, low in zip(parts, lowest, strict=True)]
+
+    def gone(self, kind: Kind, blocks: Sequence[int] | None) -> None:
+        """Blocks are gone, or all of them (None), which was stated: tell it of the claims."""
+        losers = self.ledger.lose(blocks)
+        self._ranks.forget(blocks)
+        for entry, lost in losers.items():
+            about = {"claim_id": entry.claim_id}
+            if entry.look() == (True, False):
+                self._voice.report(Kind.CLAIM_UNMATERIALIZED, **about)
+            elif kind is Kind.BLOCK_EVICTED and entry.claim.priority is not None:
+                self._voice.report(Kind.CLAIM_BLOCK_LOST, **about, block_ids=tuple(lost))
+
+    def remove(self, entry: Entry) -> None:
+        """The claim is over: its blocks are nobody's."""
+        if (priority := self._priority(entry)) is not None:
+            last_first = sorted(entry.blocks, reverse=True)
+            self._ranks.drop([entry.blocks[at] for at in last_first], priority)
+        self.ledger.remove(entry)
+
+    def _ranked(self, block: int) -> frozenset[str]:
+        owners = self.ledger.owners(block)
+        return frozenset(e.claim_id for e in owners if e.claim.priority is not None)
+
+    def _priority(self, entry: Entry) -> int | None:
+        """By which its blocks are ranked, if they are."""
+        return entry.claim.priority if self._registry.keeps(entry) else None
