@@ -51,5 +51,6 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How many runs `test_repeat` makes."""
-    parser.addoption("--runs", type=int, default=8, help="runs of test_repeat, 131 for all")
+    """How many runs `test_repeat` makes, and where `test_table` leaves its traces."""
+    parser.addoption("--runs", type=int, default=9, help="runs of test_repeat, 131 for all")
+    parser.addoption("--keep", metavar="FOLDER", help="keep the traces of test_table here")

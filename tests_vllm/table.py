@@ -1,0 +1,374 @@
+"""What must come out of the real engine, scenario by scenario, each in an engine of its own.
+
+The twins of a row are the same scenario with its enforcement off, and with the reports that matter
+kept back, or in another claim's name. Each twin must be found violated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from runtime_hooks.demo.engine import Asked, claim
+from spec.alphabet import Kind
+from spec.claims import Mode
+from tests_vllm.acts import (
+    RESIDENT,
+    after_a_minute,
+    counters,
+    look,
+    lose_first,
+    reset,
+    used,
+)
+from tests_vllm.rows import Row, Setting, drill, twins
+
+__all__ = ["LEFT_OUT", "ROWS", "SWEEP"]
+
+HARD, DEMOTABLE, EXPIRING, OFF = (
+    Mode.HARD_PROTECTED,
+    Mode.DEMOTABLE,
+    Mode.EXPIRING,
+    Mode.OFFLOADABLE,
+)
+ACTIVE, CLAIM = ("active", 70), ("claim:resident",)
+REFUSED, HARMED = Kind.REQUEST_REFUSED, Kind.CLAIM_HARMED
+
+
+def claimed(mode: Mode, **more: Any) -> Asked:
+    """The resident prefix, claimed."""
+    return (*RESIDENT, claim(mode=mode, **more))
+
+
+def step(blocks: int, *, last: bool = False) -> Asked:
+    """A step of an agent's job."""
+    pin = {"job_id": "agent", "last_step": last, "ttl": "60 s", "owner_scope": "tenant"}
+    return ("agent", blocks, {"pin": pin})
+
+
+L1: Final = Row(
+    HARD,
+    (RESIDENT, look, ACTIVE, look),
+    code=3,
+    ends="0 0",
+    victims=50,
+    told="end evicted end",
+    looks=((60, 60), (10, 10)),
+)
+L2: Final = replace(
+    L1,
+    asks=(RESIDENT, look, (*ACTIVE, {"no_admit": True}), look, ACTIVE),
+    ends="0 0 0",
+    told="end evicted end end",
+)
+L3: Final = Row(
+    HARD,
+    (claimed(HARD), look, ACTIVE, look),
+    code=0,
+    ends="0 refused",
+    victims=0,
+    told="accepted materialized end refused end",
+    named=CLAIM,
+    proofs=((60, 70, 130, 80, 50),),
+    looks=((60, 60), (60, 60)),
+    twins=twins(
+        REFUSED,
+        off="victim_exclusion_before_violation",
+        untold="explicit_conflict_action",
+        misnamed="blocking_claim_ids",
+    ),
+)
+
+# A prompt one block longer than its claim is computed, copied with the next step, and taken.
+PROMPT, FILLER, PRESSING = ("resident", 61), ("filler", 1), ("pressing", 75)
+PLACED: Final = (*PROMPT, claim(mode=OFF))
+LEFT: Final = "accepted materialized end end stored offloaded evicted end"
+FAILED: Final = "restore_required load_failed restoration_failed refused end"
+BACK: Final = "restore_required loaded restored reused end"
+FAILURE: Final = (Kind.CLAIM_RESTORATION_FAILED, REFUSED)
+
+PATH_A: Final = Row(
+    OFF,
+    (PLACED, ACTIVE, FILLER, PRESSING, PROMPT),
+    code=0,
+    ends="0 refused 0 0 61",
+    victims=114,
+    told=f"accepted materialized end refused end stored offloaded end evicted end evicted {BACK}",
+    named=CLAIM,
+    proofs=((60, 70, 130, 80, 50),),
+    tier="fail",
+    twins=twins(Kind.CLAIM_RESTORED, off="offload_restorability", untold="offload_restorability"),
+)
+PATH_B: Final = Row(
+    OFF,
+    (PLACED, FILLER, PRESSING, PROMPT),
+    code=0,
+    ends="0 0 0 not_restored",
+    victims=113,
+    told=f"{LEFT} evicted {FAILED}",
+    named=CLAIM,
+    settings=drill(fail="claim:resident"),
+    tier="fail",
+    twins=twins(
+        *FAILURE,
+        off="restoration_failure_outcome",
+        untold="restoration_failure_outcome",
+        fail="claim:resident",
+    ),
+)
+PATH_C: Final = Row(
+    OFF,
+    (
+        ("a", 61, claim("claim:a", mode=OFF)),
+        FILLER,
+        ("b", 61, claim("claim:b", mode=OFF)),
+        ("filler 2", 1),
+        PRESSING,
+        ("more", 75),
+        ("b", 61),
+        ("a", 61),
+    ),
+    code=0,
+    ends="0 0 0 0 0 0 not_restored 61",
+    victims=205,
+    told="accepted materialized end end stored offloaded "
+    f"{LEFT} evicted end evicted {FAILED} {BACK}",
+    named=("claim:b",),
+    usable=130,
+    settings=drill(fail="claim:b"),
+    tier="fail",
+    twins=twins(
+        *FAILURE,
+        off="restoration_failure_outcome",
+        untold="restoration_failure_outcome",
+        other="claim:a",
+        fail="claim:b",
+    ),
+)
+
+ROWS: Final = {
+    "L1 native": L1,
+    "L2 write no-admit": L2,
+    "L3 hard claim": L3,
+    "L4 demotion": Row(
+        DEMOTABLE,
+        (claimed(DEMOTABLE), ACTIVE, look),
+        code=0,
+        ends="0 0",
+        victims=50,
+        told="accepted materialized end demoted evicted end",
+        looks=((10, 10),),
+        twins=twins(
+            Kind.CLAIM_DEMOTED,
+            off="claim_demoted_before_loss",
+            untold="ordered_lifecycle_events",
+        ),
+    ),
+    "L5 expiry": Row(
+        EXPIRING,
+        (claimed(EXPIRING, duration="60 s"), ACTIVE, look, after_a_minute, ACTIVE, look),
+        code=0,
+        ends="0 refused 0",
+        victims=50,
+        told="accepted materialized end refused end elapsed expired evicted end",
+        named=CLAIM,
+        proofs=((60, 70, 130, 80, 50),),
+        looks=((60, 60), (10, 10)),
+        twins=twins(
+            Kind.CLAIM_EXPIRED, off="claim_expired_boundary", untold="claim_expired_boundary"
+        ),
+    ),
+    "L6 materialization failure": Row(
+        HARD,
+        (claimed(HARD), lose_first, look, RESIDENT, RESIDENT, ACTIVE),
+        code=0,
+        ends="0 0 59 refused",
+        victims=0,
+        told="accepted materialized end lost harmed materialized end end refused end",
+        named=CLAIM,
+        proofs=((60, 70, 130, 120, 10),),
+        looks=((59, 0),),
+        usable=120,
+        twins=twins(
+            HARMED, off="victim_exclusion_before_violation", untold="claim_harm_attribution"
+        ),
+    ),
+    "live pressure": replace(
+        L3,
+        settings={"defer_s": 0.5},
+        told="accepted materialized end deferred refused end",
+        twins=twins(
+            Kind.REQUEST_DEFERRED,
+            REFUSED,
+            off="victim_exclusion_before_violation",
+            untold="explicit_conflict_action",
+            misnamed="blocking_claim_ids",
+        ),
+    ),
+    "two hard claims": Row(
+        HARD,
+        (claimed(HARD), ("second", 25, claim("claim:second", 25)), look),
+        code=0,
+        ends="0 refused",
+        victims=0,
+        told="accepted materialized end rejected refused end",
+        named=CLAIM,
+        proofs=((60, 25, 85, 80, 5),),
+        looks=((60, 60),),
+        twins=L3.twins,
+    ),
+    "reset of a hard claim": Row(
+        HARD,
+        (claimed(HARD), reset, look, RESIDENT, ACTIVE),
+        code=0,
+        ends="0 0 refused",
+        victims=0,
+        told="accepted materialized end lost harmed materialized end refused end",
+        named=CLAIM,
+        proofs=((60, 70, 130, 80, 50),),
+        looks=((0, 0),),
+        twins=twins(
+            HARMED, off="victim_exclusion_before_violation", untold="claim_harm_attribution"
+        ),
+    ),
+    "reset of a demotable claim": Row(
+        DEMOTABLE,
+        (claimed(DEMOTABLE), reset, RESIDENT, ACTIVE),
+        code=0,
+        ends="0 0 0",
+        victims=50,
+        told="accepted materialized end lost harmed materialized end demoted evicted end",
+        twins=twins(HARMED, off="claim_demoted_before_loss", untold="claim_harm_attribution"),
+    ),
+    "reset of an expiring claim": Row(
+        EXPIRING,
+        (claimed(EXPIRING, duration="60 s"), reset, RESIDENT, ACTIVE, after_a_minute, ACTIVE),
+        code=0,
+        ends="0 0 refused 0",
+        victims=50,
+        told="accepted materialized end lost harmed materialized end refused end "
+        "elapsed expired evicted end",
+        named=CLAIM,
+        proofs=((60, 70, 130, 80, 50),),
+        twins=twins(HARMED, off="claim_expired_boundary", untold="claim_harm_attribution"),
+    ),
+    "path A, success": PATH_A,
+    "path B, failure": PATH_B,
+    "path B, policy recompute": replace(PATH_B, tier="recompute"),
+    "path C, two claims": PATH_C,
+    "control: wrong claim": replace(
+        PATH_C, code=1, settings=PATH_C.twins["misattributed"].settings, twins={}
+    ),
+    "control: unclaimed failure": Row(
+        OFF,
+        (PLACED, FILLER, PRESSING, ("other", 61), ("filler 2", 1), ("more", 75), ("other", 61)),
+        code=0,
+        ends="0 0 0 0 0 0 error",
+        victims=251,
+        told=f"{LEFT} evicted end evicted end evicted end evicted end",
+        settings=drill(fail=""),
+        tier="fail",
+    ),
+    "control: ordinary offload": Row(
+        OFF,
+        (PROMPT, FILLER, PRESSING, PROMPT),
+        code=3,
+        ends="0 0 0 61",
+        victims=114,
+        told="end end evicted end evicted end",
+        tier="fail",
+    ),
+    "control: fallback recompute": replace(
+        PATH_B,
+        code=1,
+        ends="0 0 0 61",
+        victims=114,
+        told=f"{LEFT} evicted restore_required load_failed materialized end",
+        named=(),
+        settings=PATH_B.twins["not enforced"].settings,
+        tier="recompute",
+        twins={},
+    ),
+    "control: retry, then restore": replace(
+        PATH_B,
+        asks=(*PATH_B.asks, PROMPT),
+        ends="0 0 0 not_restored 61",
+        told=f"{LEFT} evicted {FAILED} {BACK}",
+        twins={},
+    ),
+    "control: generic counters": replace(
+        PATH_B,
+        asks=(*PATH_B.asks, counters),
+        code=3,
+        ends="0 0 0 error",
+        victims=114,
+        told=f"{LEFT} evicted restore_required load_failed end",
+        named=(),
+        looks=(1,),
+        settings=PATH_B.twins["not enforced"].settings,
+        twins={},
+    ),
+    "agent with pins": Row(
+        EXPIRING,
+        (
+            *(step(10), used, ("active", 75)),
+            *(step(20), used, ACTIVE),
+            *(step(30), used),
+            *(step(40), used),
+            *(step(50, last=True), used, ACTIVE),
+        ),
+        code=0,
+        ends="0 refused 10 refused 20 30 40 0",
+        victims=40,
+        told="end accepted materialized refused end "
+        "reused end accepted materialized released refused end "
+        "reused end accepted materialized released "
+        "reused end accepted materialized released "
+        "reused end released evicted end",
+        named=("pin:tenant:agent:0", "pin:tenant:agent:2"),
+        proofs=((10, 75, 85, 80, 5), (20, 70, 90, 80, 10)),
+        looks=(10, 20, 30, 40, 0),
+        twins=twins(
+            Kind.CLAIM_RELEASED, off="claim_expired_boundary", untold="ordered_lifecycle_events"
+        ),
+    ),
+}
+
+CAPACITIES: Final = {90: 40, 100: 30, 110: 20, 120: 10, 130: 0, 140: 0, 150: 0}
+"""Usable blocks, and how many of 60 that nobody protects a request for 70 takes; 80 is above."""
+
+
+def at(row: Row, usable: int, victims: int) -> Row:
+    """A row without a claim, in a pool of another size."""
+    told = row.told if victims else row.told.replace("evicted ", "")
+    left = (60 - victims, 60 - victims)
+    return replace(row, usable=usable, victims=victims, told=told, looks=((60, 60), left))
+
+
+def hard_at(usable: int) -> Row:
+    """A hard claim in a pool of another size: from 130 blocks on both fit, and nothing is owed."""
+    if usable < 130:
+        off = {"not enforced": L3.twins["not enforced"]}
+        return replace(L3, usable=usable, proofs=((60, 70, 130, usable, 130 - usable),), twins=off)
+    told = "accepted materialized end end"
+    return replace(L3, usable=usable, ends="0 0", told=told, named=(), proofs=(), twins={})
+
+
+SWEEP: Final = {
+    f"{policy}, {usable} blocks": row
+    for usable, victims in CAPACITIES.items()
+    for policy, row in (
+        ("native", at(L1, usable, victims)),
+        ("no-admit", at(L2, usable, victims)),
+        ("hard claim", hard_at(usable)),
+    )
+}
+
+LEFT_OUT: Final[dict[str, tuple[str, Setting]]] = {
+    "a rejection": ("two hard claims", drill(Kind.CLAIM_REJECTED)),
+    "an offload": ("path A, success", drill(Kind.CLAIM_OFFLOADED)),
+    "a refusal after a deferral": ("live pressure", drill(REFUSED)),
+    "a refusal beside a pin": ("agent with pins", drill(REFUSED)),
+    "an enforcement that has nothing to do": ("hard claim, 130 blocks", {"enforce": ()}),
+}
+"""What nobody is misled by: the row, and settings with which its check exits as ever."""
