@@ -33,26 +33,16 @@ test: $(STAMP) ## Run the tests
 
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB)
 
-test-vllm: $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
-	$(VLLM_VENV)/bin/python -m pytest tests_vllm
-
-# The modes with the scenes that show them; each must come out sound at the depth of a patch.
-WITNESS := hard_protected:hard:hard-reset demotable:demotable:demotable-reset \
-	expiring:expiring:expiring-reset offloadable:offloadable:offloadable-load-fails \
-	soft_priority:priority:priority-swapped:priority-equal best_effort:best-effort
+# Every trace of the table is judged, and counted as evidence, where Z3 is.
+test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
+	@rm -rf build/table
+	$(VLLM_VENV)/bin/python -m pytest tests_vllm --keep build/table
+	$(BIN)/python -m tests_vllm.witness build/table
 
 witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of a real engine show
-	@rm -rf build/witness
-	$(VLLM_VENV)/bin/python -m runtime_hooks demo --keep build/witness
-	@for row in $(WITNESS); do \
-		mode=$${row%%:*}; scenes=$$(echo $${row#*:} | tr ':' ' '); at=build/witness; \
-		$(BIN)/python -m monitor evidence $$(printf "$$at/%s/trace.jsonl " $$scenes) \
-			--mode $$mode -o $$at/$$mode.yaml > /dev/null || exit 1; \
-		$(BIN)/python -m proofs lower runtime_hooks/descriptor.yaml --mode $$mode \
-			--bundle contract --evidence $$at/$$mode.yaml | \
-			grep 'backend_patch sound_with_adapter' || \
-			{ echo "$$mode is not sound" >&2; exit 1; }; \
-	done
+	@rm -rf build/table
+	$(VLLM_VENV)/bin/python -m pytest tests_vllm/test_table.py --keep build/table
+	$(BIN)/python -m tests_vllm.witness build/table
 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench

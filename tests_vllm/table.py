@@ -21,7 +21,7 @@ from tests_vllm.acts import (
     reset,
     used,
 )
-from tests_vllm.rows import Row, Setting, drill, twins
+from tests_vllm.rows import Row, Setting, Twin, drill, twins
 
 __all__ = ["LEFT_OUT", "ROWS", "SWEEP"]
 
@@ -61,6 +61,12 @@ L2: Final = replace(
     ends="0 0 0",
     told="end evicted end end",
 )
+HARD_TWINS: Final = twins(
+    REFUSED,
+    off="victim_exclusion_before_violation",
+    untold="explicit_conflict_action",
+    misnamed="blocking_claim_ids",
+)
 L3: Final = Row(
     HARD,
     (claimed(HARD), look, ACTIVE, look),
@@ -71,12 +77,11 @@ L3: Final = Row(
     named=CLAIM,
     proofs=((60, 70, 130, 80, 50),),
     looks=((60, 60), (60, 60)),
-    twins=twins(
-        REFUSED,
-        off="victim_exclusion_before_violation",
-        untold="explicit_conflict_action",
-        misnamed="blocking_claim_ids",
-    ),
+    twins={
+        **HARD_TWINS,
+        "acceptance not told": Twin(drill(Kind.CLAIM_ACCEPTED), "explicit_acceptance"),
+        "presence not told": Twin(drill(Kind.CLAIM_MATERIALIZED), "claim_materialized_event"),
+    },
 )
 
 # A prompt one block longer than its claim is computed, copied with the next step, and taken.
@@ -215,7 +220,12 @@ ROWS: Final = {
         named=CLAIM,
         proofs=((60, 25, 85, 80, 5),),
         looks=((60, 60),),
-        twins=L3.twins,
+        twins={
+            **HARD_TWINS,
+            "rejection misattributed": Twin(
+                drill(Kind.CLAIM_REJECTED, other=CLAIM[0]), "ordered_lifecycle_events"
+            ),
+        },
     ),
     "reset of a hard claim": Row(
         HARD,
@@ -348,7 +358,7 @@ def at(row: Row, usable: int, victims: int) -> Row:
 def hard_at(usable: int) -> Row:
     """A hard claim in a pool of another size: from 130 blocks on both fit, and nothing is owed."""
     if usable < 130:
-        off = {"not enforced": L3.twins["not enforced"]}
+        off = {"not enforced": HARD_TWINS["not enforced"]}
         return replace(L3, usable=usable, proofs=((60, 70, 130, usable, 130 - usable),), twins=off)
     told = "accepted materialized end end"
     return replace(L3, usable=usable, ends="0 0", told=told, named=(), proofs=(), twins={})

@@ -52,21 +52,8 @@ class TestBadInput:
         assert ModeVerdict.VIOLATED not in judged.values()
 
 
-class TestTwo:
-    def test_exceed(self, make: Make) -> None:
-        """Of two hard claims that together exceed the pool the second is rejected."""
-        engine = make()
-        engine.serve(("first", 60, claim("claim:a")))
-        (answer,) = engine.serve(("second", 25, claim("claim:b", 25)))
-        assert {
-            "decision": "rejected",
-            "reason": "it needs 25 blocks, and 20 of 80 are not claimed",
-        } == answer.metadata["claim"]
-        assert ["claim:a"] == answer.metadata["refusal"]["blocking_claim_ids"]
-        assert 60 == sum(engine.cached("first", 60))
-
-        engine.close()
-        assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+class TestBlocks:
+    """Whose blocks are held."""
 
     def test_shared(self, make: Make) -> None:
         """Two claims share a prefix; its blocks stay until both are given up."""
@@ -95,6 +82,18 @@ class TestTwo:
         (answer,) = engine.serve(("active", 60))
         assert "length" == answer.finish_reason
         assert 20 == sum(engine.cached("prompt", 20))
+
+        engine.close()
+        assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+
+    def test_reused(self, make: Make) -> None:
+        """The claimed prefix is used again after a refusal, and gives the same token."""
+        engine = make()
+        (first,) = engine.serve(("prompt", 60, claim()))
+        (refused,) = engine.serve(("active", 70))
+        assert ("abort", ()) == (refused.finish_reason, refused.tokens)
+        (again,) = engine.serve(("prompt", 60))
+        assert (59 * 32, first.tokens) == (again.cached, again.tokens)
 
         engine.close()
         assert ModeVerdict.KEPT is engine.judge(HARD).verdict

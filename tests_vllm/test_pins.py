@@ -23,23 +23,6 @@ def used(engine: Engine) -> int:
 
 
 class TestAgent:
-    def test_turns(self, make: Make) -> None:
-        """Pinned while the tool runs, reused by the next turn, freed at the last: usage is 0."""
-        engine = make()
-        usage, cached = [], []
-        for turn, blocks in enumerate((10, 20, 30)):
-            (answer,) = engine.serve(("agent", blocks, step(last=turn == 2)))
-            assert {"pin": {"decision": "accepted"}} == answer.metadata
-            usage.append(used(engine))
-            cached.append(answer.cached // 32)
-        assert [10, 20, 0] == usage
-        assert [0, 10, 20] == cached
-        assert 0.0 == engine.pool.get_usage()
-
-        engine.close()
-        assert 2 == len(engine.kinds("claim_released"))
-        assert ModeVerdict.KEPT is engine.judge(EXPIRING).verdict
-
     def test_gap(self, make: Make) -> None:
         """Pressure in the gap finds no room in the prefix, until its time is over."""
         engine = make()
