@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import Asked
+from runtime_hooks.demo.scenes import offloading
 from spec.alphabet import REPORTS, Kind
 from spec.claims import Mode
 from spec.events import Event
@@ -53,6 +54,7 @@ class Row:
         looks: what the engine's own pool held on the way.
         usable: blocks of the pool.
         tier: the failure policy of the offload tier; empty where there is none.
+        worker: a spec of `tests_vllm.specs` whose loads go wrong.
     """
 
     mode: Mode
@@ -67,7 +69,13 @@ class Row:
     usable: int = 80
     settings: Setting = field(default_factory=dict)
     tier: str = ""
+    worker: str = ""
     twins: Mapping[str, Twin] = field(default_factory=dict)
+
+    def engine(self) -> dict[str, Any]:
+        """The configuration of its engine, beside the pool."""
+        named = {"spec_name": self.worker, "spec_module_path": "tests_vllm.specs"}
+        return offloading(self.tier, **(named if self.worker else {})) if self.tier else {}
 
 
 def story(events: Iterable[Event]) -> str:

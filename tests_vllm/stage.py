@@ -7,7 +7,6 @@ from pathlib import Path
 
 from monitor.verdict import Report
 from runtime_hooks.demo.engine import Answer, Engine
-from runtime_hooks.demo.scenes import offloading
 from spec.events import Event
 from tests_vllm.acts import held
 from tests_vllm.rows import Row, Setting
@@ -33,9 +32,8 @@ class Played:
 
 def play(row: Row, folder: Path, settings: Setting | None = None) -> Played:
     """Play a scenario in an engine of its own, by its settings and these, and judge its trace."""
-    engine = offloading(row.tier) if row.tier else {}
     changed = {**row.settings, **(settings or {})}
-    stage = Engine(folder, row.usable, changed, disable_log_stats=False, **engine)
+    stage = Engine(folder, row.usable, changed, disable_log_stats=False, **row.engine())
     written = stage.trace
     answers: list[Answer] = []
     looks: list[object] = []

@@ -265,6 +265,8 @@ ROWS: Final = {
     "path A, success": PATH_A,
     "path B, failure": PATH_B,
     "path B, policy recompute": replace(PATH_B, tier="recompute"),
+    "path B, a load that fails": replace(PATH_B, settings={}, worker="FailingSpec", twins={}),
+    "path B, other bytes": replace(PATH_B, settings={}, worker="CorruptingSpec", twins={}),
     "path C, two claims": PATH_C,
     "control: wrong claim": replace(
         PATH_C, code=1, settings=PATH_C.twins["misattributed"].settings, twins={}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Answer, Engine, claim
+from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.scenes import offloading
 from spec.claims import Mode
 from tests_vllm.conftest import Make
@@ -23,11 +23,6 @@ def offloaded(engine: Engine) -> Engine:
     (pressing,) = engine.serve(ACTIVE)
     assert "length" == pressing.finish_reason
     return engine
-
-
-def failing(spec: str) -> dict[str, str]:
-    """The configuration of offloading that does not bring back what was stored."""
-    return {"spec_name": spec, "spec_module_path": "tests_vllm.specs"}
 
 
 class TestSuccess:
@@ -83,28 +78,11 @@ class TestSuccess:
         assert "this engine keeps no offloadable claims" == answer.metadata["claim"]["reason"]
 
 
-def refused(answer: Answer) -> None:
-    """The client was refused in the claim's name."""
-    assert ("abort", "claim_restoration_failed") == (answer.finish_reason, answer.stop_reason)
-    assert {
-        "refusal": {"reason": "claim_restoration_failed", "blocking_claim_ids": [CLAIM]}
-    } == answer.metadata
-
-
-class TestFailure:
-    @pytest.mark.parametrize("spec", ["FailingSpec", "CorruptingSpec"])
-    def test_worker(self, make: Make, spec: str) -> None:
-        """A worker that says that it failed, where the stock one asserts, and one that brings back
-        other bytes and says nothing."""
-        engine = offloaded(make(engine=offloading(**failing(spec))))
-        (answer,) = engine.serve(RESIDENT)
-        refused(answer)
-        engine.close()
-        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
-
+class TestDigests:
     def test_unchecked(self, make: Make) -> None:
         """Without digests other bytes pass, and nobody is told."""
-        engine = offloaded(make(engine=offloading(**failing("CorruptingSpec")), digests=False))
+        other = {"spec_name": "CorruptingSpec", "spec_module_path": "tests_vllm.specs"}
+        engine = offloaded(make(engine=offloading(**other), digests=False))
         (again,) = engine.serve(RESIDENT)
         assert ("length", {}) == (again.finish_reason, again.metadata)
 

@@ -35,6 +35,40 @@ class Answer:
     metadata: dict[str, Any]
 
 
+def tiny_llm(folder: Path, usable: int, **more: Any) -> LLM:
+    """An engine of so many usable blocks; its model's configuration is left in the folder."""
+    usual = {
+        "load_format": "dummy",
+        "skip_tokenizer_init": True,
+        "enable_prefix_caching": True,
+        "enforce_eager": True,
+        "num_gpu_blocks_override": usable + 1,  # one is the null block
+        "block_size": BLOCK,
+        "max_model_len": 80 * BLOCK,
+        "max_num_seqs": 4,
+        "dtype": "float32",
+        "seed": 0,
+    }
+    return LLM(model=str(model_folder(folder / "model")), **{**usual, **more})
+
+
+def serve(llm: LLM, *asked: Asked) -> list[Answer]:
+    """Generate one token for each (prompt, blocks, metadata) and return the answers."""
+    prompts = [{"prompt_token_ids": tokens(name, blocks)} for name, blocks, *_ in asked]
+    params = [_sampling(*rest) for _, _, *rest in asked]
+    return [
+        Answer(
+            output.request_id,
+            tuple(output.outputs[0].token_ids),
+            output.outputs[0].finish_reason,
+            output.outputs[0].stop_reason,
+            output.num_cached_tokens or 0,
+            (output.kv_transfer_params or {}).get("resident_claims", {}),
+        )
+        for output in llm.generate(prompts, params, use_tqdm=False)
+    ]
+
+
 class Engine:
     """One engine, hooked as the settings say, with the trace that it leaves.
 
@@ -45,19 +79,11 @@ class Engine:
     def __init__(self, folder: Path, usable: int = 80, settings: Any = None, **engine: Any) -> None:
         self.trace = folder / "trace.jsonl"
         self.armed: Armed = arm(Settings(trace=str(self.trace), **(settings or {})))
-        usual = {
-            "load_format": "dummy",
-            "skip_tokenizer_init": True,
-            "enable_prefix_caching": True,
-            "enforce_eager": True,
-            "num_gpu_blocks_override": usable + 1,  # one is the null block
-            "block_size": BLOCK,
-            "max_model_len": 80 * BLOCK,
-            "max_num_seqs": 4,
-            "dtype": "float32",
-            "seed": 0,
-        }
-        self.llm = LLM(model=str(model_folder(folder / "model")), **{**usual, **engine})
+        try:
+            self.llm = tiny_llm(folder, usable, **engine)
+        except BaseException:
+            disarm()
+            raise
 
     @property
     def core(self) -> Any:
@@ -82,20 +108,7 @@ class Engine:
 
     def serve(self, *asked: Asked) -> list[Answer]:
         """Generate one token for each (prompt, blocks, metadata) and return the answers."""
-        prompts = [{"prompt_token_ids": tokens(name, blocks)} for name, blocks, *_ in asked]
-        params = [_sampling(*rest) for _, _, *rest in asked]
-        outputs = self.llm.generate(prompts, params, use_tqdm=False)
-        return [
-            Answer(
-                output.request_id,
-                tuple(output.outputs[0].token_ids),
-                output.outputs[0].finish_reason,
-                output.outputs[0].stop_reason,
-                output.num_cached_tokens or 0,
-                (output.kv_transfer_params or {}).get("resident_claims", {}),
-            )
-            for output in outputs
-        ]
+        return serve(self.llm, *asked)
 
     def close(self) -> None:
         """Shut the engine down, and end the trace."""
