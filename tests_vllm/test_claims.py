@@ -2,54 +2,111 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import json
+import time
+from collections import Counter
+
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from spec.claims import Mode
 from tests_vllm.conftest import Make
 
 HARD = Mode.HARD_PROTECTED
+ANOTHER = {
+    "key_domain": "vllm/sha256",
+    "model_id": "another",
+    "tokenizer_domain": "another",
+    "namespace": "",
+    "block_size": 32,
+}
+LONG, DEEP = "x" * 10_000_000, functools.reduce(lambda inner, _: [inner], range(400), [])
 BAD = [
-    ({"resident_claim": "claim:a"}, "resident_claim is no object"),
-    (claim("claim:1", blocks=61), "the prompt has 5 whole blocks, and the claim is for 61"),
-    (claim("claim:2", blocks=5, duration="0 s"), "a duration of nothing"),
-    (claim("claim:3", blocks=5, mode="hard"), "protection_mode"),
-    (claim("claim:4", blocks=5, value=3), "value: Extra inputs"),
-    (claim("x" * 10_000_000, blocks=5), "it is 10000000 characters long"),
-    (claim("claim:kept", blocks=5), "was used before"),
+    ("claim", {"resident_claim": "claim:a"}, "resident_claim is no object"),
+    ("claim", {"resident_claim": {}}, "claim_id: Field required"),
     (
-        claim(
-            "claim:5",
-            blocks=5,
-            cache_identity={
-                "key_domain": "vllm/sha256",
-                "model_id": "another",
-                "tokenizer_domain": "another",
-                "namespace": "",
-                "block_size": 32,
-            },
-        ),
-        "it is for another cache",
+        "claim",
+        claim("claim:1", blocks=61),
+        "the prompt has 5 whole blocks, and the claim is for 61",
     ),
+    ("claim", claim("claim:2", 5, footprint_blocks=81), "5 whole blocks, and the claim is for 81"),
+    ("claim", claim("claim:3", 21), "it needs 21 blocks, and 20 of 80 are not claimed"),
+    ("claim", claim("claim:4", 5, duration="0 s"), "a duration of nothing"),
+    ("claim", claim("claim:5", 5, duration="-3 s"), "it is not a number with a unit"),
+    ("claim", claim("claim:6", 5, mode="hard"), "protection_mode"),
+    ("claim", claim("claim:7", 5, value=3), "value: Extra inputs"),
+    ("claim", claim("claim:8", 5, **{f"k{n}": n for n in range(100_000)}), "100004 fields"),
+    ("claim", claim(LONG, 5), "it is 10000000 characters long"),
+    ("claim", claim("claim:9", 5, materialization_predicate=LONG), "more than 128"),
+    ("claim", {"resident_claim": {LONG: 1}}, "claim_id: Field required"),
+    ("claim", claim("claim:10", 5, value=["y" * 1_000] * 10_000), "value: Extra inputs"),
+    ("claim", claim("claim:11", 5, object_id=DEEP), "object_id: Input should be a valid string"),
+    ("claim", claim("claim:kept", 5), "was used before"),
+    ("claim", claim("claim:12", 5, cache_identity=ANOTHER), "it is for another cache"),
+    ("claim", {**claim("claim:13", 5), "no_admit": True}, "asks not to be cached"),
+    ("release", {"release_claim": {"claim_id": "claim:kept"}}, "is not owned by"),
+    ("release", {"release_claim": {"claim_id": LONG}}, "there is no live claim"),
+    ("release", {"release_claim": 3}, "release_claim is no object"),
+    ("pin", {"pin": 3}, "pin is no object"),
+    ("pin", {"pin": {"job_id": "agent", "ttl": LONG}}, "ttl is no text of 1 to 256"),
 ]
 
 
 class TestBadInput:
     def test_turned_away(self, make: Make) -> None:
-        """Each is rejected with a reason in the response, and served; the live claim is kept."""
+        """Each is turned away with a reason in the response, a claim with an event as well, and its
+        request is served; no hook fails, and the live claim is kept."""
         engine = make()
         engine.serve(("resident", 60, claim("claim:kept")))
-        for number, (metadata, reason) in enumerate(BAD):
-            (answer,) = engine.serve((f"bad {number}", 5, metadata))
+        for number, (what, metadata, reason) in enumerate(BAD):
+            asked = ("resident", 60) if "21 blocks" in reason else (f"bad {number}", 5)
+            (answer,) = engine.serve((*asked, metadata))
             assert "length" == answer.finish_reason
-            assert "rejected" == answer.metadata["claim"]["decision"]
-            assert reason in answer.metadata["claim"]["reason"]
+            assert "rejected" == answer.metadata[what]["decision"]
+            assert reason in answer.metadata[what]["reason"]
+            assert len(answer.metadata[what]["reason"]) < 600
+        (attachment,) = engine.armed.attachments
+        assert {} == attachment.faults
+        assert 1 == attachment.keeper.claims
         assert 60 == sum(engine.cached("resident", 60))
 
         engine.close()
-        assert len(BAD) == len(engine.kinds("claim_rejected"))
+        claims = sum(what == "claim" for what, _, _ in BAD)
+        assert claims == len(engine.kinds("claim_rejected"))
         judged = {c.claim_id: c.verdict for c in engine.judge(HARD).claims}
         assert ModeVerdict.KEPT is judged["claim:kept"]
         assert ModeVerdict.VIOLATED not in judged.values()
+        assert max(map(len, engine.trace.open("rb"))) < 4_096
+
+    def test_quota(self, make: Make) -> None:
+        """Of a hundred thousand claims of one owner ten are accepted; each is answered by an event,
+        another owner's is accepted, and so is one more once one is given up."""
+        engine = make(claims=10, queue=1 << 20)
+        scheduler, prompt = engine.core.scheduler, engine.request(("prompt", 1))
+        for number in range(100_000):
+            asked = copy.copy(prompt)
+            asked.request_id = f"request {number}"
+            asked.kv_transfer_params = claim(f"claim:{number}", 1)
+            scheduler.add_request(asked)
+            engine.core.abort_requests([asked.request_id])
+        assert 10 == engine.armed.attachments[0].keeper.claims
+        (more,) = engine.serve(("prompt", 1, claim("claim:more", 1)))
+        assert "tenant has 10 live claims, which is the most" == more.metadata["claim"]["reason"]
+        (other,) = engine.serve(("prompt", 1, claim("claim:other", 1, owner_scope="another")))
+        assert "accepted" == other.metadata["claim"]["decision"]
+        release = {"claim_id": "claim:0", "owner_scope": "tenant"}
+        (again,) = engine.serve(("p", 1, {"release_claim": release, **claim("claim:again", 1)}))
+        assert {"release": {"decision": "accepted"}, "claim": {"decision": "accepted"}} == (
+            again.metadata
+        )
+
+        journal = engine.armed.attachments[0].journal
+        while journal.waiting:
+            time.sleep(0.1)
+        engine.close()
+        kinds = Counter(json.loads(line)["kind"] for line in engine.trace.open("rb"))
+        assert (12, 99_991) == (kinds["claim_accepted"], kinds["claim_rejected"])
 
 
 class TestBlocks:

@@ -66,9 +66,3 @@ class TestNoAdmit:
         for metadata, cached in (({"no_admit": True}, 0), ({}, 0), ({}, 69 * 32)):
             (answer,) = engine.serve((*ACTIVE, metadata))
             assert cached == answer.cached
-
-    def test_claim(self, make: Make) -> None:
-        """A request that is not cached cannot claim what it computes."""
-        engine = make()
-        (answer,) = engine.serve((*RESIDENT, {**claim(), "no_admit": True}))
-        assert "its request asks not to be cached" == answer.metadata["claim"]["reason"]
