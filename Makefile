@@ -6,16 +6,17 @@ UV_VERSION := 0.13.9
 
 VENV  := .venv
 VLLM_VENV ?= .venv-vllm
+GPU_VENV ?=
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-vllm setup-vllm witness bench mutate lint docs lock clean
+.PHONY: help demo test test-vllm test-vllm-gpu setup-vllm witness bench mutate lint docs lock clean
 
 help: ## Show these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 	@mkdir -p build
@@ -37,6 +38,16 @@ setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-v
 test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
 	@rm -rf build/table
 	$(VLLM_VENV)/bin/python -m pytest tests_vllm --keep build/table
+	$(BIN)/python -m tests_vllm.witness build/table
+
+test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device
+	@test -n "$(GPU_VENV)" && test -x "$(GPU_VENV)/bin/python" || { \
+		echo "Name an environment that has vLLM 0.32 for CUDA, pytest and this project:" \
+			"make test-vllm-gpu GPU_VENV=..." >&2; exit 2; }
+	@$(GPU_VENV)/bin/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || { \
+		echo "There is no CUDA device here." >&2; exit 2; }
+	@rm -rf build/table
+	RESIDENT_CLAIMS_TINY_DEVICE=cuda $(GPU_VENV)/bin/python -m pytest tests_vllm --keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
 witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of a real engine show

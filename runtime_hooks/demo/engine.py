@@ -13,7 +13,7 @@ from vllm.v1.request import Request
 from monitor.check import check
 from monitor.verdict import Report
 from runtime_hooks.config import Settings
-from runtime_hooks.demo.tiny import BLOCK, model_folder, tokens
+from runtime_hooks.demo.tiny import BLOCK, DTYPE, model_folder, tokens
 from runtime_hooks.plugin import Armed, arm, disarm
 from spec.claims import Mode
 from spec.events import Event
@@ -46,7 +46,7 @@ def tiny_llm(folder: Path, usable: int, **more: Any) -> LLM:
         "block_size": BLOCK,
         "max_model_len": 80 * BLOCK,
         "max_num_seqs": 4,
-        "dtype": "float32",
+        "dtype": DTYPE,
         "seed": 0,
     }
     return LLM(model=str(model_folder(folder / "model")), **{**usual, **more})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.tiny import DEVICE
 from spec.alphabet import Kind
 from spec.claims import Mode
 
@@ -44,15 +45,17 @@ class Scene:
 
 
 def offloading(policy: str = "fail", **more: Any) -> dict[str, Any]:
-    """The engine's configuration for offloading by the CPU: 16 MiB hold some 500 blocks."""
+    """The engine's configuration for offloading: 16 MiB hold some 500 blocks.
+
+    Without a GPU the stock spec does not run.
+    """
     from vllm.config import KVTransferConfig
 
-    extra = {
-        "cpu_bytes_to_use": 16 << 20,
+    spec = {
         "spec_name": "MemcpyOffloadingSpec",
         "spec_module_path": "runtime_hooks.engines.v0_32.memcpy",
-        **more,
     }
+    extra = {"cpu_bytes_to_use": 16 << 20, **(spec if DEVICE == "cpu" else {}), **more}
     return {
         "kv_transfer_config": KVTransferConfig(
             kv_connector="OffloadingConnector",

@@ -21,6 +21,11 @@ ENVIRONMENT = {
 }
 os.environ.update(ENVIRONMENT)
 
+DEVICE = os.environ.get("RESIDENT_CLAIMS_TINY_DEVICE", "cpu")
+"""Where the tiny engine runs: `cpu`, or `cuda`, which was never tried."""
+
+DTYPE = "float32" if DEVICE == "cpu" else "bfloat16"
+
 BLOCK = 32
 _VOCABULARY = 512
 _CONFIG = {
@@ -37,7 +42,7 @@ _CONFIG = {
     "rms_norm_eps": 1e-5,
     "rope_theta": 10000.0,
     "tie_word_embeddings": False,
-    "torch_dtype": "float32",
+    "torch_dtype": DTYPE,
     "hidden_act": "silu",
 }
 
