@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from runtime_hooks.ahead import Ahead
 from runtime_hooks.pins import Pins
 from runtime_hooks.requests import claim_of, name_of, release_of
 from runtime_hooks.voice import terms
@@ -15,6 +16,7 @@ from spec.errors import ClaimError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from runtime_hooks.ahead import Prompt
     from runtime_hooks.custody import Custody
     from runtime_hooks.keeper import Arrival
     from runtime_hooks.ledger import Entry
@@ -41,6 +43,7 @@ class Intake:
 
     Args:
         identity: of the engine's cache.
+        prompts: the contents of a prompt's whole blocks.
         beside: what the neediest request in hand needs beside all claims, in blocks.
         alarm: why no more claims are accepted; empty while they are.
         tick: called at the beginning of each thing that happens.
@@ -55,11 +58,13 @@ class Intake:
         tier: Tier,
         voice: Voice,
         *,
+        prompts: Callable[[Prompt], Sequence[bytes]],
         beside: Callable[[], int],
         alarm: Callable[[], str],
         tick: Callable[[], None],
     ) -> None:
         self.pins = Pins(self._pin, self.release)
+        self.ahead = Ahead(identity, prompts, self.take, self.release)
         self._identity, self._pool, self._registry = identity, pool, registry
         self._custody, self._tier, self._voice = custody, tier, voice
         self._beside, self._alarm, self._tick = beside, alarm, tick
@@ -111,6 +116,7 @@ class Intake:
         self._tier.remove(entry)
         self._registry.end(entry)
         self.pins.ended(entry.claim_id)
+        self.ahead.ended(entry.claim_id)
 
     def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> None:
         """Take a claim without fault. A mode without acceptance begins with the registration."""
@@ -142,6 +148,8 @@ class Intake:
         """Why the claim cannot be accepted: itself, or what it would leave to requests in hand."""
         if arrival.no_admit:
             return "its request asks not to be cached"
+        if self.ahead.waits(claim.claim_id):
+            return f"claim id {claim.claim_id} is registered ahead, for another request"
         if why := self._alarm():
             return why
         own = arrival.blocks - min(claim.footprint_blocks, arrival.reusable)
@@ -156,7 +164,8 @@ class Intake:
         """Tell a rejection, under the claim's own id where nobody else has or had it."""
         name = name_of(f"claim of {request_id}")
         if claim is not None:
-            if self._registry.turn_away(claim.claim_id):
+            waits = self.ahead.waits(claim.claim_id)
+            if not waits and self._registry.turn_away(claim.claim_id):
                 name = claim.claim_id
             self._voice.fact(Kind.CLAIM_REGISTERED, **{**terms(claim), "claim_id": name})
         self._voice.report(Kind.CLAIM_REJECTED, claim_id=name)

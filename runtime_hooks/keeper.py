@@ -26,6 +26,7 @@ from spec.claims import Mode
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from runtime_hooks.ahead import Ahead, Prompt
     from runtime_hooks.config import Settings
     from runtime_hooks.journal import Journal
     from runtime_hooks.tier import Copies
@@ -102,6 +103,7 @@ class Keeper:
     Args:
         identity: of the engine's cache.
         tier: where copies of blocks are kept, None where there is none.
+        prompts: the contents of a prompt's whole blocks.
         alarm: why no more claims are accepted; empty while they are.
         clock: monotonic time in ns.
     """
@@ -113,6 +115,8 @@ class Keeper:
         pool: Pool,
         identity: CacheIdentity,
         tier: Copies | None = None,
+        *,
+        prompts: Callable[[Prompt], Sequence[bytes]],
         alarm: Callable[[], str] = lambda: "",
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
@@ -128,6 +132,7 @@ class Keeper:
             self.custody,
             self.tier,
             self._voice,
+            prompts=prompts,
             beside=self._neediest,
             alarm=alarm,
             tick=self.tick,
@@ -147,6 +152,7 @@ class Keeper:
             was turned away: by `claim`, `release` and `pin`, empty where it was not.
         """
         self.tick()
+        self.ahead.serve(arrival)
         answers: dict[str, str] = {}
         if arrival.release is not None:
             answers["release"] = self._intake.give_up(arrival)
@@ -170,6 +176,7 @@ class Keeper:
     def decide(self) -> tuple[list[str], list[Refusal]]:
         """What becomes of the requests that were put off: those that fit now, those refused."""
         self.tick()
+        self.ahead.drain()
         fit: list[str] = []
         for request_id, request in list(self._put_off.items()):
             late = request.until <= self._voice.now_ns
@@ -204,6 +211,16 @@ class Keeper:
                 self._state(request)
                 return self._act(Kind.REQUEST_REFUSED, request)
         return None
+
+    @property
+    def ahead(self) -> Ahead:
+        """The claims registered ahead."""
+        return self._intake.ahead
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a request that comes may have to do with a claim that came before it."""
+        return bool(self.claims) or self.ahead.waiting
 
     @property
     def claims(self) -> int:

@@ -21,10 +21,13 @@ __all__ = [
     "NOBODY",
     "NO_ADMIT",
     "PIN",
+    "PREFIX",
     "RELEASE",
     "claim_of",
     "identity_text",
     "name_of",
+    "namespace_of",
+    "object_of",
     "release_of",
 ]
 
@@ -39,6 +42,9 @@ NO_ADMIT: Final = "no_admit"
 
 PIN: Final = "pin"
 """The key of what a request says of its job: `job_id`, `last_step`, `ttl` and `owner_scope`."""
+
+PREFIX: Final = "prefix:"
+"""What the name of an object begins with that is a prefix of a prompt."""
 
 NOBODY: Final = "default"
 """The owner where nobody is authenticated and the request names none."""
@@ -65,7 +71,8 @@ def claim_of(
         ClaimError: it is no claim, or none for this engine or this caller; the cause says why.
     """
     if not isinstance(raw, dict):
-        raise ClaimError(f"{CLAIM} is no object", "docs/vllm.md shows one")
+        got = repr(raw[:_SHOWN]) if isinstance(raw, str) else f"a {type(raw).__name__}"
+        raise ClaimError(f"{CLAIM} is no object (got {got})", "docs/vllm.md shows one")
     given = raw.get("cache_identity")
     fields = len(raw) + (len(given) if isinstance(given, dict) else 0)
     if fields > _MOST_FIELDS:
@@ -135,10 +142,20 @@ def _needed(stated: Mapping[str, Any], block_size: int) -> object:
         return None
 
 
+def object_of(key: bytes) -> str:
+    """The name of a prefix, by the content of its last block and of all before it."""
+    return f"{PREFIX}{_digest(key)}"
+
+
+def namespace_of(salt: str | None) -> str:
+    """The salt of a request's cache, which may be a secret, by its digest."""
+    return _digest(salt.encode("utf-8", "surrogatepass")) if salt else ""
+
+
 def _object(footprint: object, keys: Sequence[bytes]) -> str:
     if not isinstance(footprint, int) or not 0 < footprint <= len(keys):
-        return "prefix:unknown"
-    return f"prefix:{_digest(keys[footprint - 1])}"
+        return f"{PREFIX}unknown"
+    return object_of(keys[footprint - 1])
 
 
 def _digest(content: bytes) -> str:
