@@ -52,6 +52,7 @@ _LIMIT_AHEAD: Final = 64 << 20  # bytes of a file of claims
 
 T = TypeVar("T")
 Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Key = Annotated[str, Meta(min_length=1, max_length=1024)]
 TokenId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=3600)]
 
@@ -84,9 +85,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     watched, and nothing is done to keep it.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
     `queue` bounds the events that wait to be written; what is over it is dropped and counted.
-    `ahead` is a file of claims that wait for a request with their prefix.
-    `claims` bounds the live claims of one owner, `lives` all claims of one run. `digests` compares
-    what is loaded back from an offload tier with what was stored, byte for byte.
+    `scopes` are the owner scopes of API keys; where there are any, a request without one claims
+    nothing. `ahead` is a file of claims that wait for a request with their prefix.
+    `claims` bounds the live claims of one owner, `owner_lives` those that are decided on in one
+    run, and `lives` those of all owners. `digests` compares what is loaded back from an offload
+    tier with what was stored, byte for byte.
     """
 
     trace: str = "resident-claims.{pid}.jsonl"
@@ -95,8 +98,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enforce: tuple[Mode, ...] = ENFORCED
     defer_s: Seconds = 0.0
     queue: Count = 65_536
+    scopes: dict[Key, Key] = {}
     ahead: str = ""
     claims: Count = 1_000
+    owner_lives: Count = 100_000
     lives: Count = 1_000_000
     digests: bool = True
     drill: Drill = Drill()

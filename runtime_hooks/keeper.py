@@ -8,7 +8,7 @@ that is said in it bears the same time, and claims whose duration is over are en
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from runtime_hooks.custody import Custody
@@ -18,10 +18,11 @@ from runtime_hooks.enforce.room import blockers, in_conflict, proof
 from runtime_hooks.intake import RUNTIME, Finding, Intake
 from runtime_hooks.registry import Registry
 from runtime_hooks.requests import name_of
+from runtime_hooks.scopes import scope_of
 from runtime_hooks.tier import Tier
 from runtime_hooks.voice import Voice
 from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims import Mode, TimeUnit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,8 +54,8 @@ class Arrival:
     `keys` are their contents; `blocks` are the most that it can come to use; of the first
     `reusable` it may use what is cached. `claim` is the claim that came with it, and `release` the
     one that it gives up, `pin` says of which job it is, all unread; `no_admit` says that its blocks
-    are not cached. `scope` is its caller, where somebody is authenticated; `namespace` and
-    `adapter` are of its cache.
+    are not cached. `caller` is who is said to call, unread, and `scope` who does, None where that
+    is not asked; `namespace` and `adapter` are of its cache.
     """
 
     request_id: str
@@ -65,6 +66,7 @@ class Arrival:
     release: object = None
     pin: object = None
     no_admit: bool = False
+    caller: object = None
     scope: str | None = None
     namespace: str = ""
     adapter: str | None = None
@@ -125,6 +127,7 @@ class Keeper:
         self._voice = Voice(journal, settings.drill)
         self.custody = Custody(pool, self._registry, self._voice, self.tick)
         self.tier = Tier(tier, self.custody, self._registry, self._voice, self.tick)
+        self._now = dict.fromkeys(TimeUnit, 0)  # in ns; steps that have begun
         self._intake = Intake(
             identity,
             pool,
@@ -136,6 +139,7 @@ class Keeper:
             beside=self._neediest,
             alarm=alarm,
             tick=self.tick,
+            now=self._now,
         )
         self._in_hand: dict[str, _InHand] = {}  # requests that were not put off
         self._put_off: dict[str, _InHand] = {}
@@ -152,6 +156,8 @@ class Keeper:
             was turned away: by `claim`, `release` and `pin`, empty where it was not.
         """
         self.tick()
+        if self._settings.scopes:
+            arrival = replace(arrival, scope=scope_of(arrival.caller))
         self.ahead.serve(arrival)
         answers: dict[str, str] = {}
         if arrival.release is not None:
@@ -174,8 +180,12 @@ class Keeper:
         return False, answers
 
     def decide(self) -> tuple[list[str], list[Refusal]]:
-        """What becomes of the requests that were put off: those that fit now, those refused."""
+        """A step begins; what becomes of the requests that were put off: those that fit now, those
+        refused.
+        """
         self.tick()
+        self._intake.expire(TimeUnit.STEPS)  # those that have begun are over
+        self._now[TimeUnit.STEPS] += 1
         self.ahead.drain()
         fit: list[str] = []
         for request_id, request in list(self._put_off.items()):
@@ -248,8 +258,8 @@ class Keeper:
 
     def tick(self) -> None:
         """Time has passed: end the claims whose duration is over."""
-        self._voice.now_ns = self._clock()
-        self._intake.expire(self._voice.now_ns)
+        self._now[TimeUnit.SECONDS] = self._voice.now_ns = self._clock()
+        self._intake.expire(TimeUnit.SECONDS)
 
     def fail(self) -> None:
         """Something was not seen: every reader learns that events are missing here."""

@@ -14,6 +14,7 @@ from runtime_hooks.engines.hooks import faults
 from runtime_hooks.faults import LOG
 from runtime_hooks.inline import Inline
 from runtime_hooks.journal import Journal
+from runtime_hooks.scopes import prepare
 from runtime_hooks.tracefile import TraceFile
 from spec.errors import ClaimError
 
@@ -122,6 +123,7 @@ def arm(settings: Settings) -> Armed:
     if wrong := faults(adapter.HOOKS):
         name, why = next(iter(wrong.items()))
         raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _SUPPORTED)
+    prepare(settings)
     _armed = Armed(settings, adapter)
     _armed.end = adapter.hook(settings, _armed.attach)
     return _armed

@@ -23,6 +23,7 @@ __all__ = [
     "PIN",
     "PREFIX",
     "RELEASE",
+    "check_caller",
     "claim_of",
     "identity_text",
     "name_of",
@@ -70,6 +71,7 @@ def claim_of(
     Raises:
         ClaimError: it is no claim, or none for this engine or this caller; the cause says why.
     """
+    check_caller(scope)
     if not isinstance(raw, dict):
         got = repr(raw[:_SHOWN]) if isinstance(raw, str) else f"a {type(raw).__name__}"
         raise ClaimError(f"{CLAIM} is no object (got {got})", "docs/vllm.md shows one")
@@ -99,8 +101,9 @@ def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
     """The claim that `raw` gives up, and in whose name.
 
     Raises:
-        ClaimError: it is no such object.
+        ClaimError: it is no such object, or none of this caller's.
     """
+    check_caller(scope)
     if not isinstance(raw, dict) or not {"claim_id"} <= raw.keys() <= {"claim_id", "owner_scope"}:
         raise ClaimError(f"{RELEASE} is no object with a claim_id", "docs/vllm.md shows one")
     claim_id, owner = raw["claim_id"], raw.get("owner_scope", scope or NOBODY)
@@ -109,6 +112,12 @@ def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
     if scope is not None and owner != scope:
         raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
     return claim_id, owner
+
+
+def check_caller(scope: str | None) -> None:
+    """Raise ClaimError where callers are told, and this one is not known."""
+    if scope == "":
+        raise ClaimError("the caller is not known", "use an API key that has an owner scope")
 
 
 def identity_text(identity: CacheIdentity) -> str:

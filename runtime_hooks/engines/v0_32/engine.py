@@ -13,6 +13,7 @@ from vllm.v1.request import Request
 from runtime_hooks.engines.v0_32.queue import RankedQueue
 from runtime_hooks.keeper import Arrival
 from runtime_hooks.requests import CLAIM, NO_ADMIT, PIN, RELEASE, namespace_of
+from runtime_hooks.scopes import CALLER
 from spec.claims import CacheIdentity
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
         release=metadata.get(RELEASE),
         pin=pin,
         no_admit=metadata.get(NO_ADMIT) is True,
+        caller=metadata.get(CALLER),
         namespace=namespace_of(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
     )
