@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -20,7 +20,16 @@ from spec.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ENFORCED", "TAKEN", "Drill", "Settings", "SettingsError", "load"]
+__all__ = [
+    "ENFORCED",
+    "TAKEN",
+    "Drill",
+    "Settings",
+    "SettingsError",
+    "Waiting",
+    "load",
+    "load_ahead",
+]
 
 ENFORCED: Final = (
     Mode.HARD_PROTECTED,
@@ -39,8 +48,12 @@ MONITOR: Final = "RESIDENT_CLAIMS_MONITOR"
 
 _ON: Final = frozenset({"1", "on", "true", "yes"})
 _LIMIT: Final = 1 << 20  # bytes of a settings file
+_LIMIT_AHEAD: Final = 64 << 20  # bytes of a file of claims
 
+T = TypeVar("T")
 Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Key = Annotated[str, Meta(min_length=1, max_length=1024)]
+TokenId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=3600)]
 
 
@@ -72,8 +85,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     watched, and nothing is done to keep it.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
     `queue` bounds the events that wait to be written; what is over it is dropped and counted.
-    `claims` bounds the live claims of one owner, `lives` all claims of one run. `digests` compares
-    what is loaded back from an offload tier with what was stored, byte for byte.
+    `scopes` are the owner scopes of API keys; where there are any, a request without one claims
+    nothing. `ahead` is a file of claims that wait for a request with their prefix.
+    `claims` bounds the live claims of one owner, `owner_lives` those that are decided on in one
+    run, and `lives` those of all owners. `digests` compares what is loaded back from an offload
+    tier with what was stored, byte for byte.
     """
 
     trace: str = "resident-claims.{pid}.jsonl"
@@ -82,10 +98,21 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enforce: tuple[Mode, ...] = ENFORCED
     defer_s: Seconds = 0.0
     queue: Count = 65_536
+    scopes: dict[Key, Key] = {}
+    ahead: str = ""
     claims: Count = 1_000
+    owner_lives: Count = 100_000
     lives: Count = 1_000_000
     digests: bool = True
     drill: Drill = Drill()
+
+
+class Waiting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A claim of the file `ahead`, and the prefix that it is for unless it names its object."""
+
+    claim: dict[str, Any]
+    prompt_token_ids: list[TokenId] | None = None
+    cache_salt: Annotated[str, Meta(max_length=1024)] = ""
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -95,28 +122,43 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         SettingsError: the file cannot be read, or a field of it cannot be used.
     """
     value = environ.get(SWITCH, "").strip()
-    fields: Any = {} if value.lower() in _ON else _read(value)
+    fields: Any = {} if value.lower() in _ON else _read(value, SWITCH, _LIMIT)
     if isinstance(fields, dict) and environ.get(MONITOR):
         fields = {**fields, "monitor": environ[MONITOR].strip().lower()}
+    return _convert(fields, Settings, value)
+
+
+def load_ahead(path: str) -> list[Waiting]:
+    """The claims of a file `ahead`.
+
+    Raises:
+        SettingsError: it cannot be read, or is no list of claims.
+    """
+    return _convert(_read(path, "ahead", _LIMIT_AHEAD), list[Waiting], path)
+
+
+def _convert(value: Any, to: type[T], path: str) -> T:
     try:
-        return msgspec.convert(fields, Settings)
+        return msgspec.convert(value, to)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{value}: {error}", "docs/vllm.md lists the settings") from None
+        raise SettingsError(f"{path}: {error}", "docs/vllm.md lists the settings") from None
 
 
-def _read(path: str) -> Any:
+def _read(path: str, named_by: str, limit: int) -> Any:
     try:
         with open(path, "rb") as file:
-            content = file.read(_LIMIT + 1)
+            content = file.read(limit + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SettingsError(
-            f"{SWITCH} names {path!r}, which cannot be read: {reason}",
-            "give 1, or the path of a JSON file",
+            f"{named_by} names {path!r}, which cannot be read: {reason}",
+            "give 1, or the path of a JSON file" if named_by == SWITCH else "name a JSON file",
         ) from None
-    if len(content) > _LIMIT:
-        raise SettingsError(f"{path} is over {_LIMIT} bytes", "name a settings file")
+    if len(content) > limit:
+        raise SettingsError(f"{path} is over {limit} bytes", "name a smaller file")
     try:
         return msgspec.json.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SettingsError(f"{path} is no JSON: {error}", "write one object") from None
+        raise SettingsError(
+            f"{path} is no JSON: {error}", "write it as docs/vllm.md does"
+        ) from None

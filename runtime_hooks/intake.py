@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from runtime_hooks.ahead import Ahead
 from runtime_hooks.pins import Pins
 from runtime_hooks.requests import claim_of, name_of, release_of
 from runtime_hooks.voice import terms
@@ -15,13 +16,14 @@ from spec.errors import ClaimError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from runtime_hooks.ahead import Prompt
     from runtime_hooks.custody import Custody
     from runtime_hooks.keeper import Arrival
     from runtime_hooks.ledger import Entry
-    from runtime_hooks.registry import Registry
+    from runtime_hooks.registry import Now, Registry
     from runtime_hooks.tier import Tier
     from runtime_hooks.voice import Voice
-    from spec.claims import CacheIdentity, ResidentClaim
+    from spec.claims import CacheIdentity, ResidentClaim, TimeUnit
 
 __all__ = ["RUNTIME", "Finding", "Intake"]
 
@@ -41,9 +43,11 @@ class Intake:
 
     Args:
         identity: of the engine's cache.
+        prompts: the contents of a prompt's whole blocks.
         beside: what the neediest request in hand needs beside all claims, in blocks.
         alarm: why no more claims are accepted; empty while they are.
         tick: called at the beginning of each thing that happens.
+        now: what the clocks say, at any time.
     """
 
     def __init__(
@@ -55,14 +59,17 @@ class Intake:
         tier: Tier,
         voice: Voice,
         *,
+        prompts: Callable[[Prompt], Sequence[bytes]],
         beside: Callable[[], int],
         alarm: Callable[[], str],
         tick: Callable[[], None],
+        now: Now,
     ) -> None:
         self.pins = Pins(self._pin, self.release)
+        self.ahead = Ahead(identity, prompts, self.take, self.release)
         self._identity, self._pool, self._registry = identity, pool, registry
         self._custody, self._tier, self._voice = custody, tier, voice
-        self._beside, self._alarm, self._tick = beside, alarm, tick
+        self._beside, self._alarm, self._tick, self._now = beside, alarm, tick, now
 
     def take(self, arrival: Arrival) -> str:
         """Decide on the claim of a request; why it was turned away, or empty."""
@@ -96,9 +103,9 @@ class Intake:
         self.end(entry, Kind.CLAIM_RELEASED, scope)
         return ""
 
-    def expire(self, now_ns: int) -> None:
-        """End the claims whose duration is over."""
-        while (entry := self._registry.due(now_ns)) is not None:
+    def expire(self, unit: TimeUnit) -> None:
+        """End the claims whose duration is over by this clock."""
+        while (entry := self._registry.due(unit, self._now)) is not None:
             self._voice.fact(Kind.DURATION_ELAPSED, claim_id=entry.claim_id)
             self.end(entry, Kind.CLAIM_EXPIRED, RUNTIME)
 
@@ -111,12 +118,13 @@ class Intake:
         self._tier.remove(entry)
         self._registry.end(entry)
         self.pins.ended(entry.claim_id)
+        self.ahead.ended(entry.claim_id)
 
     def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> None:
         """Take a claim without fault. A mode without acceptance begins with the registration."""
         said = terms(claim)
         self._voice.fact(Kind.CLAIM_REGISTERED, **said)
-        entry = self._registry.add(claim, keys, self._voice.now_ns)
+        entry = self._registry.add(claim, keys, self._now)
         self._custody.add(entry)
         if not entry.watched:
             self._voice.fact(Kind.CLAIM_COMMITTED, **said)
@@ -142,6 +150,8 @@ class Intake:
         """Why the claim cannot be accepted: itself, or what it would leave to requests in hand."""
         if arrival.no_admit:
             return "its request asks not to be cached"
+        if self.ahead.waits(claim.claim_id):
+            return f"claim id {claim.claim_id} is registered ahead, for another request"
         if why := self._alarm():
             return why
         own = arrival.blocks - min(claim.footprint_blocks, arrival.reusable)
@@ -156,7 +166,8 @@ class Intake:
         """Tell a rejection, under the claim's own id where nobody else has or had it."""
         name = name_of(f"claim of {request_id}")
         if claim is not None:
-            if self._registry.turn_away(claim.claim_id):
+            waits = self.ahead.waits(claim.claim_id)
+            if not waits and self._registry.decide(claim):
                 name = claim.claim_id
             self._voice.fact(Kind.CLAIM_REGISTERED, **{**terms(claim), "claim_id": name})
         self._voice.report(Kind.CLAIM_REJECTED, claim_id=name)

@@ -8,7 +8,7 @@ that is said in it bears the same time, and claims whose duration is over are en
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from runtime_hooks.custody import Custody
@@ -18,14 +18,16 @@ from runtime_hooks.enforce.room import blockers, in_conflict, proof
 from runtime_hooks.intake import RUNTIME, Finding, Intake
 from runtime_hooks.registry import Registry
 from runtime_hooks.requests import name_of
+from runtime_hooks.scopes import scope_of
 from runtime_hooks.tier import Tier
 from runtime_hooks.voice import Voice
 from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims import Mode, TimeUnit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from runtime_hooks.ahead import Ahead, Prompt
     from runtime_hooks.config import Settings
     from runtime_hooks.journal import Journal
     from runtime_hooks.tier import Copies
@@ -52,8 +54,8 @@ class Arrival:
     `keys` are their contents; `blocks` are the most that it can come to use; of the first
     `reusable` it may use what is cached. `claim` is the claim that came with it, and `release` the
     one that it gives up, `pin` says of which job it is, all unread; `no_admit` says that its blocks
-    are not cached. `scope` is its caller, where somebody is authenticated; `namespace` and
-    `adapter` are of its cache.
+    are not cached. `caller` is who is said to call, unread, and `scope` who does, None where that
+    is not asked; `namespace` and `adapter` are of its cache.
     """
 
     request_id: str
@@ -64,6 +66,7 @@ class Arrival:
     release: object = None
     pin: object = None
     no_admit: bool = False
+    caller: object = None
     scope: str | None = None
     namespace: str = ""
     adapter: str | None = None
@@ -102,6 +105,7 @@ class Keeper:
     Args:
         identity: of the engine's cache.
         tier: where copies of blocks are kept, None where there is none.
+        prompts: the contents of a prompt's whole blocks.
         alarm: why no more claims are accepted; empty while they are.
         clock: monotonic time in ns.
     """
@@ -113,6 +117,8 @@ class Keeper:
         pool: Pool,
         identity: CacheIdentity,
         tier: Copies | None = None,
+        *,
+        prompts: Callable[[Prompt], Sequence[bytes]],
         alarm: Callable[[], str] = lambda: "",
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
@@ -121,6 +127,7 @@ class Keeper:
         self._voice = Voice(journal, settings.drill)
         self.custody = Custody(pool, self._registry, self._voice, self.tick)
         self.tier = Tier(tier, self.custody, self._registry, self._voice, self.tick)
+        self._now = dict.fromkeys(TimeUnit, 0)  # in ns; steps that have begun
         self._intake = Intake(
             identity,
             pool,
@@ -128,9 +135,11 @@ class Keeper:
             self.custody,
             self.tier,
             self._voice,
+            prompts=prompts,
             beside=self._neediest,
             alarm=alarm,
             tick=self.tick,
+            now=self._now,
         )
         self._in_hand: dict[str, _InHand] = {}  # requests that were not put off
         self._put_off: dict[str, _InHand] = {}
@@ -147,6 +156,9 @@ class Keeper:
             was turned away: by `claim`, `release` and `pin`, empty where it was not.
         """
         self.tick()
+        if self._settings.scopes:
+            arrival = replace(arrival, scope=scope_of(arrival.caller))
+        self.ahead.serve(arrival)
         answers: dict[str, str] = {}
         if arrival.release is not None:
             answers["release"] = self._intake.give_up(arrival)
@@ -168,8 +180,13 @@ class Keeper:
         return False, answers
 
     def decide(self) -> tuple[list[str], list[Refusal]]:
-        """What becomes of the requests that were put off: those that fit now, those refused."""
+        """A step begins; what becomes of the requests that were put off: those that fit now, those
+        refused.
+        """
         self.tick()
+        self._intake.expire(TimeUnit.STEPS)  # those that have begun are over
+        self._now[TimeUnit.STEPS] += 1
+        self.ahead.drain()
         fit: list[str] = []
         for request_id, request in list(self._put_off.items()):
             late = request.until <= self._voice.now_ns
@@ -206,6 +223,16 @@ class Keeper:
         return None
 
     @property
+    def ahead(self) -> Ahead:
+        """The claims registered ahead."""
+        return self._intake.ahead
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a request that comes may have to do with a claim that came before it."""
+        return bool(self.claims) or self.ahead.waiting
+
+    @property
     def claims(self) -> int:
         """How many claims are live."""
         return len(self._registry.live)
@@ -231,8 +258,8 @@ class Keeper:
 
     def tick(self) -> None:
         """Time has passed: end the claims whose duration is over."""
-        self._voice.now_ns = self._clock()
-        self._intake.expire(self._voice.now_ns)
+        self._now[TimeUnit.SECONDS] = self._voice.now_ns = self._clock()
+        self._intake.expire(TimeUnit.SECONDS)
 
     def fail(self) -> None:
         """Something was not seen: every reader learns that events are missing here."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.requests import NOBODY
+from runtime_hooks.requests import NOBODY, check_caller
 from spec.claims import MAX_ID, Mode
 from spec.errors import ClaimError
 
@@ -44,6 +44,7 @@ def pin_of(raw: object, scope: str | None) -> Pin:
     Raises:
         ClaimError: it says nothing that can be used.
     """
+    check_caller(scope)
     if not isinstance(raw, dict) or not {"job_id"} <= raw.keys() <= _FIELDS:
         raise ClaimError("pin is no object with a job_id", "docs/vllm.md shows one")
     owner = raw.get("owner_scope", scope or NOBODY)

@@ -7,21 +7,26 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.config import Settings, SettingsError, load
+from runtime_hooks.ahead import Prompt
+from runtime_hooks.config import Settings, SettingsError, load, load_ahead
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.engines.hooks import faults
 from runtime_hooks.faults import LOG
 from runtime_hooks.inline import Inline
 from runtime_hooks.journal import Journal
+from runtime_hooks.scopes import prepare
 from runtime_hooks.tracefile import TraceFile
+from spec.errors import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
+    from runtime_hooks.ahead import Ahead
+    from runtime_hooks.config import Waiting
     from runtime_hooks.journal import Sink
 
-__all__ = ["Armed", "ArmingError", "arm", "arm_or_say", "disarm"]
+__all__ = ["Armed", "ArmingError", "arm", "arm_or_say", "armed", "disarm"]
 
 
 class ArmingError(SettingsError):
@@ -62,6 +67,7 @@ class Armed:
         number = next(self._numbers)
         name = f"{os.getpid()}-{number}" if number else str(os.getpid())
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
+        waiting = load_ahead(self.settings.ahead) if self.settings.ahead else []
         sinks: list[Sink] = [TraceFile(path)]
         inline = None
         if self.settings.monitor != "off":
@@ -79,7 +85,18 @@ class Armed:
             journal.close()
             raise
         LOG.info("resident-claims is armed; events go to %s", path)
+        self._register(waiting, attachment.keeper.ahead)
         return attachment
+
+    def _register(self, waiting: list[Waiting], ahead: Ahead) -> None:
+        """Have the claims of a file wait; one that cannot be used is named, and left out."""
+        for number, each in enumerate(waiting):
+            ids = each.prompt_token_ids
+            try:
+                prompt = None if ids is None else Prompt(tuple(ids), each.cache_salt)
+                ahead.register(each.claim, prompt)
+            except ClaimError as error:
+                LOG.error("resident-claims: %s[%d]: %s", self.settings.ahead, number, error)
 
 
 _armed: Armed | None = None
@@ -115,8 +132,14 @@ def arm(settings: Settings) -> Armed:
     if wrong := faults(adapter.HOOKS):
         name, why = next(iter(wrong.items()))
         raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _SUPPORTED)
+    prepare(settings)
     _armed = Armed(settings, adapter)
     _armed.end = adapter.hook(settings, _armed.attach, _armed.leave)
+    return _armed
+
+
+def armed() -> Armed | None:
+    """What the plugin does in this process; None where it is off."""
     return _armed
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from runtime_hooks.config import TAKEN
 from runtime_hooks.ledger import WATCHED, Entry
@@ -14,11 +15,14 @@ from spec.durations import TimeUnit
 
 if TYPE_CHECKING:
     from runtime_hooks.config import Settings
-    from spec.claims import Duration, ResidentClaim
+    from spec.claims import ResidentClaim
 
-__all__ = ["Registry"]
+__all__ = ["Now", "Registry"]
 
-_NS: Final = 1_000_000_000
+Now: TypeAlias = Mapping[TimeUnit, int]
+"""What the clocks say: the monotonic time in ns, and how many steps the engine has begun."""
+
+_PER: Final = {TimeUnit.SECONDS: 1_000_000_000, TimeUnit.STEPS: 1}
 _NOT_HERE: Final = {
     Mode.ROUTED_REUSE: "one engine routes nothing: such a claim is for a router",
     Mode.OFFLOADABLE: "it has no offload tier",
@@ -43,8 +47,10 @@ class Registry:
         self._settings, self._usable = settings, usable
         self._modes = frozenset(TAKEN) - (set() if tier else {Mode.OFFLOADABLE})
         self._lives: set[bytes] = set()
+        self._spent: Counter[bytes] = Counter()  # of the lives, by owner
         self._owners: Counter[str] = Counter()
-        self._ends: list[tuple[int, str]] = []  # claims by id, which has one life
+        # By the clock that counts, when claims end: by id, which has one life.
+        self._ends: dict[TimeUnit, list[tuple[int, str]]] = {unit: [] for unit in TimeUnit}
 
     def fault(self, claim: ResidentClaim, blocks: int, beside: int) -> str:
         """Why the claim cannot be accepted; empty where it can be.
@@ -60,12 +66,13 @@ class Registry:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if _digest(of) in self._lives:
             return f"claim id {of} was used before; a new promise needs a new id"
+        if self._spent[_digest(claim.owner_scope)] >= self._settings.owner_lives:
+            most = self._settings.owner_lives
+            return f"{most} claims of {claim.owner_scope} were decided on, which is the most"
         if len(self._lives) >= self._settings.lives:
             return f"{self._settings.lives} claims were decided on in this run, which is the most"
         if self._owners[claim.owner_scope] >= self._settings.claims:
             return f"{claim.owner_scope} has {self._settings.claims} live claims, which is the most"
-        if claim.duration is not None and claim.duration.unit is not TimeUnit.SECONDS:
-            return "this engine counts durations in seconds"
         if size > blocks:
             return f"the prompt has {blocks} whole blocks, and the claim is for {size}"
         if mode in WATCHED:
@@ -76,24 +83,28 @@ class Registry:
             return f"a request in hand needs {beside} blocks beside it, and {free - size} are left"
         return ""
 
-    def turn_away(self, claim_id: str) -> bool:
-        """Remember that the id was decided on; False where nobody can tell any more."""
-        known = _digest(claim_id)
-        if known in self._lives or len(self._lives) >= self._settings.lives:
+    def decide(self, claim: ResidentClaim) -> bool:
+        """Remember that the claim's id was decided on; False where nobody can tell any more, or its
+        owner has had a share of what can be remembered.
+        """
+        known, owner = _digest(claim.claim_id), _digest(claim.owner_scope)
+        full = len(self._lives) >= self._settings.lives
+        if known in self._lives or full or self._spent[owner] >= self._settings.owner_lives:
             return False
         self._lives.add(known)
+        self._spent[owner] += 1
         return True
 
-    def add(self, claim: ResidentClaim, keys: tuple[bytes, ...], now_ns: int) -> Entry:
-        """Take responsibility for a claim without fault; `now_ns` is the monotonic time."""
+    def add(self, claim: ResidentClaim, keys: tuple[bytes, ...], now: Now) -> Entry:
+        """Take responsibility for a claim without fault."""
         entry = Entry(claim, keys)
         self.live[claim.claim_id] = entry
-        self._lives.add(_digest(claim.claim_id))
+        self.decide(claim)
         self._owners[claim.owner_scope] += 1
         self._count(entry, 1)
-        if claim.duration is not None:
-            end = now_ns + _ns(claim.duration)
-            heapq.heappush(self._ends, (end, claim.claim_id))
+        if (duration := claim.duration) is not None:
+            end = now[duration.unit] + int(duration.exact * _PER[duration.unit])
+            heapq.heappush(self._ends[duration.unit], (end, claim.claim_id))
         return entry
 
     def end(self, entry: Entry) -> None:
@@ -135,10 +146,11 @@ class Registry:
         """Whether something is done to keep the claim."""
         return entry.claim.protection_mode in self._settings.enforce
 
-    def due(self, now_ns: int) -> Entry | None:
-        """A live claim whose duration is over, or None; no claim is scanned for it."""
-        while self._ends and self._ends[0][0] <= now_ns:
-            entry = self.live.get(heapq.heappop(self._ends)[1])
+    def due(self, unit: TimeUnit, now: Now) -> Entry | None:
+        """A live claim whose duration is over by this clock, or None; no claim is scanned."""
+        ends = self._ends[unit]
+        while ends and ends[0][0] <= now[unit]:
+            entry = self.live.get(heapq.heappop(ends)[1])
             if entry is not None:
                 return entry
         return None
@@ -146,7 +158,3 @@ class Registry:
 
 def _digest(claim_id: str) -> bytes:
     return hashlib.blake2b(claim_id.encode("utf-8", "surrogatepass"), digest_size=12).digest()
-
-
-def _ns(duration: Duration) -> int:
-    return int(duration.exact * _NS)

@@ -21,10 +21,14 @@ __all__ = [
     "NOBODY",
     "NO_ADMIT",
     "PIN",
+    "PREFIX",
     "RELEASE",
+    "check_caller",
     "claim_of",
     "identity_text",
     "name_of",
+    "namespace_of",
+    "object_of",
     "release_of",
 ]
 
@@ -39,6 +43,9 @@ NO_ADMIT: Final = "no_admit"
 
 PIN: Final = "pin"
 """The key of what a request says of its job: `job_id`, `last_step`, `ttl` and `owner_scope`."""
+
+PREFIX: Final = "prefix:"
+"""What the name of an object begins with that is a prefix of a prompt."""
 
 NOBODY: Final = "default"
 """The owner where nobody is authenticated and the request names none."""
@@ -64,8 +71,10 @@ def claim_of(
     Raises:
         ClaimError: it is no claim, or none for this engine or this caller; the cause says why.
     """
+    check_caller(scope)
     if not isinstance(raw, dict):
-        raise ClaimError(f"{CLAIM} is no object", "docs/vllm.md shows one")
+        got = repr(raw[:_SHOWN]) if isinstance(raw, str) else f"a {type(raw).__name__}"
+        raise ClaimError(f"{CLAIM} is no object (got {got})", "docs/vllm.md shows one")
     given = raw.get("cache_identity")
     fields = len(raw) + (len(given) if isinstance(given, dict) else 0)
     if fields > _MOST_FIELDS:
@@ -92,8 +101,9 @@ def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
     """The claim that `raw` gives up, and in whose name.
 
     Raises:
-        ClaimError: it is no such object.
+        ClaimError: it is no such object, or none of this caller's.
     """
+    check_caller(scope)
     if not isinstance(raw, dict) or not {"claim_id"} <= raw.keys() <= {"claim_id", "owner_scope"}:
         raise ClaimError(f"{RELEASE} is no object with a claim_id", "docs/vllm.md shows one")
     claim_id, owner = raw["claim_id"], raw.get("owner_scope", scope or NOBODY)
@@ -102,6 +112,12 @@ def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
     if scope is not None and owner != scope:
         raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
     return claim_id, owner
+
+
+def check_caller(scope: str | None) -> None:
+    """Raise ClaimError where callers are told, and this one is not known."""
+    if scope == "":
+        raise ClaimError("the caller is not known", "use an API key that has an owner scope")
 
 
 def identity_text(identity: CacheIdentity) -> str:
@@ -135,10 +151,20 @@ def _needed(stated: Mapping[str, Any], block_size: int) -> object:
         return None
 
 
+def object_of(key: bytes) -> str:
+    """The name of a prefix, by the content of its last block and of all before it."""
+    return f"{PREFIX}{_digest(key)}"
+
+
+def namespace_of(salt: str | None) -> str:
+    """The salt of a request's cache, which may be a secret, by its digest."""
+    return _digest(salt.encode("utf-8", "surrogatepass")) if salt else ""
+
+
 def _object(footprint: object, keys: Sequence[bytes]) -> str:
     if not isinstance(footprint, int) or not 0 < footprint <= len(keys):
-        return "prefix:unknown"
-    return f"prefix:{_digest(keys[footprint - 1])}"
+        return f"{PREFIX}unknown"
+    return object_of(keys[footprint - 1])
 
 
 def _digest(content: bytes) -> str:

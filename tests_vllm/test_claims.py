@@ -10,7 +10,7 @@ from collections import Counter
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
-from spec.claims import Mode
+from spec.claims import Mode, TimeUnit
 from tests_vllm.conftest import Make
 
 HARD = Mode.HARD_PROTECTED
@@ -196,3 +196,22 @@ class TestReset:
 
         engine.close()
         assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+
+
+class TestSteps:
+    def test_duration(self, make: Make) -> None:
+        """A claim for 50 steps of the engine: the request that waits for its blocks gets them then,
+        after the expiry was told.
+        """
+        engine = make(defer_s=600.0)
+        engine.serve(("resident", 60, claim(mode="expiring", duration="50 steps")))
+        begun = engine.armed.attachments[0].keeper._now[TimeUnit.STEPS]
+        (answer,) = engine.serve(("active", 70))
+        assert "length" == answer.finish_reason
+        assert 50 <= engine.armed.attachments[0].keeper._now[TimeUnit.STEPS] - begun <= 53
+
+        engine.close()
+        kinds = [event.kind for event in engine.events()]
+        expected = ["duration_elapsed", "claim_retired", "claim_expired", "block_evicted"]
+        assert expected == [kind for kind in kinds if kind in expected]
+        assert ModeVerdict.KEPT is engine.judge(Mode.EXPIRING).verdict

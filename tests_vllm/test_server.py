@@ -32,9 +32,10 @@ CLAIM = "claim:resident"
 class Server:
     """A server with an engine of 80 usable blocks."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: str = "", **fields: Any) -> None:
         settings = folder / "settings.json"
-        settings.write_text(json.dumps({"trace": f"{folder}/trace", "monitor": "observe"}))
+        usual = {"trace": f"{folder}/trace", "monitor": "observe"}
+        settings.write_text(json.dumps({**usual, **fields}))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -49,7 +50,7 @@ class Server:
         model = str(model_folder(folder / "model"))
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*command, model, *f"{options} {sizes} {where}".split()],
+                [*command, model, *f"{options} {sizes} {where} {more}".split()],
                 stdout=log,
                 stderr=log,
                 env=environment,
@@ -67,7 +68,9 @@ class Server:
                 time.sleep(0.5)
         pytest.fail(f"the server does not answer: {self.log.read_text()[-2000:]}")
 
-    def ask(self, name: str, blocks: int, metadata: dict[str, Any] | None = None) -> Any:
+    def ask(
+        self, name: str, blocks: int, metadata: dict[str, Any] | None = None, key: str = "none"
+    ) -> Any:
         """The status and the body of a completion of one token."""
         body = {"model": str(self.log.parent / "model"), "prompt": tokens(name, blocks)}
         if metadata is not None:
@@ -75,7 +78,7 @@ class Server:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/v1/completions",
             json.dumps({**body, "max_tokens": 1, "temperature": 0}).encode(),
-            {"Content-Type": "application/json"},
+            {"Content-Type": "application/json", "Authorization": f"Bearer {key}"},
         )
         with urllib.request.urlopen(request, timeout=LONG_S) as answer:
             return answer.status, json.loads(answer.read())

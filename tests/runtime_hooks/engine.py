@@ -10,6 +10,7 @@ import msgspec
 
 from monitor.engine import Conclusion, Monitor
 from monitor.records import At, Record, Stamp
+from runtime_hooks.ahead import Prompt
 from runtime_hooks.config import Settings
 from runtime_hooks.journal import Journal
 from runtime_hooks.keeper import Arrival, Keeper, Refusal
@@ -28,6 +29,11 @@ def keys_of(name: str, blocks: int) -> list[bytes]:
     for _ in range(blocks):
         found.append(hashlib.sha256(found[-1]).digest())
     return found[1:]
+
+
+def prompt_keys(prompt: Prompt) -> list[bytes]:
+    """The contents of a prompt of one letter, repeated, 32 a block."""
+    return keys_of(chr(prompt.token_ids[0]), len(prompt.token_ids) // 32)
 
 
 class Kept:
@@ -113,7 +119,14 @@ class TinyEngine:
         chosen = Settings(**settings)
         self.journal = Journal("tiny", [self.sink], chosen.queue)
         self.keeper = Keeper(
-            chosen, self.journal, self.pool, IDENTITY, tier, clock=lambda: self.now
+            chosen,
+            self.journal,
+            self.pool,
+            IDENTITY,
+            tier,
+            prompts=prompt_keys,
+            alarm=lambda: "",
+            clock=lambda: self.now,
         )
         self.refusals: list[Refusal] = []
         self.answers: list[dict[str, str]] = []

@@ -228,6 +228,38 @@ class TestEnds:
         assert 50 == sum(len(event.block_ids) for event in engine.kinds("block_evicted"))
         assert KEPT is engine.judge(Mode.EXPIRING).verdict
 
+    def test_steps(self) -> None:
+        """A duration of three steps is over when a fourth begins, which a fact tells; the time that
+        passes is no matter.
+        """
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim(mode="expiring", duration="3 steps"))
+        for _ in range(3):
+            engine.now += 100 * NS
+            engine.keeper.decide()
+        assert not engine.serve("early", 70)
+        assert engine.serve("late", 70)
+
+        kinds = [event.kind for event in engine.events()]
+        elapsed, expired, evicted = map(
+            kinds.index, ("duration_elapsed", "claim_expired", "block_evicted")
+        )
+        assert elapsed < expired < evicted
+        assert KEPT is engine.judge(Mode.EXPIRING).verdict
+
+    def test_both_clocks(self) -> None:
+        """Claims end by the clock that each counts with."""
+        engine = TinyEngine()
+        assert engine.serve("a", 20, claim("claim:a", 20, "expiring", duration="2 steps"))
+        assert engine.serve("b", 20, claim("claim:b", 20, "expiring", duration="5 s"))
+        engine.now += 5 * NS
+        engine.keeper.decide()
+        assert 1 == engine.keeper.claims
+        for _ in range(2):
+            engine.keeper.decide()
+        assert ["claim:b", "claim:a"] == [e.claim_id for e in engine.kinds("claim_expired")]
+        assert KEPT is engine.judge(Mode.EXPIRING).verdict
+
     def test_expiry_not_told(self) -> None:
         """An expiry that is not told is found."""
         engine = TinyEngine(drill=Drill(suppress=(Kind.CLAIM_EXPIRED,)))

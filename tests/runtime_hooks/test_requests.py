@@ -29,7 +29,7 @@ BAD: list[tuple[object, str]] = [
     (claim(footprint_blocks="60"), "footprint_blocks"),
     (claim(duration="0 s"), "duration.value: a duration of nothing"),
     (claim(duration="-5 s"), "duration"),
-    (claim(duration="60 steps"), "this engine counts durations in seconds"),
+    (claim(duration="1.5 steps"), "duration.value: it is not a whole number of steps"),
     (claim(mode="expiring"), "duration: an expiring claim has no duration"),
     (claim(" "), "claim_id: it is blank"),
     (claim("a\nb"), "claim_id: it has the control character"),
@@ -139,6 +139,20 @@ class TestTurnedAway:
             engine.serve(f"request {number}", 1, claim(f"claim:{number}", 1))
         assert 10 == sum(not answers["claim"] for answers in engine.answers)
         assert "10 claims were decided on" in engine.answers[-1]["claim"]
+
+    def test_share(self) -> None:
+        """One owner cannot use up the ids of others, neither with claims that are taken nor with
+        such as are turned away; what is over its share spends no id.
+        """
+        engine = TinyEngine(lives=100, owner_lives=10)
+        for number in range(20):
+            blocks = 1 if number % 2 else 2  # of one block
+            engine.serve(f"request {number}", 1, claim(f"claim:{number}", blocks))
+        assert 5 == sum(not answers["claim"] for answers in engine.answers)
+        assert "10 claims of tenant were decided on" in engine.answers[-1]["claim"]
+        engine.serve("other", 1, claim("claim:19", 1, owner_scope="other"))
+        assert "" == engine.answers[-1]["claim"]
+        assert ModeVerdict.VIOLATED is not engine.judge(Mode.HARD_PROTECTED).verdict
 
 
 class TestOwner:

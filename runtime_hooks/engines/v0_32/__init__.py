@@ -12,7 +12,7 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.engine.core import EngineCore
 
 from runtime_hooks.engines.v0_32.blocks import BlockHooks
-from runtime_hooks.engines.v0_32.engine import Blocks, identity_of, unfit
+from runtime_hooks.engines.v0_32.engine import Blocks, identity_of, prompts_of, unfit
 from runtime_hooks.engines.v0_32.offload import OffloadHooks, manager_of
 from runtime_hooks.engines.v0_32.points import HOOKS
 from runtime_hooks.engines.v0_32.steps import StepHooks
@@ -45,7 +45,8 @@ class Attachment:
         self._queue = pool.queue
         manager = manager_of(scheduler)
         tier = None if manager is None else OffloadHooks(scheduler, manager, settings.drill)
-        self.keeper = Keeper(settings, journal, pool, identity_of(scheduler), tier, alarm)
+        identity, prompts = identity_of(scheduler), prompts_of(scheduler)
+        self.keeper = Keeper(settings, journal, pool, identity, tier, prompts=prompts, alarm=alarm)
         self._wraps = Wraps(self.keeper)
         steps = StepHooks(scheduler, blocks)
         try:
@@ -69,6 +70,7 @@ class Attachment:
         What becomes of claims that are alive nobody sees: the stream ends in a gap.
         """
         self._wraps.remove()
+        self.keeper.ahead.close()
         self._wraps.attempt("detach", self._queue.clear)
         self._wraps.attempt("detach", self.keeper.custody.before_reset)
         if self.keeper.claims:
@@ -78,6 +80,7 @@ class Attachment:
     def end(self) -> None:
         """The engine ends, and so does the stream."""
         self._wraps.remove()
+        self.keeper.ahead.close()
         self.journal.close()
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-from vllm.v1.core.kv_cache_utils import make_block_hash_with_group_id
+from vllm import SamplingParams
+from vllm.utils.hashing import get_hash_fn_by_name
+from vllm.v1.core.kv_cache_utils import get_request_block_hasher, make_block_hash_with_group_id
 from vllm.v1.kv_cache_interface import FullAttentionSpec
+from vllm.v1.request import Request
 
 from runtime_hooks.engines.v0_32.queue import RankedQueue
 from runtime_hooks.keeper import Arrival
-from runtime_hooks.requests import CLAIM, NO_ADMIT, PIN, RELEASE
+from runtime_hooks.requests import CLAIM, NO_ADMIT, PIN, RELEASE, namespace_of
+from runtime_hooks.scopes import CALLER
 from spec.claims import CacheIdentity
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
     from vllm.v1.core.block_pool import BlockPool
     from vllm.v1.core.sched.scheduler import Scheduler
+
+    from runtime_hooks.ahead import Prompt
 
 _PARALLEL: Final = (
     "data_parallel_size",
@@ -27,7 +32,10 @@ _PARALLEL: Final = (
     "decode_context_parallel_size",
 )
 
-__all__ = ["Blocks", "arrival_of", "identity_of", "keys_of", "unfit"]
+__all__ = ["Blocks", "arrival_of", "identity_of", "keys_of", "prompts_of", "unfit"]
+
+_ACTIONS: Final = (CLAIM, RELEASE, PIN)
+_VERSION: Final = "1"  # of the actions of hints
 
 
 def unfit(scheduler: Scheduler) -> str:
@@ -64,14 +72,32 @@ def keys_of(request: Any, tokens: int, size: int) -> list[bytes]:
     return [make_block_hash_with_group_id(h, 0) for h in request.block_hashes[: tokens // size]]
 
 
+def prompts_of(scheduler: Scheduler) -> Callable[[Prompt], list[bytes]]:
+    """What finds what the pool files the blocks of a prompt under, before it comes."""
+    size = scheduler.block_size
+
+    def keys(prompt: Prompt) -> list[bytes]:
+        hashing = get_hash_fn_by_name(scheduler.cache_config.prefix_caching_hash_algo)
+        request = Request(
+            "ahead",
+            list(prompt.token_ids),
+            SamplingParams(max_tokens=1),
+            None,
+            cache_salt=prompt.salt or None,
+            block_hasher=get_request_block_hasher(size, hashing),
+        )
+        return keys_of(request, len(prompt.token_ids), size)
+
+    return keys
+
+
 def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
     """A request that arrives, as the keeper needs it.
 
     Args:
         claims: whether there are claims already, with which it may share blocks.
     """
-    size, params = scheduler.block_size, request.kv_transfer_params
-    metadata = params if isinstance(params, dict) else {}
+    size, metadata = scheduler.block_size, _metadata(request)
     claim, pin = metadata.get(CLAIM), metadata.get(PIN)
     wanted = claims or claim is not None or pin is not None
     return Arrival(
@@ -83,9 +109,22 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
         release=metadata.get(RELEASE),
         pin=pin,
         no_admit=metadata.get(NO_ADMIT) is True,
-        namespace=_namespace(request.cache_salt),
+        caller=metadata.get(CALLER),
+        namespace=namespace_of(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
     )
+
+
+def _metadata(request: Any) -> dict[str, Any]:
+    """What comes with a request: its transfer parameters, and before them its hints."""
+    found: dict[str, Any] = {}
+    for action in request.kv_hints.actions if request.kv_hints is not None else ():
+        if action.action_type in _ACTIONS:
+            known = action.action_version == _VERSION
+            unknown = f"a hint of version {action.action_version!r:.20}; {_VERSION} is known"
+            found[action.action_type] = action.payload if known else unknown
+    params = request.kv_transfer_params
+    return {**found, **params} if isinstance(params, dict) else found
 
 
 def _most_blocks(request: Any, scheduler: Scheduler) -> int:
@@ -98,11 +137,6 @@ def _most_blocks(request: Any, scheduler: Scheduler) -> int:
     tokens = request.num_prompt_tokens + max(0, request.max_tokens - 1)
     tokens = min(tokens + scheduler.num_lookahead_tokens, scheduler.max_model_len)
     return int(-(-tokens // scheduler.block_size))
-
-
-def _namespace(salt: str | None) -> str:
-    """The salt of a request's cache, which may be a secret, by its digest."""
-    return hashlib.blake2b(salt.encode(), digest_size=16).hexdigest() if salt else ""
 
 
 class Blocks:

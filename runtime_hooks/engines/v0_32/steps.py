@@ -64,7 +64,7 @@ class StepHooks:
         return add_request
 
     def _arrive(self, request: Any) -> None:
-        arrival = arrival_of(request, self._scheduler, claims=bool(self._keeper.claims))
+        arrival = arrival_of(request, self._scheduler, claims=self._keeper.awaits)
         said = self._said_before(request)
         if said is not None:
             arrival = replace(arrival, claim=None, release=None)
