@@ -37,12 +37,17 @@ def words(name: str, blocks: int) -> str:
 
 
 class Server:
-    """A server, which may not answer yet; its trace and its log are in the folder."""
+    """A server, which may not answer yet; its trace and its log are in the folder.
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
-        self.trace, self.log = folder / "trace", folder / "log"
-        given = folder / "settings.json"
-        given.write_text(json.dumps({"trace": str(self.trace), "monitor": "observe", **settings}))
+    Args:
+        options: of the server, beside the usual ones.
+        settings: of the plugin.
+    """
+
+    def __init__(self, folder: Path, *options: str, **settings: Any) -> None:
+        self.log, self._folder = folder / "log", folder
+        given, usual = folder / "settings.json", {"trace": f"{folder}/{{pid}}.trace"}
+        given.write_text(json.dumps({**usual, "monitor": "observe", **settings}))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -52,12 +57,24 @@ class Server:
         del environment["VLLM_ENABLE_V1_MULTIPROCESSING"]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*command, _model(folder), *f"{_OPTIONS} {_SIZES} {where}".split()],
+                [*command, _model(folder), *f"{_OPTIONS} {_SIZES} {where}".split(), *options],
                 stdout=log,
                 stderr=log,
                 env=environment,
                 start_new_session=True,
             )
+
+    @property
+    def trace(self) -> Path:
+        """The trace, which is there once it answers; named by the process of the engine's core."""
+        (trace,) = self._folder.glob("*.trace")
+        return trace
+
+    def follow(self) -> subprocess.Popen[str]:
+        """Somebody who follows its verdicts."""
+        command = [sys.executable, "-m", "monitor", "follow", f"{self.trace}.sock"]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
     def wait(self) -> None:
         """Until it answers."""

@@ -46,7 +46,7 @@ def test_repeated(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     for number, name in enumerate(itertools.islice(itertools.cycle(SCENES), runs)):
         told = once(name, tmp_path / str(number))
         kinds = [kind for _, kind in told["events"]]
-        assert list(range(len(kinds))) == [sequence for sequence, _ in told["events"]]
+        assert list(range(1, len(kinds) + 1)) == [sequence for sequence, _ in told["events"]]
         end, verdict, outcome = DUE[name]
         assert (end, verdict) == (told["end"], told["verdict"]), (name, told["why"])
         outcomes = {"claim_restored", "claim_restoration_failed", "request_refused"} & set(kinds)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,15 @@ from spec.modes import Bundle
 from tests_vllm.serve import Server, words
 
 CLAIM = "claim:resident"
+OFFLOADING = {
+    "kv_connector": "OffloadingConnector",
+    "kv_role": "kv_both",
+    "kv_connector_extra_config": {
+        "cpu_bytes_to_use": 16 << 20,
+        "spec_name": "MemcpyOffloadingSpec",
+        "spec_module_path": "runtime_hooks.engines.v0_32.memcpy",
+    },
+}
 REASON = "protected_resident_capacity_refused"
 REFUSAL = {
     "reason": REASON,
@@ -67,12 +76,10 @@ def ask(server: Server, story: Story) -> None:
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     """A server is asked and stopped, while somebody follows."""
     story, server = Story(), Server(tmp_path_factory.mktemp("server"))
-    story.trace = server.trace
     try:
         server.wait()
-        server.complete(SMALL)
-        command = [sys.executable, "-m", "monitor", "follow", f"{server.trace}.sock"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reader:
+        story.trace = server.trace
+        with server.follow() as reader:
             ask(server, story)
             assert reader.stdout is not None
             first = reader.stdout.readline()
@@ -131,3 +138,36 @@ def test_followed(story: Story) -> None:
     """Who follows is told the last verdicts when the server is stopped."""
     assert (0, CLAIM) == (story.code, story.told.split()[0]), story.told
     assert story.told.endswith("(final)\n")
+
+
+def test_killed(tmp_path: Path) -> None:
+    """A restore that fails is answered with a status and the claim; and where the engine is killed
+    its trace is cut, which the check and whoever follows are told."""
+    drill = {"fail_loads": {CLAIM: 1}}
+    server = Server(tmp_path, "--kv-transfer-config", json.dumps(OFFLOADING), drill=drill)
+    metadata = {"kv_transfer_params": claim(mode="offloadable")}
+    resident = tokens("resident", 61)
+    try:
+        server.wait()
+        server.complete(resident, extra_body=metadata)
+        server.complete(SMALL)  # the copies are made with the next step
+        server.complete(ACTIVE)
+        with pytest.raises(openai.InternalServerError) as caught:
+            server.complete(resident)
+        assert (503, "claim_restoration_failed") == (caught.value.status_code, caught.value.type)
+        refusal = {"reason": "claim_restoration_failed", "blocking_claim_ids": [CLAIM]}
+        assert isinstance(caught.value.body, dict)
+        assert {"refusal": refusal} == caught.value.body["resident_claims"]
+
+        with server.follow() as reader:
+            assert reader.stdout is not None
+            assert CLAIM in reader.stdout.readline()
+            os.kill(int(server.trace.stem), signal.SIGKILL)
+            told, said = reader.communicate()
+        assert (3, False) == (reader.returncode, "(final)" in told)
+        assert said.startswith("broken off: ")
+        report = check([str(server.trace)], Mode.OFFLOADABLE, Bundle.CONTRACT)
+        assert ModeVerdict.INCONCLUSIVE is report.verdict
+        assert "the stream was cut" in str(report.claims[0].obligations["offload_restorability"])
+    finally:
+        server.kill()
