@@ -16,6 +16,7 @@ from monitor.engine import Monitor
 from monitor.records import At, Doubt, Record, Stamp
 from spec.alphabet import Kind
 from spec.claims import Mode
+from spec.events import Event, StreamMark
 from spec.states import TERMINAL
 from spec.verdicts import Verdict, pool
 
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from monitor.claim import ClaimRun
-    from spec.events import Event
 
 __all__ = ["Live", "LiveEnd", "LiveLine", "LiveVerdict"]
 
 _EVERY_S: Final = 0.5
+_TOO_MANY: Final = Doubt("more claims were registered than are judged here")
 _SHARE: Final = 20  # a look at all claims takes at most one part in so many of the time
 
 Text = Annotated[str, Meta(max_length=4096)]
@@ -83,27 +84,24 @@ class Live:
         self._told: dict[str, LiveVerdict] = {}
         self._next = 0.0
 
-    def take(self, event: Event) -> None:
-        """Judge one event."""
+    def take(self, line: Event | StreamMark) -> None:
+        """Judge one event, or hear of the stream."""
         if self._left < 0:
             return
-        doubts: tuple[Doubt, ...] = ()
-        if event.kind is Kind.CLAIM_REGISTERED:
-            self._left -= 1
-            if self._left < 0:
-                doubts = (Doubt("more claims were registered than are judged here"),)
         self._read += 1
-        at = At(self.stream, self._read, event.sequence)
-        stamp = Stamp(self.stream, event.sequence, event.time_ns)
-        events = () if doubts else ((event, at),)
+        at = At(self.stream, self._read, line.sequence)
+        mark = line.kind if isinstance(line, StreamMark) else None
+        stamp = Stamp(self.stream, line.sequence, line.time_ns, mark=mark)
+        if isinstance(line, StreamMark):
+            record = Record(at, stamp)
+        elif line.kind is Kind.CLAIM_REGISTERED and not self._left:
+            record = Record(at, stamp, doubts=(_TOO_MANY,))
+            self._left = -1
+        else:
+            record = Record(at, stamp, ((line, at),))
+            self._left -= line.kind is Kind.CLAIM_REGISTERED
         for monitor in self._monitors.values():
-            monitor.take(Record(at, stamp, events, doubts=doubts))
-
-    def miss(self, after: int) -> None:
-        """What had the numbers before `after` never came."""
-        at = At(self.stream, self._read, after)
-        for monitor in self._monitors.values():
-            monitor.take(Record(at, Stamp(self.stream, after, None)))
+            monitor.take(record)
 
     def changes(self, *, final: bool = False) -> list[LiveVerdict]:
         """The verdicts that are not what they were; none where it is too early to look again.

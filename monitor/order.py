@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from spec.durations import Duration, TimeUnit
+from spec.events import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,18 +19,29 @@ if TYPE_CHECKING:
 __all__ = ["Clock", "Order"]
 
 _NS = 1_000_000_000
+_CUT = "the stream was cut: stream_closed is not its last line"
 _STEPS = "its duration is in steps, and no duration_elapsed tells them"
 
 
 @dataclass(slots=True)
 class Order:
-    """The last sequence number and time of a stream."""
+    """The last sequence number and time of a stream, and whether it has the end it promised."""
 
     _sequence: int | None = None
     _time: int | None = None
+    _opened: At | None = None
+    _closed: bool = False
 
-    def check(self, stamp: Stamp) -> tuple[str, str]:
+    @property
+    def cut(self) -> tuple[At, str] | None:
+        """Where the end was promised of a stream that has none, and what that means."""
+        return None if self._closed or self._opened is None else (self._opened, _CUT)
+
+    def check(self, stamp: Stamp, at: At) -> tuple[str, str]:
         """What ran backwards and what is missing at this line, in words; empty where nothing."""
+        self._closed = stamp.mark is Mark.STREAM_CLOSED
+        if stamp.mark is Mark.STREAM_OPENED:
+            self._opened = self._opened or at
         back = missing = ""
         last, number = self._sequence, stamp.sequence
         if number is not None:

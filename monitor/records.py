@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from spec.alphabet import Kind
-    from spec.events import Event
+    from spec.events import Event, Mark
 
 __all__ = ["At", "Doubt", "Record", "Stamp", "Trail"]
 
@@ -27,12 +27,15 @@ Trail: TypeAlias = "tuple[tuple[Kind, At | None], ...]"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Order of one line in its stream. `skips` says that missing numbers are no loss there."""
+    """Order of one line in its stream. `skips` says that missing numbers are no loss there, `mark`
+    that the line is a mark of the stream.
+    """
 
     stream: str
     sequence: int | None
     time_ns: int | None
     skips: bool = False
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Stream:
 
     def stamp(self, stamp: Stamp, at: At) -> None:
         """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
-        back, missing = self._order.check(stamp)
+        back, missing = self._order.check(stamp, at)
         if missing:
             self.lose(at, missing)
         if back:
@@ -76,7 +76,7 @@ class Stream:
                     self._deliver(claim, View(Kind.STREAM_DISORDER, at))
                     claim.distrust(at, f"the stream is out of order: {back}")
             self._lose_track(at, f"the stream is out of order: {back}")
-        if stamp.time_ns is None:
+        if stamp.time_ns is None and stamp.mark is None:
             self._clock.stop(at)
         for claim in self._clock.due(stamp.time_ns):
             if not claim.elapsed:
@@ -97,7 +97,9 @@ class Stream:
                 claim.distrust(at, doubt.why, doubt.only)
 
     def finish(self) -> None:
-        """The stream is over: what its claims' durations came to must be known by now."""
+        """The stream is over: an end that was promised, and what durations came to, are known."""
+        if (cut := self._order.cut) is not None:
+            self.lose(*cut)
         if self._mode["lapses"]:
             for claim in self.claims.values():
                 if (unknown := self._clock.unknown(claim)) is not None:

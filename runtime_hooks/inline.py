@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.live import LiveLine, LiveVerdict
-    from spec.events import Event
+    from runtime_hooks.journal import Line
 
 __all__ = ["Inline"]
 
@@ -32,15 +32,15 @@ class Inline:
     """
 
     def __init__(self, stream: str, verdicts: str, socket: str) -> None:
-        self.alarm = ""
+        self.alarm, self._stream = "", stream
         self._live = Live(stream, TAKEN)
         self._file = NewFile(verdicts, "the file of verdicts", "trace")
         self._out = Broadcast(socket)
 
-    def take(self, events: list[Event]) -> None:
+    def take(self, lines: Sequence[Line]) -> None:
         """Judge events, and tell what has changed."""
-        for event in events:
-            self._live.take(event)
+        for line in lines:
+            self._live.take(line)
         self.idle()
 
     def idle(self) -> None:
@@ -48,11 +48,9 @@ class Inline:
         self._out.accept(lambda: _lines(self._live.standing))
         self._tell(self._live.changes())
 
-    def close(self, stream: str, after: int | None) -> None:
+    def close(self) -> None:
         """Tell every verdict for the last time."""
-        if after is not None:
-            self._live.miss(after)
-        last = _lines([*self._live.changes(final=True), LiveEnd(stream)])
+        last = _lines([*self._live.changes(final=True), LiveEnd(self._stream)])
         self._file.write(last)
         self._file.close()
         self._out.close(last)

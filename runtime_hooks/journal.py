@@ -10,20 +10,20 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from runtime_hooks.faults import LOG
-from spec.events import Event
+from spec.events import Event, Mark, StreamMark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from spec.alphabet import Kind
 
-__all__ = ["CLOSED", "Journal", "Sink"]
+__all__ = ["Journal", "Line", "Sink"]
 
-CLOSED: Final = "stream_closed"
-"""The kind of a last line that holds nothing but its number, where events before it are missing."""
+Line: TypeAlias = Event | StreamMark
+"""What a journal hands on: events, between the two marks of their stream."""
 
 _IDLE_S: Final = 0.02
 _PAUSE_S: Final = 0.001
@@ -33,21 +33,23 @@ _BATCH: Final = 32  # events between two pauses: the engine waits for the interp
 class Sink(Protocol):
     """Where the events of a journal go, on its thread."""
 
-    def take(self, events: list[Event]) -> None:
-        """Events in order."""
+    def take(self, lines: Sequence[Line]) -> None:
+        """Lines in order. The last mark has the number after the last that was taken."""
 
     def idle(self) -> None:
         """No events for now."""
 
-    def close(self, stream: str, after: int | None) -> None:
-        """No more will come; what had the numbers before `after` was dropped, unless it is None."""
+    def close(self) -> None:
+        """No more will come."""
 
     def fail(self) -> None:
         """It raised, and is given nothing any more: say so where it can be said."""
 
 
 class Journal:
-    """One stream of events; `write`, `gap` and `close` belong to one thread.
+    """One stream of events, marked at its beginning and at its end.
+
+    `write`, `gap` and `close` belong to one thread.
 
     Args:
         limit: how many events may wait to be written.
@@ -59,7 +61,7 @@ class Journal:
         self.fault: BaseException | None = None
         self._sinks, self._limit = list(sinks), limit
         self._waiting: deque[tuple[int, int, Kind, Mapping[str, Any]]] = deque()
-        self._number, self._last = 0, -1
+        self._number = 1  # the first mark has 0
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="resident-claims", daemon=True)
         self._thread.start()
@@ -71,7 +73,6 @@ class Journal:
         if len(self._waiting) >= self._limit:
             self.dropped += 1
             return
-        self._last = number
         self._waiting.append((number, time_ns, kind, fields))
 
     @property
@@ -91,10 +92,15 @@ class Journal:
             LOG.error("resident-claims: %d events are not written yet", self.waiting)
 
     def _run(self) -> None:
+        self._mark(Mark.STREAM_OPENED, 0)
         while not (self._closing and not self._waiting):
             self._hand_on()
-        after = self._number if self._number > self._last + 1 else None
-        self._each(lambda sink: sink.close(self.stream, after))
+        self._mark(Mark.STREAM_CLOSED, self._number)
+        self._each(lambda sink: sink.close())
+
+    def _mark(self, mark: Mark, number: int) -> None:
+        line = StreamMark(kind=mark, stream=self.stream, sequence=number)
+        self._each(lambda sink: sink.take([line]))
 
     def _hand_on(self) -> None:
         batch = self._batch()

@@ -1,18 +1,16 @@
-"""The file that a journal is written to: canonical events, one a line."""
+"""The file that a journal is written to: its lines in canonical form."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from runtime_hooks.config import SettingsError
-from runtime_hooks.journal import CLOSED
 from spec.events import EVENT_ENCODER
 
 if TYPE_CHECKING:
-    from spec.events import Event
+    from collections.abc import Sequence
+
+    from runtime_hooks.journal import Line
 
 __all__ = ["NewFile", "TraceFile"]
 
@@ -44,10 +42,9 @@ class NewFile:
         while rest:
             rest = rest[self._file.write(rest) :]
 
-    def end_with(self, at: int, line: bytes) -> None:
-        """Have this line at a place, over what is there, and nothing after it."""
-        os.pwrite(self._file.fileno(), line, at)
-        self._file.truncate(at + len(line))
+    def cut(self, size: int) -> None:
+        """Leave so many bytes of it."""
+        self._file.truncate(size)
 
     def close(self) -> None:
         """No more."""
@@ -63,40 +60,22 @@ class TraceFile:
 
     def __init__(self, path: str) -> None:
         self._file = NewFile(path, "the trace", "trace")
-        self._size = self._last = 0  # bytes of the whole lines, and of those before the last one
-        self._event: Event | None = None
+        self._size = 0  # bytes of the whole lines
 
-    def take(self, events: list[Event]) -> None:
-        """Write events."""
-        lines = bytearray()
-        for event in events:
-            lines += EVENT_ENCODER.encode(event) + b"\n"
-        self._file.write(lines)
-        self._last = self._size + lines.rfind(b"\n", 0, -1) + 1
-        self._size += len(lines)
-        self._event = events[-1]
+    def take(self, lines: Sequence[Line]) -> None:
+        """Write lines."""
+        text = b"".join(EVENT_ENCODER.encode(line) + b"\n" for line in lines)
+        self._file.write(text)
+        self._size += len(text)
 
     def idle(self) -> None:
         """Nothing waits to be written."""
 
-    def close(self, stream: str, after: int | None) -> None:
-        """Say that the end is missing where it is, and close."""
-        if after is not None:
-            self._file.write(_closed(stream, after))
+    def close(self) -> None:
+        """No more."""
         self._file.close()
 
     def fail(self) -> None:
-        """Say that the end is missing, in the place of the last event: the disk may be full.
-
-        Otherwise the trace would read like one of a run that ended there.
-        """
-        if self._event is not None:
-            line = _closed(self._event.stream, (self._event.sequence or 0) + 1)
-            self._file.end_with(self._last, line)
+        """Take back a line that was written in part. The last mark is missing, which tells."""
+        self._file.cut(self._size)
         self._file.close()
-
-
-def _closed(stream: str, after: int) -> bytes:
-    """A last line: what had the numbers before `after` is missing, as far as it is not there."""
-    last = {"kind": CLOSED, "stream": stream, "sequence": after}
-    return msgspec.json.encode(last) + b"\n"

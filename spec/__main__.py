@@ -96,7 +96,7 @@ def diagram(
 
 add_docs(app, pages, of="the specification")
 add_schema(
-    app, event_schema, of="an event in its canonical form", example="-o docs/schema/event.json"
+    app, event_schema, of="a line of a trace in canonical form", example="-o docs/schema/event.json"
 )
 
 

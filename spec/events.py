@@ -7,6 +7,7 @@ nanoseconds, durations are texts that carry their unit.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
@@ -14,12 +15,14 @@ from msgspec import Meta
 
 from spec.alphabet import Kind
 
-__all__ = ["EVENT_ENCODER", "SCHEMA", "CapacityProof", "Event"]
+__all__ = ["EVENT_ENCODER", "MARKS", "SCHEMA", "CapacityProof", "Event", "Mark", "StreamMark"]
 
 SCHEMA = "resident-claims/event/1"
 
 Blocks = Annotated[int, Meta(ge=0, le=2**53)]
 Name = Annotated[str, Meta(min_length=1, max_length=1024)]
+Stream = Annotated[str, Meta(max_length=1024)]
+Count = Annotated[int, Meta(ge=0)]
 
 
 class CapacityProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,9 +41,9 @@ class Event(
     """One fact or report. Which fields a kind reads is listed in docs/events.md."""
 
     kind: Kind
-    stream: Annotated[str, Meta(max_length=1024)] = ""
-    sequence: Annotated[int, Meta(ge=0)] | None = None
-    time_ns: Annotated[int, Meta(ge=0)] | None = None
+    stream: Stream = ""
+    sequence: Count | None = None
+    time_ns: Count | None = None
     # Whom and what it is about.
     claim_id: Name | None = None
     request_id: Name | None = None
@@ -77,6 +80,31 @@ class Event(
     cost: Blocks | None = None
     worker: Name | None = None
     hit: bool | None = None
+
+
+class Mark(StrEnum):
+    """What the writer of a stream says of the stream: no event, and no claim hears of it."""
+
+    STREAM_OPENED = "stream_opened"
+    STREAM_CLOSED = "stream_closed"
+
+
+MARKS = {
+    Mark.STREAM_OPENED: "the stream begins, and its last line will be `stream_closed`",
+    Mark.STREAM_CLOSED: "the stream is over, and nothing is missing before this line",
+}
+"""What each mark says."""
+
+
+class StreamMark(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A line of a stream that is a mark and no event."""
+
+    kind: Mark
+    stream: Stream = ""
+    sequence: Count | None = None
+    time_ns: Count | None = None
 
 
 EVENT_ENCODER = msgspec.json.Encoder()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spec.alphabet import KINDS, Kind, Role
 from spec.diagrams import lifecycle_diagram
-from spec.events import SCHEMA
+from spec.events import MARKS, SCHEMA
 from spec.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
 from spec.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
 from spec.markdown import fence, table
@@ -33,6 +33,12 @@ def events_page() -> str:
         title = role.value[0].upper() + role.value[1:]
         parts += [f"### {title}", table(("kind", "meaning", "fields"), rows)]
     parts += [
+        "## Marks",
+        "Two more kinds say something of the stream itself. A writer that may be killed begins "
+        "with the first of them: where the last line is not the second the stream was cut, and of "
+        "the claims that were alive nothing more is concluded. Streams without marks end with "
+        f"their last line. A mark has {_names(STAMP)}, and `sequence` counts on.",
+        table(("kind", "meaning"), ((f"`{mark}`", says) for mark, says in MARKS.items())),
         "## Fields",
         f"Every event may have {_names(STAMP)}; `kind` and the fields in bold must be given. "
         "Without `sequence` nobody can see that a line is missing. Every event about a claim may "

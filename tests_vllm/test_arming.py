@@ -160,4 +160,5 @@ class TestEntryPoint:
         settings.write_text(json.dumps({"trace": str(trace)}))
         assert "hooked True" in self.run(tmp_path, str(settings))
         kinds = [json.loads(line)["kind"] for line in trace.read_text().splitlines()]
-        assert ["request_arrived", "block_cached", "request_finished"] == kinds
+        told = ["request_arrived", "block_cached", "request_finished"]
+        assert ["stream_opened", *told, "stream_closed"] == kinds

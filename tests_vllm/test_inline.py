@@ -67,7 +67,7 @@ class TestEnforce:
         engine.serve((*RESIDENT, claim()))
         engine.serve(ACTIVE)
         keeper, until = engine.armed.attachments[0].keeper, time.monotonic() + LONG_S
-        while not keeper._alarm() and time.monotonic() < until:
+        while not keeper._intake._alarm() and time.monotonic() < until:
             time.sleep(0.01)
         (answer,) = engine.serve(("next", 5, claim("claim:next", 5)))
         assert "length" == answer.finish_reason

@@ -56,7 +56,7 @@ def test_repeated(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     failed: Counter[str] = Counter()
     for number, name in enumerate(runs):
         row, told = ROWS[name], once(name, tmp_path / str(number))
-        assert list(range(len(told["numbers"]))) == told["numbers"]
+        assert list(range(1, len(told["numbers"]) + 1)) == told["numbers"]
         assert (row.told, row.ends) == (told["story"], told["ends"]), name
         assert row.code == EXIT_CODES[ModeVerdict(told["verdict"])], (name, told["why"])
         restored[name] += passed(told, "restored")

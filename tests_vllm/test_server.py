@@ -1,140 +1,173 @@
-"""The same through the OpenAI-compatible server: three processes, one of which is hooked."""
+"""The same through the OpenAI-compatible server: three processes, two of which are hooked."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 
 from monitor.check import check
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
-from runtime_hooks.demo.tiny import model_folder, tokens
+from runtime_hooks.demo.tiny import tokens
 from spec.claims import Mode
 from spec.modes import Bundle
-from tests_vllm.conftest import LONG_S
+from tests_vllm.serve import Server, words
 
 CLAIM = "claim:resident"
+OFFLOADING = {
+    "kv_connector": "OffloadingConnector",
+    "kv_role": "kv_both",
+    "kv_connector_extra_config": {
+        "cpu_bytes_to_use": 16 << 20,
+        "spec_name": "MemcpyOffloadingSpec",
+        "spec_module_path": "runtime_hooks.engines.v0_32.memcpy",
+    },
+}
+REASON = "protected_resident_capacity_refused"
+REFUSAL = {
+    "reason": REASON,
+    "blocking_claim_ids": [CLAIM],
+    "proof": {"resident": 60, "active": 70, "total": 130, "usable": 80, "shortfall": 50},
+}
+RESIDENT, ACTIVE, SMALL = tokens("resident", 60), tokens("active", 70), tokens("small", 2)
 
 
-class Server:
-    """A server with an engine of 80 usable blocks."""
+@dataclass
+class Story:
+    """What came of everything that a server was asked, and of its end."""
 
-    def __init__(self, folder: Path, more: str = "", **fields: Any) -> None:
-        settings = folder / "settings.json"
-        usual = {"trace": f"{folder}/trace", "monitor": "observe"}
-        settings.write_text(json.dumps({**usual, **fields}))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        options = "--load-format dummy --skip-tokenizer-init --enforce-eager --dtype float32"
-        sizes = "--num-gpu-blocks-override 81 --block-size 32 --max-model-len 2560 --max-num-seqs 4"
-        where = f"--host 127.0.0.1 --port {self.port} --shutdown-timeout 60"
-        command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model"]
-        environment = {**os.environ, "RESIDENT_CLAIMS": str(settings)}
-        del environment["VLLM_ENABLE_V1_MULTIPROCESSING"]
-        self.log = folder / "log"
-        self.trace = folder / "trace"
-        model = str(model_folder(folder / "model"))
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [*command, model, *f"{options} {sizes} {where} {more}".split()],
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,
-            )
-
-    def wait(self) -> None:
-        """Until it answers."""
-        until = time.monotonic() + LONG_S
-        while time.monotonic() < until and self.process.poll() is None:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5):
-                    return
-            except OSError:
-                time.sleep(0.5)
-        pytest.fail(f"the server does not answer: {self.log.read_text()[-2000:]}")
-
-    def ask(
-        self, name: str, blocks: int, metadata: dict[str, Any] | None = None, key: str = "none"
-    ) -> Any:
-        """The status and the body of a completion of one token."""
-        body = {"model": str(self.log.parent / "model"), "prompt": tokens(name, blocks)}
-        if metadata is not None:
-            body["kv_transfer_params"] = metadata
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/v1/completions",
-            json.dumps({**body, "max_tokens": 1, "temperature": 0}).encode(),
-            {"Content-Type": "application/json", "Authorization": f"Bearer {key}"},
-        )
-        with urllib.request.urlopen(request, timeout=LONG_S) as answer:
-            return answer.status, json.loads(answer.read())
-
-    def stop(self) -> None:
-        """End it as an operator does."""
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(LONG_S)
-
-    def kill(self) -> None:
-        """End all of its processes, whatever they do."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+    served: list[Any] = field(default_factory=list)
+    refused: dict[str, Any] = field(default_factory=dict)
+    told: str = ""
+    code: int = -1
+    trace: Path = Path()
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    """A server that answers."""
-    made = Server(tmp_path)
+def ask(server: Server, story: Story) -> None:
+    """One claim, and whatever does not fit beside it."""
+    story.served.append(server.complete(RESIDENT, extra_body={"kv_transfer_params": claim()}))
+    attempts = {
+        "completion": lambda: server.complete(ACTIVE),
+        "retried": lambda: server.complete(ACTIVE, retries=1),
+        "streamed": lambda: list(server.complete(ACTIVE, stream=True)),
+        "several prompts": lambda: server.complete(SMALL, ACTIVE),
+        "several prompts, streamed": lambda: list(server.complete(SMALL, ACTIVE, stream=True)),
+        "several answers": lambda: server.complete(ACTIVE, n=3),
+        "chat": lambda: server.chat(words("active", 70)),
+        "chat, streamed": lambda: list(server.chat(words("active", 70), stream=True)),
+    }
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+        except openai.APIError as error:
+            story.refused[name] = error
+    story.served += [server.complete(RESIDENT), server.chat(words("small", 2))]
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    """A server is asked and stopped, while somebody follows."""
+    story, server = Story(), Server(tmp_path_factory.mktemp("server"))
     try:
-        made.wait()
-        yield made
+        server.wait()
+        story.trace = server.trace
+        with server.follow() as reader:
+            ask(server, story)
+            assert reader.stdout is not None
+            first = reader.stdout.readline()
+            server.stop()
+            story.told = first + reader.stdout.read()
+        story.code = reader.returncode
+        yield story
     finally:
-        made.kill()
+        server.kill()
 
 
-def test_refused(server: Server) -> None:
-    """The client gets the refusal and the claim by name; the trace is whole, and is kept; who
-    follows is told so at the end."""
-    status, body = server.ask("resident", 60, claim())
-    assert (200, "length") == (status, body["choices"][0]["finish_reason"])
-    assert {"claim": {"decision": "accepted"}} == body["kv_transfer_params"]["resident_claims"]
+def test_claimed(story: Story) -> None:
+    """The client is told that its claim was accepted; what fits is served, before and after."""
+    first, again, chat = story.served
+    assert {"claim": {"decision": "accepted"}} == first.kv_transfer_params["resident_claims"]
+    assert ["length"] * 3 == [each.choices[0].finish_reason for each in (first, again, chat)]
 
-    follow = [sys.executable, "-m", "monitor", "follow", f"{server.trace}.sock"]
-    with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as reader:
-        assert reader.stdout is not None
-        assert CLAIM in reader.stdout.readline()
-        status, body = server.ask("active", 70)
-        choice = body["choices"][0]
-        assert ("abort", "protected_resident_capacity_refused") == (
-            choice["finish_reason"],
-            choice["stop_reason"],
-        )
-        refusal = body["kv_transfer_params"]["resident_claims"]["refusal"]
-        assert [CLAIM] == refusal["blocking_claim_ids"]
-        assert {"resident": 60, "active": 70, "total": 130, "usable": 80, "shortfall": 50} == (
-            refusal["proof"]
-        )
-        _, body = server.ask("resident", 60)
-        assert "length" == body["choices"][0]["finish_reason"]
-        server.stop()
-        told = reader.stdout.read()
-    assert 0 == reader.returncode, told + server.log.read_text()[-2000:]
-    assert "(final)" in told
 
-    report = check([str(server.trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+@pytest.mark.parametrize(
+    "name", ["completion", "retried", "several prompts", "several answers", "chat"]
+)
+def test_refused(story: Story, name: str) -> None:
+    """A status and a body that name the refusal, the claim and the sum; nothing else is answered,
+    also where one of several prompts is refused."""
+    error = story.refused[name]
+    assert 503 == error.status_code
+    assert {"error"} == error.response.json().keys()
+    assert (REASON, "503", None) == (error.type, error.code, error.param)
+    assert {"refusal": REFUSAL} == error.body["resident_claims"]
+    assert (
+        f"{REASON}, because of {CLAIM}: 60 blocks are claimed and 70 needed, of 80"
+        == error.body["message"]
+    )
+
+
+@pytest.mark.parametrize("name", ["streamed", "several prompts, streamed", "chat, streamed"])
+def test_stream(story: Story, name: str) -> None:
+    """A stream ends with an event that names them."""
+    error = story.refused[name]
+    assert (REASON, "503") == (error.type, error.code)
+    assert {"refusal": REFUSAL} == error.body["resident_claims"]
+
+
+def test_trace(story: Story) -> None:
+    """The trace of all processes is one stream, and is kept; the client that tries again is refused
+    again, and each answer that was wanted is refused."""
+    report = check([str(story.trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
     assert ModeVerdict.KEPT is report.verdict
-    assert 1 == len({json.loads(line)["stream"] for line in server.trace.open()})
+    lines = [json.loads(line) for line in story.trace.open()]
+    assert 1 == len({line["stream"] for line in lines})
+    refused = [line for line in lines if line["kind"] == "request_refused"]
+    assert len(story.refused) + 1 + 2 == len(refused)
+
+
+def test_followed(story: Story) -> None:
+    """Who follows is told the last verdicts when the server is stopped."""
+    assert (0, CLAIM) == (story.code, story.told.split()[0]), story.told
+    assert story.told.endswith("(final)\n")
+
+
+def test_killed(tmp_path: Path) -> None:
+    """A restore that fails is answered with a status and the claim; and where the engine is killed
+    its trace is cut, which the check and whoever follows are told."""
+    drill = {"fail_loads": {CLAIM: 1}}
+    server = Server(tmp_path, "--kv-transfer-config", json.dumps(OFFLOADING), drill=drill)
+    metadata = {"kv_transfer_params": claim(mode="offloadable")}
+    resident = tokens("resident", 61)
+    try:
+        server.wait()
+        server.complete(resident, extra_body=metadata)
+        server.complete(SMALL)  # the copies are made with the next step
+        server.complete(ACTIVE)
+        with pytest.raises(openai.InternalServerError) as caught:
+            server.complete(resident)
+        assert (503, "claim_restoration_failed") == (caught.value.status_code, caught.value.type)
+        refusal = {"reason": "claim_restoration_failed", "blocking_claim_ids": [CLAIM]}
+        assert isinstance(caught.value.body, dict)
+        assert {"refusal": refusal} == caught.value.body["resident_claims"]
+
+        with server.follow() as reader:
+            assert reader.stdout is not None
+            assert CLAIM in reader.stdout.readline()
+            os.kill(int(server.trace.stem), signal.SIGKILL)
+            told, said = reader.communicate()
+        assert (3, False) == (reader.returncode, "(final)" in told)
+        assert said.startswith("broken off: ")
+        report = check([str(server.trace)], Mode.OFFLOADABLE, Bundle.CONTRACT)
+        assert ModeVerdict.INCONCLUSIVE is report.verdict
+        assert "the stream was cut" in str(report.claims[0].obligations["offload_restorability"])
+    finally:
+        server.kill()

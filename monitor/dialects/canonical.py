@@ -15,12 +15,13 @@ from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.durations import Duration
 from spec.errors import ClaimError
-from spec.events import Event
+from spec.events import Event, Mark, StreamMark
 from spec.fields import required_of
 
 __all__ = ["CanonicalDialect"]
 
 _KINDS: Final = frozenset(kind.value for kind in Kind)
+_MARKS: Final = frozenset(mark.value for mark in Mark)
 _MODES: Final = frozenset(mode.value for mode in Mode)
 _MOST: Final = 2**63 - 1
 
@@ -48,10 +49,13 @@ class CanonicalDialect:
             InputError: the object is not a canonical event.
         """
         kind = kind_in(obj, "kind", self._file, line)
-        event = None
-        head: Event | _Head
+        event = mark = None
+        head: Event | StreamMark | _Head
         if kind in _KINDS:
             head = event = struct(obj, Event, self._file, line)
+        elif kind in _MARKS:
+            head = struct(obj, StreamMark, self._file, line)
+            mark = head.kind
         else:
             head = struct(obj, _Head, self._file, line)
         for name in ("sequence", "time_ns", "priority"):
@@ -59,9 +63,9 @@ class CanonicalDialect:
             if value is not None and not -_MOST <= value <= _MOST:
                 self._refuse(line, name, f"{shown(value)} is out of range", f"at most {_MOST}")
         at = At(self._file, line, head.sequence)
-        stamp = Stamp(head.stream or self._file, head.sequence, head.time_ns)
+        stamp = Stamp(head.stream or self._file, head.sequence, head.time_ns, mark=mark)
         if event is None:
-            return (Record(at, stamp, unknown=kind),)
+            return (Record(at, stamp, unknown=None if mark else kind),)
         self._check(event, line)
         return (Record(at, stamp, ((event, at),)),)
 

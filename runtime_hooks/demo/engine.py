@@ -16,7 +16,7 @@ from runtime_hooks.config import Settings
 from runtime_hooks.demo.tiny import BLOCK, DTYPE, model_folder, tokens
 from runtime_hooks.plugin import Armed, arm, disarm
 from spec.claims import Mode
-from spec.events import Event
+from spec.events import Event, Mark
 from spec.modes import Bundle
 
 Asked: TypeAlias = tuple[str, int] | tuple[str, int, dict[str, Any]]
@@ -117,8 +117,8 @@ class Engine:
 
     def events(self) -> list[Event]:
         """The events of the trace, which must be closed."""
-        lines = self.trace.read_bytes().splitlines()
-        return [msgspec.json.decode(line, type=Event) for line in lines]
+        lines = map(msgspec.json.decode, self.trace.read_bytes().splitlines())
+        return [msgspec.convert(line, Event) for line in lines if line["kind"] not in set(Mark)]
 
     def kinds(self, *kinds: str) -> list[Event]:
         """The events of some kinds."""

@@ -13,7 +13,7 @@ from monitor.samples import FOLDER, sample
 from monitor.samples.generate import SAMPLES, main
 from monitor.sources import read
 from spec.alphabet import Kind
-from spec.events import EVENT_ENCODER, CapacityProof, Event
+from spec.events import EVENT_ENCODER, CapacityProof, Event, Mark
 from tests.monitor.dialect_lines import (
     CLAIM,
     DEFERRED,
@@ -149,6 +149,7 @@ LIKELY = st.sampled_from(
     + [VICTIM, REFUSED, DEFERRED, cached(1), alloc("resident_claim_accepted", **NEED)]
     + [conn("resident_claim_demoted"), alloc("resident_claim_expired")]
     + [{"kind": kind.value, "claim_id": "c", "request_id": "q"} for kind in Kind]
+    + [{"kind": mark.value} for mark in Mark]
 )
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from monitor.dialects import Reader
 from monitor.engine import Conclusion, Monitor
-from monitor.records import At, Record, Stamp
 from runtime_hooks.ahead import Prompt
 from runtime_hooks.config import Settings
-from runtime_hooks.journal import Journal
+from runtime_hooks.journal import Journal, Line
 from runtime_hooks.keeper import Arrival, Keeper, Refusal
 from spec.claims import CacheIdentity, Mode
 from spec.events import Event
@@ -37,23 +37,26 @@ def prompt_keys(prompt: Prompt) -> list[bytes]:
 
 
 class Kept:
-    """A sink that keeps events."""
+    """A sink that keeps lines."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.after: int | None = None
+        self.lines: list[Line] = []
         self.failed = False
 
-    def take(self, events: list[Event]) -> None:
-        """More events."""
-        self.events += events
+    @property
+    def events(self) -> list[Event]:
+        """The lines that are events."""
+        return [line for line in self.lines if isinstance(line, Event)]
+
+    def take(self, lines: Sequence[Line]) -> None:
+        """More lines."""
+        self.lines += lines
 
     def idle(self) -> None:
         """Nothing for now."""
 
-    def close(self, stream: str, after: int | None) -> None:
+    def close(self) -> None:
         """No more."""
-        self.after = after
 
     def fail(self) -> None:
         """It raised."""
@@ -170,10 +173,15 @@ class TinyEngine:
         self.keeper.custody.cached(hit, list(zip(keys[hit:], fresh, strict=True)))
         self.pool.release([*reversed(fresh), *reversed(mine)])
 
-    def events(self) -> list[Event]:
+    def lines(self) -> list[Line]:
         """Everything that was told, once the journal is closed."""
         self.journal.close()
         assert self.journal.fault is None
+        return self.sink.lines
+
+    def events(self) -> list[Event]:
+        """The events of it."""
+        self.lines()
         return self.sink.events
 
     def kinds(self, *kinds: str) -> list[Event]:
@@ -182,12 +190,10 @@ class TinyEngine:
 
     def judge(self, mode: Mode) -> Conclusion:
         """What the monitor concludes, reading what was told as it would be read from a file."""
-        monitor = Monitor(mode)
-        for line, event in enumerate(self.events(), 1):
-            again = msgspec.json.decode(msgspec.json.encode(event), type=Event)
-            at = At("trace", line, again.sequence)
-            stamp = Stamp(again.stream, again.sequence, again.time_ns)
-            monitor.take(Record(at, stamp, ((again, at),)))
+        monitor, reader = Monitor(mode), Reader("trace")
+        for number, line in enumerate(self.lines(), 1):
+            for record in reader.feed(msgspec.json.encode(line), number):
+                monitor.take(record)
         return monitor.conclude()
 
 

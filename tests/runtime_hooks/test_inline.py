@@ -13,10 +13,10 @@ from monitor.live import Live, LiveEnd, LiveLine, LiveVerdict
 from runtime_hooks.broadcast import Broadcast
 from runtime_hooks.config import Drill, SettingsError
 from runtime_hooks.inline import Inline
-from runtime_hooks.journal import Journal
+from runtime_hooks.journal import Journal, Line
 from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.events import Event
+from spec.events import Mark, StreamMark
 from spec.verdicts import Verdict
 from tests.runtime_hooks.engine import TinyEngine, claim
 
@@ -25,19 +25,19 @@ MODES = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING)
 UNTOLD = Drill(suppress=(Kind.REQUEST_REFUSED,))
 
 
-def story(**settings: object) -> list[Event]:
+def story(**settings: object) -> list[Line]:
     """A hard claim, and a request that does not fit beside it."""
     engine = TinyEngine(**settings)
     engine.serve("resident", 60, claim())
     engine.serve("active", 70)
-    return engine.events()
+    return engine.lines()
 
 
-def judge(events: list[Event]) -> LiveVerdict:
+def judge(lines: list[Line]) -> LiveVerdict:
     """The last verdict on the only claim."""
     live = Live("tiny", MODES)
-    for event in events:
-        live.take(event)
+    for line in lines:
+        live.take(line)
     (verdict,) = live.changes(final=True)
     return verdict
 
@@ -52,30 +52,34 @@ class TestLive:
         """One that was broken is violated, by name and place."""
         verdict = judge(story(drill=UNTOLD))
         assert Verdict.VIOLATED is verdict.verdict
-        assert ("explicit_conflict_action", 9) == (verdict.heaviest, verdict.sequence)
+        assert ("explicit_conflict_action", 10) == (verdict.heaviest, verdict.sequence)
 
     def test_own_mode(self) -> None:
         """A demotable claim is judged as one, though it would break hard_protected."""
         engine = TinyEngine()
         engine.serve("resident", 60, claim(mode="demotable"))
         engine.serve("active", 70)
-        verdict = judge(engine.events())
+        verdict = judge(engine.lines())
         assert (Mode.DEMOTABLE, Verdict.SATISFIED) == (verdict.mode, verdict.verdict)
 
     def test_gap(self) -> None:
         """An event that is missing makes it inconclusive."""
-        events = story()
-        assert Verdict.INCONCLUSIVE is judge([e for e in events if e.sequence != 4]).verdict
+        lines = story()
+        assert Verdict.INCONCLUSIVE is judge([e for e in lines if e.sequence != 4]).verdict
+
+    def test_cut(self) -> None:
+        """So does an end that is missing."""
+        assert Verdict.INCONCLUSIVE is judge(story()[:-1]).verdict
 
     def test_too_early(self) -> None:
         """Between two looks nothing is told, and what has not changed is not told twice."""
         live = Live("tiny", MODES)
-        events = story()
-        for event in events[:5]:
-            live.take(event)
+        lines = story()
+        for line in lines[:6]:
+            live.take(line)
         assert 1 == len(live.changes())
-        for event in events[5:]:
-            live.take(event)
+        for line in lines[6:]:
+            live.take(line)
         assert [] == live.changes()
         assert 1 == len(live.changes(final=True))
 
@@ -84,8 +88,8 @@ class TestLive:
         engine = TinyEngine()
         engine.serve("resident", 60, claim(value=1))
         live = Live("tiny", MODES)
-        for event in engine.events():
-            live.take(event)
+        for line in engine.lines():
+            live.take(line)
         assert [] == live.changes(final=True)
 
     def test_too_many(self) -> None:
@@ -94,8 +98,8 @@ class TestLive:
         for number in range(3):
             engine.serve(f"r{number}", 10, claim(f"claim:{number}", 10))
         live = Live("tiny", MODES, most=2)
-        for event in engine.events():
-            live.take(event)
+        for line in engine.lines():
+            live.take(line)
         told = live.changes(final=True)
         assert ["claim:0", "claim:1"] == [verdict.claim_id for verdict in told]
         assert {Verdict.INCONCLUSIVE} == {verdict.verdict for verdict in told}
@@ -115,7 +119,7 @@ class TestInline:
         """Verdicts are written as they change, the last ones marked, and then the end."""
         inline = self.make(tmp_path)
         inline.take(story())
-        inline.close("tiny", None)
+        inline.close()
         first, last, end = self.told(tmp_path)
         assert isinstance(first, LiveVerdict)
         assert isinstance(last, LiveVerdict)
@@ -133,7 +137,7 @@ class TestInline:
         engine.keeper._intake._alarm = lambda: inline.alarm
         engine.serve("resident", 60, claim("claim:b"))
         assert inline.alarm == engine.answers[0]["claim"]
-        inline.close("tiny", None)
+        inline.close()
 
     def test_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A monitor that fails raises the alarm: nobody would see a violation."""
@@ -151,8 +155,8 @@ class TestInline:
     def test_missing_end(self, tmp_path: Path) -> None:
         """What was dropped at the end makes the last verdict inconclusive."""
         inline = self.make(tmp_path)
-        inline.take(story())
-        inline.close("tiny", 1_000)
+        inline.take([*story()[:-1], StreamMark(kind=Mark.STREAM_CLOSED, sequence=1_000)])
+        inline.close()
         last = self.told(tmp_path)[-2]
         assert isinstance(last, LiveVerdict)
         assert Verdict.INCONCLUSIVE is last.verdict
@@ -164,14 +168,14 @@ class TestFollow:
         """It prints verdicts until the process ends, and exits by the last."""
         path = str(tmp_path / "socket")
         inline = Inline("tiny", str(tmp_path / "verdicts"), path)
-        events, done = story(drill=drill), threading.Event()
+        lines, done = story(drill=drill), threading.Event()
 
         def serve() -> None:
-            inline.take(events[:7])
+            inline.take(lines[:8])
             while not inline._out._waiting:
                 inline.idle()
-            inline.take(events[7:])
-            inline.close("tiny", None)
+            inline.take(lines[8:])
+            inline.close()
             done.set()
 
         threading.Thread(target=serve, daemon=True).start()
@@ -194,7 +198,7 @@ class TestFollow:
             late.connect(path)
             inline.idle()
             assert b'"claim_id":"claim:a"' in late.recv(1 << 16)
-        inline.close("tiny", None)
+        inline.close()
 
     def test_nobody(self, tmp_path: Path, capsys: Capture) -> None:
         """A socket that is not there is bad input."""
@@ -219,8 +223,8 @@ class TestFollow:
         """Where the process breaks off that is said, and no verdict is the last one."""
         path = str(tmp_path / "socket")
         live = Live("tiny", MODES)
-        for event in story():
-            live.take(event)
+        for line in story():
+            live.take(line)
         line = msgspec.json.encode(live.changes(final=True)[0]) + b"\n"
         self.send(Broadcast(path), line + line[:cut])
         assert 3 == main(["follow", path])

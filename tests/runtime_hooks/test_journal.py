@@ -3,20 +3,20 @@
 import errno
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from monitor.check import check
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import SettingsError
-from runtime_hooks.journal import CLOSED, Journal
+from runtime_hooks.journal import Journal, Line
 from runtime_hooks.tracefile import TraceFile
 from runtime_hooks.voice import terms
 from spec.alphabet import Kind
 from spec.claims import Mode, ResidentClaim
-from spec.events import Event
+from spec.events import Event, Mark
 from spec.modes import Bundle
 from tests.runtime_hooks.engine import IDENTITY, Kept, claim
 
@@ -26,16 +26,17 @@ CLAIM = ResidentClaim.model_validate(
 
 
 class Stuck(Kept):
-    """A sink that does not come back until it is let go."""
+    """A sink that does not come back with events until it is let go."""
 
     def __init__(self) -> None:
         super().__init__()
         self.stuck, self.go = threading.Event(), threading.Event()
 
-    def take(self, events: list[Event]) -> None:
-        self.stuck.set()
-        assert self.go.wait(10)
-        super().take(events)
+    def take(self, lines: Sequence[Line]) -> None:
+        if isinstance(lines[0], Event):
+            self.stuck.set()
+            assert self.go.wait(60)
+        super().take(lines)
 
 
 def fill(journal: Journal, first: int, count: int) -> None:
@@ -45,13 +46,15 @@ def fill(journal: Journal, first: int, count: int) -> None:
 
 class TestQueue:
     def test_order(self) -> None:
-        """What is written comes out numbered and in order."""
+        """What is written comes out numbered and in order, between the marks of the stream."""
         sink = Kept()
         journal = Journal("s", [sink], 10_000)
         fill(journal, 0, 5_000)
         journal.close()
-        assert list(range(5_000)) == [event.sequence for event in sink.events]
-        assert (0, None) == (journal.dropped, sink.after)
+        assert list(range(5_002)) == [line.sequence for line in sink.lines]
+        assert 0 == journal.dropped
+        first, last = sink.lines[0], sink.lines[-1]
+        assert (Mark.STREAM_OPENED, Mark.STREAM_CLOSED) == (first.kind, last.kind)
 
     def test_dropped(self) -> None:
         """What finds the queue full is dropped and counted, and leaves a gap in the numbers."""
@@ -66,11 +69,10 @@ class TestQueue:
         fill(journal, 31, 1)
         journal.close()
         assert 20 == journal.dropped
-        assert [*range(11), 31] == [event.sequence for event in sink.events]
-        assert sink.after is None
+        assert [*range(12), 32, 33] == [line.sequence for line in sink.lines]
 
     def test_last_dropped(self) -> None:
-        """Where nothing comes after what was dropped, the end is told with the number after it."""
+        """Where nothing comes after what was dropped, the last mark has the number after it."""
         sink = Stuck()
         journal = Journal("s", [sink], 10)
         fill(journal, 0, 1)
@@ -78,7 +80,7 @@ class TestQueue:
         fill(journal, 1, 30)
         sink.go.set()
         journal.close()
-        assert 31 == sink.after
+        assert (Mark.STREAM_CLOSED, 32) == (sink.lines[-1].kind, sink.lines[-1].sequence)
 
     def test_not_finished(self, caplog: pytest.LogCaptureFixture) -> None:
         """Where the end is not written in time that is said."""
@@ -95,13 +97,12 @@ class TestQueue:
         """A sink that fails stops nobody: what is written from then on is dropped."""
 
         class Broken(Kept):
-            def take(self, events: list[Event]) -> None:
+            def take(self, lines: Sequence[Line]) -> None:
                 raise OSError("no space left")
 
         journal = Journal("s", [Broken()], 10)
-        fill(journal, 0, 1)
         journal.close()
-        fill(journal, 1, 1)
+        fill(journal, 0, 1)
         assert isinstance(journal.fault, OSError)
         assert 1 == journal.dropped
         assert 1 == caplog.text.count("Broken is written no more")
@@ -135,8 +136,16 @@ class TestTrace:
         """Wherever something is missing, the verdict is inconclusive."""
         self.write(tmp_path / "t", lost=lost)
         assert ModeVerdict.INCONCLUSIVE is self.verdict(tmp_path / "t")[0]
-        last = msgspec.json.decode((tmp_path / "t").read_bytes().splitlines()[-1])
-        assert (lost == "at the end") is (last["kind"] == CLOSED)
+
+    def test_killed(self, tmp_path: Path) -> None:
+        """Where the end is not written, as when the process was killed, nothing is kept."""
+        self.write(tmp_path / "t")
+        *lines, last = (tmp_path / "t").read_bytes().splitlines(keepends=True)
+        assert b'"stream_closed"' in last
+        (tmp_path / "t").write_bytes(b"".join(lines))
+        verdict, why = self.verdict(tmp_path / "t")
+        assert ModeVerdict.INCONCLUSIVE is verdict
+        assert "cannot be told" in why
 
     def test_never_overwritten(self, tmp_path: Path) -> None:
         """A file that is there stays as it is."""
@@ -154,15 +163,16 @@ class TestTrace:
 
     @pytest.mark.parametrize("torn", [False, True], ids=["at a line", "within one"])
     def test_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torn: bool) -> None:
-        """Where the disk is full the trace ends in a gap, and not as if the run had ended there."""
+        """Where the disk is full the trace is cut, and does not read as if the run ended there."""
         sink = TraceFile(str(tmp_path / "t"))
         journal = Journal("s", [sink], 100)
         journal.write(1, Kind.CLAIM_REGISTERED, terms(CLAIM))
         journal.write(1, Kind.CLAIM_COMMITTED, terms(CLAIM))
         journal.write(1, Kind.CLAIM_ACCEPTED, terms(CLAIM))
         fill(journal, 3, 1)
-        while (tmp_path / "t").read_bytes().count(b"\n") != 4:
+        while (tmp_path / "t").read_bytes().count(b"\n") != 5:
             pass
+        before = (tmp_path / "t").read_bytes()
 
         def full(lines: bytes) -> None:
             if torn:
@@ -173,23 +183,19 @@ class TestTrace:
         fill(journal, 4, 3)
         journal.close()
         assert ModeVerdict.INCONCLUSIVE is self.verdict(tmp_path / "t")[0]
-        last = (tmp_path / "t").read_bytes().splitlines()[3:]
-        assert [(CLOSED, 4)] == [(e["kind"], e["sequence"]) for e in map(msgspec.json.decode, last)]
+        assert before == (tmp_path / "t").read_bytes()
 
     def test_alone(self, tmp_path: Path) -> None:
         """A sink that fails does not take the trace with it."""
 
         class Broken(Kept):
-            def take(self, events: list[Event]) -> None:
+            def take(self, lines: Sequence[Line]) -> None:
                 raise RuntimeError("a fault of the monitor's")
 
         broken = Broken()
         journal = Journal("s", [broken, TraceFile(str(tmp_path / "t"))], 100)
-        fill(journal, 0, 1)
-        while not (tmp_path / "t").read_bytes():
-            pass
-        fill(journal, 1, 5)
+        fill(journal, 0, 6)
         journal.close()
-        assert 6 == (tmp_path / "t").read_bytes().count(b"\n")
+        assert 8 == (tmp_path / "t").read_bytes().count(b"\n")
         assert 0 == journal.dropped
         assert broken.failed

@@ -15,6 +15,7 @@ from runtime_hooks.engines.v0_32.blocks import BlockHooks
 from runtime_hooks.engines.v0_32.engine import Blocks, identity_of, prompts_of, unfit
 from runtime_hooks.engines.v0_32.offload import OffloadHooks, manager_of
 from runtime_hooks.engines.v0_32.points import HOOKS
+from runtime_hooks.engines.v0_32.serving import answer_refusals
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.engines.v0_32.worker import check_workers
 from runtime_hooks.engines.v0_32.wraps import Wraps
@@ -89,7 +90,7 @@ def hook(
     attach: Callable[[Scheduler], None],
     ended: Callable[[Scheduler], None],
 ) -> Callable[[], None]:
-    """Hook the engines that are made from now on, and have their workers checked.
+    """Hook the engines and servers that are made from now on, and have their workers checked.
 
     Args:
         attach: called with every scheduler that is made.
@@ -110,10 +111,11 @@ def hook(
         stopped(self)
 
     Scheduler.__init__, EngineCore.shutdown = init, shutdown
-    unchecked = check_workers(digests=settings.digests)
+    unchecked, unanswered = check_workers(digests=settings.digests), answer_refusals()
 
     def end() -> None:
         Scheduler.__init__, EngineCore.shutdown = made, stopped
         unchecked()
+        unanswered()
 
     return end

@@ -13,6 +13,7 @@ _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
 _MANAGER: Final = "vllm.v1.kv_offload.cpu.manager:CPUOffloadingManager."
 _QUEUE: Final = "vllm.v1.core.kv_cache_utils:FreeKVCacheBlockQueue."
 _MAP: Final = "vllm.v1.core.block_pool:BlockHashToBlockMap."
+_SERVING: Final = "vllm.entrypoints.generate.base.serving:GenerateBaseServing."
 
 HOOKS: Final = (
     Hook(
@@ -147,5 +148,21 @@ HOOKS: Final = (
         "OffloadingConnector.get_block_ids_with_load_errors",
         ("self",),
         does="reports failed loads",
+    ),
+    Hook(
+        f"{_SERVING}__init__",
+        ("self", "engine_client", "models", "request_logger", "return_tokens_as_token_ids"),
+        sees="a request of a server is refused",
+        does="makes an error of it",
+    ),
+    Hook(
+        f"{_SERVING}_convert_generation_error_to_streaming_response",
+        ("self", "e"),
+        does="ends the stream of a refused request by the refusal, with the claims",
+    ),
+    Hook(
+        "vllm.entrypoints.serve.exception_handling.handlers.vllm_error:generation_error_handler",
+        ("req", "exc"),
+        does="answers a refused request with status 503 and the refusal, with the claims",
     ),
 )

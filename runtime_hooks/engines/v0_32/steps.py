@@ -37,7 +37,7 @@ class StepHooks:
     def __init__(self, scheduler: Any, blocks: BlockHooks) -> None:
         self._scheduler, self._blocks = scheduler, blocks
         self._put_off: set[str] = set()
-        self._refused: list[tuple[Any, Refusal]] = []
+        self._refused: list[tuple[Any, dict[str, Any]]] = []
         self._notes: dict[str, dict[str, Any]] = {}  # by request, for its last output
         self._done: list[str] = []  # requests that ended since the last output, with notes
         self._parents: OrderedDict[str, tuple[Any, dict[str, str]]] = OrderedDict()
@@ -158,8 +158,16 @@ class StepHooks:
         """End a request whose refusal has been reported; its client is told with the next step."""
         request = self._scheduler.requests.get(refusal.request_id)
         if request is not None:
-            self._refused.append((request, refusal))
+            why = _why(refusal)
+            self._refused.append((request, why))
             self._scheduler.finish_requests(refusal.request_id, RequestStatus.FINISHED_ABORTED)
+            self._tell_parts(_parent_of(request), why)
+
+    def _tell_parts(self, parent: str, why: dict[str, Any]) -> None:
+        """Of a request for several answers the last part to end is the one whose notes are read."""
+        for request_id, request in self._scheduler.requests.items() if parent else ():
+            if _parent_of(request) == parent and not request.is_finished():
+                self._notes.setdefault(request_id, {})["refusal"] = why
 
     def _update_from_output(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def update_from_output(scheduler_output: Any, model_runner_output: Any) -> Any:
@@ -180,31 +188,35 @@ class StepHooks:
                     note = {METADATA: self._notes.pop(out.request_id)}
                     out.kv_transfer_params = {**(out.kv_transfer_params or {}), **note}
         while self._refused:
-            request, refusal = self._refused.pop()
+            request, why = self._refused.pop()
             outs = outputs.setdefault(request.client_index, EngineCoreOutputs())
-            outs.outputs.append(self._refusal(request, refusal))
+            outs.outputs.append(self._refusal(request, why))
         while self._done:  # an aborted request has no output
             self._notes.pop(self._done.pop(), None)
 
-    def _refusal(self, request: Any, refusal: Refusal) -> EngineCoreOutput:
-        proof = refusal.proof
-        reason = RESTORE_REASON if proof is None else STOP_REASON
-        why: dict[str, Any] = {
-            "reason": reason,
-            "blocking_claim_ids": list(refusal.blocking_claim_ids),
-        }
-        if proof is not None:
-            why["proof"] = {name: getattr(proof, name) for name in proof.__struct_fields__}
+    def _refusal(self, request: Any, why: dict[str, Any]) -> EngineCoreOutput:
         note = {**self._notes.get(request.request_id, {}), "refusal": why}
         return EngineCoreOutput(
             request_id=request.request_id,
             new_token_ids=[],
             finish_reason=FinishReason.ABORT,
-            stop_reason=reason,
+            stop_reason=why["reason"],
             events=request.take_events(),
             kv_transfer_params={METADATA: note},
             trace_headers=request.trace_headers,
         )
+
+
+def _why(refusal: Refusal) -> dict[str, Any]:
+    """What the client is told of a refusal."""
+    proof = refusal.proof
+    why: dict[str, Any] = {
+        "reason": RESTORE_REASON if proof is None else STOP_REASON,
+        "blocking_claim_ids": list(refusal.blocking_claim_ids),
+    }
+    if proof is not None:
+        why["proof"] = {name: getattr(proof, name) for name in proof.__struct_fields__}
+    return why
 
 
 def _parent_of(request: Any) -> str:

@@ -1,0 +1,94 @@
+"""The marks of a stream: where its end was promised and does not come, it was cut."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from monitor.dialects import Reader
+from monitor.errors import InputError
+from spec.claims import Mode
+from tests.monitor.traces import CLAIM, OTHER, Trace, claim_of, judge, verdicts
+from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
+
+OPENED, CLOSED = canonical("stream_opened"), canonical("stream_closed")
+HARD = Mode.HARD_PROTECTED
+
+
+def released(claim: str) -> Trace:
+    return [about("claim_retired", claim), about("claim_released", claim, by="tenant:1")]
+
+
+class TestEnd:
+    def test_whole(self) -> None:
+        """Between its marks a stream is judged as without them."""
+        plain = judge(canonical_refusal(), HARD)
+        marked = judge([OPENED, *canonical_refusal(), CLOSED], HARD)
+        assert "kept" == plain.verdict == marked.verdict
+        assert verdicts(plain) == verdicts(marked)
+        assert {} == marked.events.unknown
+
+    def test_cut(self) -> None:
+        """Without the end that was promised nothing is concluded of a claim that was alive."""
+        report = judge([OPENED, *canonical_refusal()], HARD)
+        assert "inconclusive" == report.verdict
+        assert {"inconclusive"} == set(verdicts(report).values())
+        found = claim_of(report).obligations["explicit_acceptance"]
+        assert "the stream was cut: stream_closed is not its last line" == found.why
+        assert found.at is not None
+        assert 1 == found.at.line
+
+    def test_over_before(self) -> None:
+        """What became of a claim that had ended is known."""
+        lines = [*canonical_claim(), *released(CLAIM), *canonical_claim(OTHER, first=500)]
+        report = judge([OPENED, *lines], HARD)
+        assert "kept" == claim_of(report, CLAIM).verdict
+        assert "inconclusive" == claim_of(report, OTHER).verdict
+
+    def test_breach(self) -> None:
+        """A breach before the cut is one."""
+        victim = canonical("block_evicted", block_ids=[100])
+        report = judge([OPENED, *canonical_claim(), victim], HARD)
+        assert "violated" == report.verdict
+
+    def test_goes_on(self) -> None:
+        """An end that is not the last line is none."""
+        end = canonical("request_finished", request_id="late")
+        report = judge([OPENED, *canonical_refusal(), CLOSED, end], HARD)
+        assert "inconclusive" == report.verdict
+
+    def test_numbered(self) -> None:
+        """The last mark shows that events before it are missing, and the first that none are."""
+        lines = [OPENED, *canonical_refusal(), {**CLOSED, "sequence": 20}]
+        assert "inconclusive" == judge(lines, HARD).verdict
+        headless = [{**line, "sequence": n} for n, line in enumerate(canonical_refusal(), 1)]
+        assert "inconclusive" == judge([*headless, {**CLOSED, "sequence": 9}], HARD).verdict
+
+    def test_other_stream(self) -> None:
+        """Each stream has its own."""
+        lines = [OPENED, *canonical_refusal(), CLOSED, {**OPENED, "stream": "another"}]
+        assert "kept" == judge(lines, HARD).verdict
+
+    def test_untimed(self) -> None:
+        """A mark without a time stops no duration; a line of another kind does."""
+        claim = canonical_claim(mode="expiring", duration="1 s")
+        ended = [
+            about("claim_retired", by="runtime", time_ns=2_000_000_000),
+            about("claim_expired", by="runtime", time_ns=2_000_000_000),
+        ]
+        marks = [{"kind": mark, "stream": "run-1"} for mark in ("stream_opened", "stream_closed")]
+        untimed = [{**mark, "time_ns": None} for mark in marks]
+        report = judge([untimed[0], *claim, *ended, untimed[1]], Mode.EXPIRING)
+        assert "kept" == report.verdict
+        another = {"kind": "another", "stream": "run-1", "time_ns": None}
+        report = judge([*claim, another, *ended], Mode.EXPIRING)
+        assert "inconclusive" == report.verdict
+
+
+class TestForm:
+    @pytest.mark.parametrize("field", ["claim_id", "request_id", "reason"])
+    def test_fields(self, field: str) -> None:
+        """A mark says nothing but its place."""
+        with pytest.raises(InputError, match="no such field"):
+            Reader("f").feed(json.dumps({**OPENED, field: "x"}).encode(), 1)

@@ -1,0 +1,126 @@
+"""What a server makes of the outputs of requests, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from vllm.entrypoints.generate.base.serving import GenerateBaseServing
+from vllm.entrypoints.serve.exception_handling.handlers import vllm_error
+from vllm.exceptions import GenerationError
+
+from runtime_hooks.config import Settings
+from runtime_hooks.engines.v0_32.serving import Refused, answer_refusals
+from runtime_hooks.plugin import ArmingError, arm, disarm
+
+RESTORE = {"reason": "claim_restoration_failed", "blocking_claim_ids": ["claim:a"]}
+
+
+def output(notes: object = None, stop: str | None = None) -> Any:
+    """The output of a request with one answer."""
+    params = None if notes is None else {"resident_claims": notes}
+    return SimpleNamespace(kv_transfer_params=params, outputs=[SimpleNamespace(stop_reason=stop)])
+
+
+class Client:
+    """An engine's client that gives these outputs; `closed` says that nobody wants more."""
+
+    def __init__(self, *outputs: object) -> None:
+        self._outputs, self.closed = outputs, False
+
+    async def generate(self, request_id: str) -> AsyncGenerator[object, None]:
+        try:
+            for each in self._outputs:
+                yield each
+        finally:
+            self.closed = True
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, client: Client) -> tuple[list[object], Any]:
+    """What a server gets of one request, and the error that ends it."""
+    monkeypatch.setattr(
+        GenerateBaseServing, "__init__", lambda self, given: setattr(self, "engine_client", given)
+    )
+    got: list[object] = []
+
+    async def read(serving: Any) -> None:
+        async for each in serving.engine_client.generate("request"):
+            got.append(each)
+
+    end = answer_refusals()
+    try:
+        serving = GenerateBaseServing(client)
+        asyncio.run(read(serving))
+    except Refused as refused:
+        return got, refused
+    finally:
+        end()
+    return got, None
+
+
+class TestRefused:
+    def test_restore(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A restore that failed is told with the claim, and without a sum."""
+        client = Client(output(), output({"refusal": RESTORE}), output())
+        got, refused = serve(monkeypatch, client)
+        assert 1 == len(got)
+        assert client.closed
+        assert {
+            "message": "claim_restoration_failed, because of claim:a",
+            "type": "claim_restoration_failed",
+            "param": None,
+            "code": 503,
+            "resident_claims": {"refusal": RESTORE},
+        } == refused.body["error"]
+
+    def test_one_of_several(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One of several answers was refused, and the last part to end does not say why."""
+        _, refused = serve(monkeypatch, Client(output({}, "protected_resident_capacity_refused")))
+        assert "protected_resident_capacity_refused" == refused.body["error"]["type"]
+
+    def test_many(self) -> None:
+        """The message names some of many claims, the body all of them."""
+        many = {**RESTORE, "blocking_claim_ids": [f"claim:{n}" for n in range(20)]}
+        refused = Refused({"refusal": many})
+        assert str(refused).endswith("claim:7 and 12 more")
+        assert many == refused.body["error"]["resident_claims"]["refusal"]
+
+    def test_served(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What is served passes, and so does what cannot be read."""
+        outputs = [output(), output({"claim": {"decision": "accepted"}}), output(3), object()]
+        got, refused = serve(monkeypatch, Client(*outputs))
+        assert (outputs, None) == (got, refused)
+
+
+class TestHandlers:
+    """Errors that are not ours are answered as ever."""
+
+    def test_other(self) -> None:
+        """In a stream and outside of one."""
+        end = answer_refusals()
+        convert = GenerateBaseServing._convert_generation_error_to_streaming_response
+        request, error = SimpleNamespace(), GenerationError("another")
+        answer = asyncio.run(vllm_error.generation_error_handler(request, error))
+        streamed = convert(object.__new__(GenerateBaseServing), error)
+        end()
+        assert 500 == answer.status_code == json.loads(streamed)["error"]["code"]
+
+    def test_disarmed(self, tmp_path: Path) -> None:
+        """Disarmed, all is vLLM's own again."""
+        made, handler = GenerateBaseServing.__init__, vllm_error.generation_error_handler
+        arm(Settings(trace=str(tmp_path / "a")))
+        assert made is not GenerateBaseServing.__init__
+        disarm()
+        assert made is GenerateBaseServing.__init__
+        assert handler is vllm_error.generation_error_handler
+
+    def test_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where a server cannot be hooked nothing is."""
+        monkeypatch.delattr(vllm_error, "generation_error_handler")
+        with pytest.raises(ArmingError, match="generation_error_handler"):
+            arm(Settings())
