@@ -76,6 +76,11 @@ class Journal:
         self._waiting.append((number, time_ns, kind, fields))
 
     @property
+    def taken(self) -> int:
+        """How many numbers are taken."""
+        return self._number
+
+    @property
     def waiting(self) -> int:
         """How many events wait to be written."""
         return len(self._waiting)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from runtime_hooks.ahead import Ahead, Prompt
     from runtime_hooks.config import Settings
     from runtime_hooks.journal import Journal
+    from runtime_hooks.ledger import Entry
     from runtime_hooks.tier import Copies
     from spec.claims import CacheIdentity
     from spec.events import CapacityProof
@@ -240,6 +241,11 @@ class Keeper:
     def finish(self, request_id: str) -> dict[str, str]:
         """A request ended, whatever way; why its prompt was not pinned, by `pin`, if it asked."""
         self.tick()
+        self._finish(request_id)
+        reason = self._intake.pins.finish(request_id)
+        return {} if reason is None else {"pin": reason}
+
+    def _finish(self, request_id: str) -> None:
         self._in_hand.pop(request_id, None)
         waiting = self._put_off.pop(request_id, None) or self._refused.pop(request_id, None)
         if waiting is not None:
@@ -247,8 +253,6 @@ class Keeper:
             self._tell_again(waiting)
         self.tier.failed(request_id)  # a load that was under way brings nothing back any more
         self._voice.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
-        reason = self._intake.pins.finish(request_id)
-        return {} if reason is None else {"pin": reason}
 
     # Claims.
 
@@ -260,6 +264,19 @@ class Keeper:
         """Time has passed: end the claims whose duration is over."""
         self._now[TimeUnit.SECONDS] = self._voice.now_ns = self._clock()
         self._intake.expire(TimeUnit.SECONDS)
+
+    def close(self) -> None:
+        """The engine ends in order: first its requests do, then all that is cached is lost.
+
+        Claims that may be demoted are, beforehand; whatever else was there is harmed, aloud.
+        """
+        self.tick()
+        for request_id in [*self._in_hand, *self._put_off, *self._refused]:
+            self._finish(request_id)
+        for entry in self._yielding():
+            self._intake.end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
+        self.custody.after_reset(done=True)
+        self.tier.forgotten(None)
 
     def fail(self) -> None:
         """Something was not seen: every reader learns that events are missing here."""
@@ -303,16 +320,18 @@ class Keeper:
         if not in_conflict(self._registry.taken, needed, usable):
             return False
         shared = self.custody.ledger.on(request.arrival.keys)
-        yielding = [
-            entry
-            for entry in self._registry.live.values()
-            if entry.claim.protection_mode is Mode.DEMOTABLE
-            and self._registry.keeps(entry)
-            and entry not in shared
-        ]
+        yielding = [entry for entry in self._yielding() if entry not in shared]
         for entry in blockers(yielding, self._registry.taken + needed - usable):
             self._intake.end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
         return in_conflict(self._registry.taken, needed, usable)
+
+    def _yielding(self) -> list[Entry]:
+        """The claims that may be demoted."""
+        return [
+            entry
+            for entry in self._registry.live.values()
+            if entry.claim.protection_mode is Mode.DEMOTABLE and self._registry.keeps(entry)
+        ]
 
     def _refuse(self, request: _InHand) -> None:
         self._refused[request.arrival.request_id] = request

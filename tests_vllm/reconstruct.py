@@ -13,7 +13,9 @@ from typing import Any
 
 
 def reconstruct(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Claims with the blocks that they hold at the end, and requests with how they ended."""
+    """Claims with the blocks that they held when the engine ended, which takes all, and requests
+    with how they ended.
+    """
     claims: dict[str, Any] = {}
     requests: dict[str, Any] = {}
     for line in lines:
@@ -23,7 +25,7 @@ def reconstruct(lines: list[dict[str, Any]]) -> dict[str, Any]:
         elif kind == "block_cached" and claim:
             held = zip(line["positions"], line["block_ids"], strict=True)
             claims[claim]["held"].update(held)
-        elif kind in {"block_evicted", "block_lost"}:
+        elif kind in {"block_evicted", "block_lost"} and "block_ids" in line:
             gone = set(line["block_ids"])
             for each in claims.values():
                 each["held"] = {at: b for at, b in each["held"].items() if b not in gone}

@@ -160,5 +160,5 @@ class TestEntryPoint:
         settings.write_text(json.dumps({"trace": str(trace)}))
         assert "hooked True" in self.run(tmp_path, str(settings))
         kinds = [json.loads(line)["kind"] for line in trace.read_text().splitlines()]
-        told = ["request_arrived", "block_cached", "request_finished"]
+        told = ["request_arrived", "block_cached", "request_finished", "block_lost"]
         assert ["stream_opened", *told, "stream_closed"] == kinds

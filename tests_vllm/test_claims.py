@@ -183,6 +183,14 @@ class TestReset:
         assert ["claim_materialized", "claim_harmed", "claim_materialized"] == told
         assert ModeVerdict.KEPT is engine.judge(HARD).verdict
 
+    def test_end(self, make: Make) -> None:
+        """The end of the engine is the end of its cache: the claim is harmed aloud."""
+        engine = make()
+        engine.serve(("prompt", 60, claim()))
+        engine.close()
+        assert ["block_lost", "claim_harmed"] == [event.kind for event in engine.ending()]
+        assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+
     def test_abort(self, make: Make) -> None:
         """A claim whose request ends before it was computed is there, and holds nothing."""
         engine = make()

@@ -75,7 +75,8 @@ class TestSuccess:
         """An engine without a tier rejects the claim."""
         engine = make()
         (answer,) = engine.serve((*RESIDENT, claim(mode="offloadable")))
-        assert "this engine keeps no offloadable claims" == answer.metadata["claim"]["reason"]
+        reason = answer.metadata["claim"]["reason"]
+        assert "this engine keeps no offloadable claims: it has no offload tier" == reason
 
 
 class TestDigests:

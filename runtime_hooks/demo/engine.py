@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -78,6 +79,7 @@ class Engine:
 
     def __init__(self, folder: Path, usable: int = 80, settings: Any = None, **engine: Any) -> None:
         self.trace = folder / "trace.jsonl"
+        self._ending = sys.maxsize  # the number of the first event of the end
         self.armed: Armed = arm(Settings(trace=str(self.trace), **(settings or {})))
         try:
             self.llm = tiny_llm(folder, usable, **engine)
@@ -112,11 +114,20 @@ class Engine:
 
     def close(self) -> None:
         """Shut the engine down, and end the trace."""
+        for attachment in self.armed.attachments:
+            self._ending = min(self._ending, attachment.journal.taken)
         self.llm.llm_engine.engine_core.shutdown()
         disarm()
 
     def events(self) -> list[Event]:
-        """The events of the trace, which must be closed."""
+        """The events of the trace, which must be closed, up to the end of the engine."""
+        return [event for event in self._events() if (event.sequence or 0) < self._ending]
+
+    def ending(self) -> list[Event]:
+        """What was told when the engine ended."""
+        return [event for event in self._events() if (event.sequence or 0) >= self._ending]
+
+    def _events(self) -> list[Event]:
         lines = map(msgspec.json.decode, self.trace.read_bytes().splitlines())
         return [msgspec.convert(line, Event) for line in lines if line["kind"] not in set(Mark)]
 

@@ -80,6 +80,7 @@ class Attachment:
 
     def end(self) -> None:
         """The engine ends, and so does the stream."""
+        self._wraps.attempt("shutdown", self.keeper.close)
         self._wraps.remove()
         self.keeper.ahead.close()
         self.journal.close()
