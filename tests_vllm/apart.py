@@ -15,6 +15,7 @@ import msgspec
 
 from runtime_hooks.config import Settings
 from runtime_hooks.demo.engine import serve, tiny_llm
+from tests_vllm.conftest import LONG_S
 from tests_vllm.stage import end_of
 from tests_vllm.table import ROWS
 
@@ -26,9 +27,9 @@ def main(name: str, twin: str, folder: str) -> None:
     settings = at / "settings.json"
     settings.write_bytes(msgspec.json.encode(Settings(trace=f"{at}/trace.jsonl", **changed)))
     os.environ.update(RESIDENT_CLAIMS=str(settings), VLLM_ENABLE_V1_MULTIPROCESSING="1")
-    llm = tiny_llm(at, row.usable, shutdown_timeout=10, **row.engine())
+    llm = tiny_llm(at, row.usable, shutdown_timeout=LONG_S, **row.engine())
     ends = [end_of(*serve(llm, asked)) for asked in row.asks if isinstance(asked, tuple)]
-    llm.llm_engine.engine_core.shutdown(timeout=20)
+    llm.llm_engine.engine_core.shutdown(timeout=LONG_S)
     print(json.dumps({"ends": " ".join(ends), "process": os.getpid()}))
 
 

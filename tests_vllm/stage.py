@@ -18,8 +18,8 @@ __all__ = ["Played", "end_of", "play"]
 class Played:
     """A scenario that was played, in an engine that is shut down.
 
-    `trace` is what was judged, `events` what the plugin wrote, `looks` what acts returned, `held`
-    what `acts.held` did at the end.
+    `trace` is what was judged, `events` what the plugin wrote before the engine ended, `looks` what
+    acts returned, `held` what `acts.held` did at the end.
     """
 
     trace: Path

@@ -11,8 +11,10 @@ import msgspec
 import pytest
 
 from monitor.check import EXIT_CODES, check
+from spec.alphabet import Kind
 from spec.events import Event
 from spec.modes import Bundle
+from tests_vllm.conftest import LONG_S
 from tests_vllm.rows import story
 from tests_vllm.table import BACK, FAILED, ROWS
 
@@ -32,19 +34,22 @@ def test_one_stream(tmp_path: Path, name: str, twin: str, end: str, told: str, c
     """What all processes do is one stream, in order, of the engine's process; the last request ends
     so, this is told last, and the check exits as in one process."""
     command = [sys.executable, "-m", "tests_vllm.apart", name, twin, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG_S)
     assert 0 == done.returncode, done.stderr[-2000:]
     said = json.loads(done.stdout.splitlines()[-1])
     assert end == said["ends"].split()[-1]
 
     trace = tmp_path / "trace.jsonl"
-    events = [msgspec.json.decode(line, type=Event) for line in trace.open("rb")]
+    opened, *lines, closed = map(msgspec.json.decode, trace.open("rb"))
+    assert ("stream_opened", "stream_closed") == (opened["kind"], closed["kind"])
+    events = [msgspec.convert(line, Event) for line in lines]
     (stream,) = {event.stream for event in events}
     assert f"vllm:{said['process']}" != stream
-    assert list(range(len(events))) == [event.sequence for event in events]
+    assert list(range(1, len(events) + 1)) == [event.sequence for event in events]
     times = [event.time_ns for event in events]
     assert sorted(times) == times
-    assert story(events).endswith(told)
+    lost = max(i for i, event in enumerate(events) if event.kind is Kind.BLOCK_LOST)
+    assert story(events[:lost]).endswith(told)  # and then the engine ended
     report = check([str(trace)], ROWS[name].mode, Bundle.CONTRACT)
     assert code == EXIT_CODES[report.verdict], report.why
     assert not twin or ROWS[name].twins[twin].broken in report.why

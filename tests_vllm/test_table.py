@@ -93,8 +93,9 @@ class TestTwin:
         row = ALL[name]
         played = staged(name, twin, row.twins[twin].settings)
         assert 1 == code(played)
+        kinds = {event.sequence: event.kind for event in played.events}
         broken = [
-            played.events[found.at.line - 1].kind
+            kinds[found.at.sequence]
             for claim in played.report.claims
             for obligation, found in claim.obligations.items()
             if obligation == row.twins[twin].broken and found.verdict is Verdict.VIOLATED
