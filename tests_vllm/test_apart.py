@@ -14,7 +14,8 @@ from monitor.check import EXIT_CODES, check
 from spec.events import Event
 from spec.modes import Bundle
 from tests_vllm.rows import story
-from tests_vllm.table import BACK, FAILED, ROWS
+from tests_vllm.table import ROWS
+from tests_vllm.tier import BACK, FAILED
 
 
 @pytest.mark.parametrize(
