@@ -16,6 +16,7 @@ __all__ = [
     "after_a_minute",
     "counters",
     "held",
+    "left",
     "look",
     "lose_first",
     "reset",
@@ -32,6 +33,11 @@ def look(engine: Engine) -> tuple[int, int]:
     """How many blocks of the resident prefix are cached, and how many leading ones."""
     there = held(engine)
     return len(there), len(list(takewhile(there.__contains__, range(len(there)))))
+
+
+def left(*names: str) -> Act:
+    """How many of 20 blocks of each of these prompts are cached."""
+    return lambda engine: tuple(sum(engine.cached(name, 20)) for name in names)
 
 
 def used(engine: Engine) -> int:

@@ -6,6 +6,7 @@ only where they say so; writing and judging happen on another thread, which shar
 
 from __future__ import annotations
 
+import itertools
 import logging
 import sys
 import tempfile
@@ -13,11 +14,20 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
-from runtime_hooks.demo.engine import Engine, claim
+import numpy
+from vllm import SamplingParams
+from vllm.distributed.kv_transfer import get_kv_transfer_group
+
+from runtime_hooks.demo.engine import Engine, claim, tiny_llm
+from runtime_hooks.demo.scenes import offloading
+from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.entry import register
 
 _ROUNDS = 15
-_MOST = {"pair": 1.15, "event": 2.0, "request": 1.05, "claims": 1.10}
+_MOST = {"off": 1.05, "pair": 1.15, "event": 2.0, "request": 1.05, "claims": 1.10}
+_PAIRS = ((1, 20_000), (8, 5_000), (70, 500))  # blocks of a pair, and how often it is made
 
 
 def pair_us(pool: object, count: int, times: int) -> float:
@@ -66,14 +76,15 @@ def main() -> int:
     print(f"{'':42} {'bare':>9} {'hooked':>9}")
     good = True
     with tempfile.TemporaryDirectory() as folder:
+        register()  # as vLLM does in each of its processes, with nothing that turns the plugin on
+        llm = tiny_llm(Path(folder), 2_000)
+        core = llm.llm_engine.engine_core
+        good &= pairs("off", core.engine_core.scheduler.kv_cache_manager.block_pool, 1, 8, 70)
+        core.shutdown()
+    with tempfile.TemporaryDirectory() as folder:
         engine = Engine(Path(folder), 2_000, {"queue": 1 << 20})
-        pool, bare = engine.pool, Bare(engine.pool)
-        for count, times in ((1, 20_000), (8, 5_000), (70, 500)):
-            figures = compare(
-                partial(pair_us, bare, count, times), partial(pair_us, pool, count, times)
-            )
-            most = _MOST["pair"] if count == 8 else None
-            good &= show(f"observing: pair of {count} blocks", *figures, most)
+        pool = engine.pool
+        good &= pairs("observing", pool, 8)
         good &= events(engine)
         good &= requests(engine)
         few = min(pair_us(pool, 8, 5_000) for _ in range(_ROUNDS))
@@ -83,7 +94,53 @@ def main() -> int:
         many = min(pair_us(pool, 8, 5_000) for _ in range(_ROUNDS))
         good &= show("enforcing: pair of 8, 0 and 1000 claims", few, many, _MOST["claims"])
         engine.close()
+    digests()
     return 0 if ranked() and good else 1
+
+
+def pairs(state: str, pool: object, *bound: int) -> bool:
+    """Pairs of 1, 8 and 70 blocks, of which those in `bound` have one."""
+    good, bare = True, Bare(pool)
+    for count, times in _PAIRS:
+        figures = compare(
+            partial(pair_us, bare, count, times), partial(pair_us, pool, count, times)
+        )
+        most = _MOST["off" if state == "off" else "pair"] if count in bound else None
+        good &= show(f"{state}: pair of {count} blocks", *figures, most)
+    return good
+
+
+def digests() -> None:
+    """What it costs to compare what comes back from the tier with what was stored, against the same
+    load without: copies of 60 blocks of 32 KiB there and back, and a request that has to load them.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        engine = Engine(Path(folder), 80, **offloading())
+        engine.serve(("first", 1))
+        worker, number = get_kv_transfer_group().connector_worker.worker, itertools.count()
+        ids = SimpleNamespace(block_ids=numpy.arange(1, 61))
+
+        def copy(submit: Callable[..., object], check: bool) -> float:
+            worker._check = check
+            began = time.perf_counter_ns()
+            for _ in range(10):
+                submit(next(number), ids, ids)
+                worker.get_finished()
+            return (time.perf_counter_ns() - began) / 10 / 1_000
+
+        def load(check: bool) -> float:
+            worker._check, turn = check, next(number)
+            for name, blocks in (("prompt", 60), ("filler", 1), ("pressing", 75)):
+                engine.serve((f"{name} {turn}", blocks))
+            began = time.perf_counter()
+            engine.serve((f"prompt {turn}", 60))
+            return (time.perf_counter() - began) * 1_000
+
+        show("digests: a request", *compare(partial(load, False), partial(load, True)), None, "ms")
+        for what, submit in (("store", worker.submit_store), ("load", worker.submit_load)):
+            figures = compare(partial(copy, submit, False), partial(copy, submit, True))
+            show(f"digests: a {what} of 60 blocks", *figures, None)
+        engine.close()
 
 
 def ranked() -> bool:
@@ -120,14 +177,15 @@ def events(engine: Engine) -> bool:
 
 
 def requests(engine: Engine) -> bool:
-    """A cold request of one block and a token, from end to end."""
-    core, number = engine.core.scheduler, iter(range(1_000_000))
+    """A cold request of 33 tokens, from end to end."""
+    number, one = itertools.count(), SamplingParams(max_tokens=1, detokenize=False)
     wraps = engine.armed.attachments[0]._wraps
 
     def serve() -> float:
+        prompts = [{"prompt_token_ids": tokens(f"cold {next(number)}", 2)[:33]} for _ in range(20)]
         began = time.perf_counter()
-        for _ in range(20):
-            engine.serve((f"cold {next(number)}", 1))
+        for prompt in prompts:
+            engine.llm.generate([prompt], one, use_tqdm=False)
         return (time.perf_counter() - began) / 20 * 1_000
 
     def bare() -> float:
@@ -140,7 +198,6 @@ def requests(engine: Engine) -> bool:
             for owner, name, method in kept:
                 setattr(owner, name, method)
 
-    assert core is not None
     return show("observing: a cold request", *compare(bare, serve), _MOST["request"], "ms")
 
 

@@ -102,19 +102,21 @@ def drill(*kinds: Kind, other: str = "", fail: str | None = None) -> Setting:
 
 def twins(
     *kinds: Kind,
-    off: str,
+    off: str = "",
     untold: str,
     misnamed: str = "",
     other: str = "claim:other",
     fail: str | None = None,
 ) -> dict[str, Twin]:
-    """The three twins of a row whose reports of these kinds matter: what finds each of them.
+    """The twins of a row whose reports of these kinds matter: what finds each of them.
 
     Args:
+        off: empty where nothing is enforced.
         misnamed: where it is another obligation than `untold`.
     """
+    unkept = {"not enforced": Twin({"enforce": (), **drill(fail=fail)}, off)}
     return {
-        "not enforced": Twin({"enforce": (), **drill(fail=fail)}, off),
+        **(unkept if off else {}),
         "not told": Twin(drill(*kinds, fail=fail), untold),
         "misattributed": Twin(drill(*kinds, other=other, fail=fail), misnamed or untold),
     }

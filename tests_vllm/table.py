@@ -15,22 +15,19 @@ from spec.claims import Mode
 from tests_vllm.acts import (
     RESIDENT,
     after_a_minute,
-    counters,
+    left,
     look,
     lose_first,
     reset,
     used,
 )
 from tests_vllm.rows import Row, Setting, Twin, drill, twins
+from tests_vllm.tier import TIER
 
 __all__ = ["LEFT_OUT", "ROWS", "SWEEP"]
 
-HARD, DEMOTABLE, EXPIRING, OFF = (
-    Mode.HARD_PROTECTED,
-    Mode.DEMOTABLE,
-    Mode.EXPIRING,
-    Mode.OFFLOADABLE,
-)
+HARD, DEMOTABLE, EXPIRING = Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING
+SOFT, BEST = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT
 ACTIVE, CLAIM = ("active", 70), ("claim:resident",)
 REFUSED, HARMED = Kind.REQUEST_REFUSED, Kind.CLAIM_HARMED
 
@@ -44,6 +41,26 @@ def step(blocks: int, *, last: bool = False) -> Asked:
     """A step of an agent's job."""
     pin = {"job_id": "agent", "last_step": last, "ttl": "60 s", "owner_scope": "tenant"}
     return ("agent", blocks, {"pin": pin})
+
+
+def ranked(first: int, second: int) -> Row:
+    """Two claims of 20 blocks with these priorities, and 20 that nobody claims; 50 must go."""
+    return Row(
+        SOFT,
+        (
+            ("a", 20, claim("claim:a", 20, SOFT, priority=first)),
+            ("b", 20, claim("claim:b", 20, SOFT, priority=second)),
+            ("unclaimed", 20),
+            ACTIVE,
+            left("unclaimed", "a", "b"),
+        ),
+        code=0,
+        ends="0 0 0 0",
+        victims=50,
+        told="materialized end materialized end end "
+        "evicted evicted unmaterialized evicted unmaterialized end",
+        looks=((0, 10, 0) if first > second else (0, 0, 10),),
+    )
 
 
 L1: Final = Row(
@@ -82,73 +99,6 @@ L3: Final = Row(
         "acceptance not told": Twin(drill(Kind.CLAIM_ACCEPTED), "explicit_acceptance"),
         "presence not told": Twin(drill(Kind.CLAIM_MATERIALIZED), "claim_materialized_event"),
     },
-)
-
-# A prompt one block longer than its claim is computed, copied with the next step, and taken.
-PROMPT, FILLER, PRESSING = ("resident", 61), ("filler", 1), ("pressing", 75)
-PLACED: Final = (*PROMPT, claim(mode=OFF))
-LEFT: Final = "accepted materialized end end stored offloaded evicted end"
-FAILED: Final = "restore_required load_failed restoration_failed refused end"
-BACK: Final = "restore_required loaded restored reused end"
-FAILURE: Final = (Kind.CLAIM_RESTORATION_FAILED, REFUSED)
-
-PATH_A: Final = Row(
-    OFF,
-    (PLACED, ACTIVE, FILLER, PRESSING, PROMPT),
-    code=0,
-    ends="0 refused 0 0 61",
-    victims=114,
-    told=f"accepted materialized end refused end stored offloaded end evicted end evicted {BACK}",
-    named=CLAIM,
-    proofs=((60, 70, 130, 80, 50),),
-    tier="fail",
-    twins=twins(Kind.CLAIM_RESTORED, off="offload_restorability", untold="offload_restorability"),
-)
-PATH_B: Final = Row(
-    OFF,
-    (PLACED, FILLER, PRESSING, PROMPT),
-    code=0,
-    ends="0 0 0 not_restored",
-    victims=113,
-    told=f"{LEFT} evicted {FAILED}",
-    named=CLAIM,
-    settings=drill(fail="claim:resident"),
-    tier="fail",
-    twins=twins(
-        *FAILURE,
-        off="restoration_failure_outcome",
-        untold="restoration_failure_outcome",
-        fail="claim:resident",
-    ),
-)
-PATH_C: Final = Row(
-    OFF,
-    (
-        ("a", 61, claim("claim:a", mode=OFF)),
-        FILLER,
-        ("b", 61, claim("claim:b", mode=OFF)),
-        ("filler 2", 1),
-        PRESSING,
-        ("more", 75),
-        ("b", 61),
-        ("a", 61),
-    ),
-    code=0,
-    ends="0 0 0 0 0 0 not_restored 61",
-    victims=205,
-    told="accepted materialized end end stored offloaded "
-    f"{LEFT} evicted end evicted {FAILED} {BACK}",
-    named=("claim:b",),
-    usable=130,
-    settings=drill(fail="claim:b"),
-    tier="fail",
-    twins=twins(
-        *FAILURE,
-        off="restoration_failure_outcome",
-        untold="restoration_failure_outcome",
-        other="claim:a",
-        fail="claim:b",
-    ),
 )
 
 ROWS: Final = {
@@ -262,64 +212,28 @@ ROWS: Final = {
         proofs=((60, 70, 130, 80, 50),),
         twins=twins(HARMED, off="claim_expired_boundary", untold="claim_harm_attribution"),
     ),
-    "path A, success": PATH_A,
-    "path B, failure": PATH_B,
-    "path B, policy recompute": replace(PATH_B, tier="recompute"),
-    "path B, a load that fails": replace(PATH_B, settings={}, worker="FailingSpec", twins={}),
-    "path B, other bytes": replace(PATH_B, settings={}, worker="CorruptingSpec", twins={}),
-    "path C, two claims": PATH_C,
-    "control: wrong claim": replace(
-        PATH_C, code=1, settings=PATH_C.twins["misattributed"].settings, twins={}
+    "priority": ranked(1, 9),
+    "priority, swapped": replace(
+        ranked(9, 1),
+        twins=twins(
+            Kind.CLAIM_UNMATERIALIZED,
+            Kind.CLAIM_BLOCK_LOST,
+            off="priority_influence",
+            untold="claim_scoped_telemetry",
+        ),
     ),
-    "control: unclaimed failure": Row(
-        OFF,
-        (PLACED, FILLER, PRESSING, ("other", 61), ("filler 2", 1), ("more", 75), ("other", 61)),
+    "priority, equal": ranked(3, 3),
+    "best effort": Row(
+        BEST,
+        (claimed(BEST), ACTIVE, RESIDENT, look),
         code=0,
-        ends="0 0 0 0 0 0 error",
-        victims=251,
-        told=f"{LEFT} evicted end evicted end evicted end evicted end",
-        settings=drill(fail=""),
-        tier="fail",
+        ends="0 0 10",
+        victims=100,
+        told="materialized end evicted unmaterialized end evicted materialized end",
+        looks=((60, 60),),
+        twins=twins(Kind.CLAIM_UNMATERIALIZED, untold="claim_scoped_telemetry"),
     ),
-    "control: ordinary offload": Row(
-        OFF,
-        (PROMPT, FILLER, PRESSING, PROMPT),
-        code=3,
-        ends="0 0 0 61",
-        victims=114,
-        told="end end evicted end evicted end",
-        tier="fail",
-    ),
-    "control: fallback recompute": replace(
-        PATH_B,
-        code=1,
-        ends="0 0 0 61",
-        victims=114,
-        told=f"{LEFT} evicted restore_required load_failed materialized end",
-        named=(),
-        settings=PATH_B.twins["not enforced"].settings,
-        tier="recompute",
-        twins={},
-    ),
-    "control: retry, then restore": replace(
-        PATH_B,
-        asks=(*PATH_B.asks, PROMPT),
-        ends="0 0 0 not_restored 61",
-        told=f"{LEFT} evicted {FAILED} {BACK}",
-        twins={},
-    ),
-    "control: generic counters": replace(
-        PATH_B,
-        asks=(*PATH_B.asks, counters),
-        code=3,
-        ends="0 0 0 error",
-        victims=114,
-        told=f"{LEFT} evicted restore_required load_failed end",
-        named=(),
-        looks=(1,),
-        settings=PATH_B.twins["not enforced"].settings,
-        twins={},
-    ),
+    **TIER,
     "agent with pins": Row(
         EXPIRING,
         (

@@ -16,7 +16,8 @@ from spec.events import Event
 from spec.modes import Bundle
 from tests_vllm.conftest import LONG_S
 from tests_vllm.rows import story
-from tests_vllm.table import BACK, FAILED, ROWS
+from tests_vllm.table import ROWS
+from tests_vllm.tier import BACK, FAILED
 
 
 @pytest.mark.parametrize(
