@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
 from runtime_hooks.enforce.holds import Holding, Holds
@@ -38,7 +39,7 @@ class Custody:
     ) -> None:
         self.ledger = Ledger()
         self.watch = Watch(pool, registry, voice)
-        self._holds = Holds(pool)
+        self._pool, self._holds = pool, Holds(pool)
         self._registry, self._voice, self._tick = registry, voice, tick
 
     # What the engine does.
@@ -110,6 +111,13 @@ class Custody:
             self.tell_cached(entry, places)
         self.watch.place(pairs)
 
+    def place_found(self, keys: Sequence[bytes]) -> None:
+        """Have the claims on these contents gain what is cached of them. Behind a missing one
+        nobody finds them: those that a request makes instead shall have the room.
+        """
+        found = dict(self._pool.find(keys))
+        self.place([(key, found[key]) for key in takewhile(found.__contains__, keys)])
+
     def tell_cached(self, entry: Entry, places: dict[int, int]) -> None:
         """A claim gained blocks at these positions."""
         self.hold(entry, places.values())
@@ -137,10 +145,26 @@ class Custody:
         """Cached blocks are gone, or all of them (None)."""
         self._tick()
         for part, said in self.watch.apart(kind, blocks):
-            broken = [e for e in self.ledger.lose(part) if e.look() == (True, False)]
+            losers = list(self.ledger.lose(part))
+            broken = [entry for entry in losers if entry.look() == (True, False)]
             self._holds.forget(part)
             self._voice.fact(kind, block_ids=tuple(part or ()), **fields, **said)
             for entry in broken:
                 if not entry.copied:
                     self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
             self.watch.gone(kind, part)
+            for entry in losers:
+                if self._registry.keeps(entry) and not entry.copied:
+                    self._mend(entry)
+
+    def _mend(self, entry: Entry) -> None:
+        """A claim that is kept has lost blocks: a second copy takes their place. Where there is
+        none, nobody finds what is behind, and whoever makes the first again makes all: it goes.
+        """
+        self.place_found(entry.keys)
+        missing = next((at for at in range(entry.footprint) if at not in entry.blocks), None)
+        behind = [b for at, b in entry.blocks.items() if missing is not None and at > missing]
+        owners = self.ledger.owners
+        useless = [b for b in behind if not any(e.needs(at) for e, at in owners(b).items())]
+        if useless:
+            self._pool.drop(useless)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.ahead import Ahead
 from runtime_hooks.pins import Pins
@@ -14,10 +13,11 @@ from spec.alphabet import Kind
 from spec.errors import ClaimError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from runtime_hooks.ahead import Prompt
     from runtime_hooks.custody import Custody
+    from runtime_hooks.enforce.holds import Holding
     from runtime_hooks.keeper import Arrival
     from runtime_hooks.ledger import Entry
     from runtime_hooks.registry import Now, Registry
@@ -25,17 +25,10 @@ if TYPE_CHECKING:
     from runtime_hooks.voice import Voice
     from spec.claims import CacheIdentity, ResidentClaim, TimeUnit
 
-__all__ = ["RUNTIME", "Finding", "Intake"]
+__all__ = ["RUNTIME", "Intake"]
 
 RUNTIME: Final = "runtime"
 """Who ends a claim that its owner does not give up."""
-
-
-class Finding(Protocol):
-    """The blocks of the engine, as far as it is asked what is cached."""
-
-    def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
-        """Those of these contents that are cached and computed, each with a block."""
 
 
 class Intake:
@@ -53,7 +46,7 @@ class Intake:
     def __init__(
         self,
         identity: CacheIdentity,
-        pool: Finding,
+        pool: Holding,
         registry: Registry,
         custody: Custody,
         tier: Tier,
@@ -129,15 +122,8 @@ class Intake:
         if not entry.watched:
             self._voice.fact(Kind.CLAIM_COMMITTED, **said)
             self._voice.report(Kind.CLAIM_ACCEPTED, **said)
-        self._custody.place(self._reachable(keys))
+        self._custody.place_found(keys)
         self._tier.begin(entry)
-
-    def _reachable(self, keys: Sequence[bytes]) -> Sequence[tuple[bytes, int]]:
-        """The cached blocks of a new claim. Behind a missing one nobody finds them: those that the
-        claim's own request makes instead shall have the room.
-        """
-        found = dict(self._pool.find(keys))
-        return [(key, found[key]) for key in takewhile(found.__contains__, keys)]
 
     def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
         """Claim the prompt of a request that has ended; why that was turned away, or empty."""

@@ -15,7 +15,7 @@ from runtime_hooks.custody import Custody
 from runtime_hooks.enforce.holds import Holding
 from runtime_hooks.enforce.ranks import Ranking
 from runtime_hooks.enforce.room import blockers, in_conflict, proof
-from runtime_hooks.intake import RUNTIME, Finding, Intake
+from runtime_hooks.intake import RUNTIME, Intake
 from runtime_hooks.registry import Registry
 from runtime_hooks.requests import name_of
 from runtime_hooks.scopes import scope_of
@@ -40,7 +40,7 @@ __all__ = ["Arrival", "Keeper", "Pool", "Refusal"]
 _NS: Final = 1_000_000_000
 
 
-class Pool(Holding, Ranking, Finding, Protocol):
+class Pool(Holding, Ranking, Protocol):
     """The blocks of the engine, as far as the keeper needs them. The null block is none."""
 
     @property

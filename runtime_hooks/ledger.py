@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from spec.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from spec.claims import ResidentClaim
 
@@ -54,6 +54,11 @@ class Entry:
     def footprint(self) -> int:
         """Blocks that the claim declares."""
         return self.claim.footprint_blocks
+
+    def needs(self, position: int) -> bool:
+        """Whether the predicate, if it is true, is so because of this position among others."""
+        predicate = self.claim.materialization_predicate
+        return self.holds and predicate.start <= position < predicate.end
 
     def look(self) -> tuple[bool, bool]:
         """Whether the predicate was true, and whether it is now."""
@@ -150,9 +155,9 @@ class Ledger:
                     del entry.blocks[position]
         return losers
 
-    def owners(self, block: int) -> Iterable[Entry]:
-        """The claims whose block it is."""
-        return self._by_block.get(block, ())
+    def owners(self, block: int) -> Mapping[Entry, int]:
+        """The claims whose block it is, and at which position."""
+        return self._by_block.get(block, {})
 
 
 def _discard(index: dict[K, dict[Entry, int]], key: K, entry: Entry) -> None:

@@ -206,6 +206,31 @@ class TestReset:
         assert ModeVerdict.KEPT is engine.judge(HARD).verdict
 
 
+class TestLost:
+    def test_behind(self, make: Make) -> None:
+        """A kept claim loses its first block: the others, which nobody finds, leave their room to
+        the request that makes the prompt again, and the claim is whole then.
+        """
+        engine = make()
+        engine.serve(("resident", 60, claim()))
+        first = engine.pool.get_cached_block(engine.request(("resident", 1)).block_hashes[0], [0])
+        engine.pool.evict_blocks({first[0].block_id})
+        assert 80 == engine.pool.get_num_free_blocks()
+        assert [False] * 60 == engine.cached("resident", 60)
+        (answer,) = engine.serve(("resident", 60))
+        assert "length" == answer.finish_reason
+        assert (20, 60) == (
+            engine.pool.get_num_free_blocks(),
+            sum(engine.cached("resident", 60)),
+        )
+        (answer,) = engine.serve(("active", 70))
+        assert "abort" == answer.finish_reason
+
+        engine.close()
+        assert {} == engine.armed.attachments[0].faults
+        assert ModeVerdict.KEPT is engine.judge(HARD).verdict
+
+
 class TestSteps:
     def test_duration(self, make: Make) -> None:
         """A claim for 50 steps of the engine: the request that waits for its blocks gets them then,

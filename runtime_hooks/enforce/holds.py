@@ -19,6 +19,12 @@ class Holding(Protocol):
     def release(self, blocks: Sequence[int]) -> None:
         """These may be taken again, in this order where nobody else uses them."""
 
+    def drop(self, blocks: Sequence[int]) -> None:
+        """The content of these blocks is to be found no more; it is told as any other loss."""
+
+    def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
+        """Those of these contents that are cached and computed, each with a block."""
+
 
 class Holds:
     """The blocks held in one pool, with the number of claims for which each is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -72,6 +72,7 @@ class TinyPool:
         self.users = dict.fromkeys(self.free, 0)
         self.content: dict[int, bytes] = {}
         self.ranks: dict[int, int] = {}
+        self.lost: Callable[[Sequence[int]], None] = lambda blocks: None
 
     def next(self, count: int) -> list[int]:
         """Those that are taken next: without a rank, then of the lowest."""
@@ -106,6 +107,12 @@ class TinyPool:
             if not self.users[block]:
                 self.free.append(block)
 
+    def drop(self, blocks: Sequence[int]) -> None:
+        """What is to be found no more is told as lost."""
+        for block in blocks:
+            del self.content[block]
+        self.lost(blocks)
+
     def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
         """Cached contents."""
         where = {key: block for block, key in self.content.items()}
@@ -131,6 +138,7 @@ class TinyEngine:
             alarm=lambda: "",
             clock=lambda: self.now,
         )
+        self.pool.lost = self.keeper.custody.lost
         self.refusals: list[Refusal] = []
         self.answers: list[dict[str, str]] = []
 

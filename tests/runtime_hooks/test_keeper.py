@@ -160,6 +160,64 @@ class TestHard:
         assert KEPT is engine.judge(HARD).verdict
 
 
+def lose(engine: TinyEngine, prompt: str, position: int) -> None:
+    """The block of a prompt at this position is lost to a failure."""
+    key = keys_of(prompt, position + 1)[-1]
+    block = next(block for block, content in engine.pool.content.items() if content == key)
+    engine.pool.drop([block])
+
+
+class TestLost:
+    """A kept claim loses a block to a failure."""
+
+    def test_behind(self) -> None:
+        """What is behind the lost block nobody finds: it goes, so that the prompt can be made again
+        in the room of the claim, which is whole then.
+        """
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim())
+        lose(engine, "resident", 10)
+        assert 70 == len(engine.pool.free)
+        assert 10 == len(engine.pool.content)
+        assert engine.serve("again", 60, prompt="resident")
+        assert 20 == len(engine.pool.free)
+        assert not engine.serve("active", 70)
+        told = [e.kind for e in engine.kinds("claim_harmed", "claim_materialized")]
+        assert ["claim_materialized", "claim_harmed", "claim_materialized"] == told
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_beyond(self) -> None:
+        """A loss behind what the predicate needs harms nobody; what comes after it goes as well."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim(blocks=40, footprint_blocks=60))
+        lose(engine, "resident", 50)
+        assert 30 == len(engine.pool.free)
+        assert [] == engine.kinds("claim_harmed")
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_needed(self) -> None:
+        """What another claim needs stays, where its predicate does not ask for what was lost."""
+        engine = TinyEngine(usable=200)
+        assert engine.serve("resident", 60, claim())
+        tail = claim("claim:b", materialization_predicate="contiguous_range(40, 20)")
+        assert engine.serve("again", 60, tail, prompt="resident")
+        lose(engine, "resident", 10)
+        assert 200 - 10 - 20 == len(engine.pool.free)
+        assert ["claim:a"] == [event.claim_id for event in engine.kinds("claim_harmed")]
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_copy(self) -> None:
+        """A second copy of the lost block takes its place at once."""
+        engine = TinyEngine(usable=200)
+        assert engine.serve("resident", 60, claim())
+        copy = engine.pool.free[-1]
+        engine.pool.content[copy] = keys_of("resident", 11)[-1]
+        lose(engine, "resident", 10)
+        assert 140 == len(engine.pool.free)
+        assert 2 == len(engine.kinds("claim_materialized"))
+        assert KEPT is engine.judge(HARD).verdict
+
+
 class TestShared:
     """Claims that share a prefix."""
 

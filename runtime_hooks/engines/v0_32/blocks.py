@@ -101,10 +101,10 @@ class BlockHooks:
         def get_new_blocks(num_blocks: int) -> Any:
             blocks = call(num_blocks)
             if gone:
-                self._wraps.attempt(
-                    "get_new_blocks", self._keeper.custody.evicted, tuple(gone), self._for
-                )
+                taken = tuple(gone)
                 gone.clear()
+                custody = self._keeper.custody
+                self._wraps.attempt("get_new_blocks", custody.evicted, taken, self._for)
             return blocks
 
         return get_new_blocks
@@ -144,8 +144,9 @@ class BlockHooks:
         def evict_blocks(block_ids: Any) -> None:
             call(block_ids)
             if gone:
-                self._wraps.attempt("evict_blocks", self._keeper.custody.lost, tuple(gone))
+                lost = tuple(gone)
                 gone.clear()
+                self._wraps.attempt("evict_blocks", self._keeper.custody.lost, lost)
 
         return evict_blocks
 

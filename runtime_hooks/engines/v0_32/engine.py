@@ -159,6 +159,10 @@ class Blocks:
         """One user fewer."""
         self._pool.free_blocks([self._pool.blocks[block] for block in blocks])
 
+    def drop(self, blocks: Sequence[int]) -> None:
+        """Whoever uses them may go on."""
+        self._pool.evict_blocks(set(blocks))
+
     def rank(self, ranks: Mapping[int, int | None]) -> None:
         """What has no rank is taken first, and then the lowest rank."""
         self.queue.rank(ranks)
