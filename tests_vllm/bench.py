@@ -82,7 +82,7 @@ def main() -> int:
         good &= pairs("off", core.engine_core.scheduler.kv_cache_manager.block_pool, 1, 8, 70)
         core.shutdown()
     with tempfile.TemporaryDirectory() as folder:
-        engine = Engine(Path(folder), 2_000, {"queue": 1 << 20})
+        engine = Engine(Path(folder), 2_000, {"queue": 1 << 20, "monitor": "observe"})
         pool = engine.pool
         good &= pairs("observing", pool, 8)
         good &= events(engine)

@@ -1,8 +1,8 @@
-"""Offloading that does not bring back what was stored."""
+"""Offloading that goes wrong: a spec for each way in which it does."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from vllm.v1.kv_offload.base import TransferResult
 
@@ -17,6 +17,13 @@ class FailingWorker(MemcpyWorker):
         return True
 
 
+class RefusingWorker(MemcpyWorker):
+    """Takes no load."""
+
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
+        return False
+
+
 class CorruptingWorker(MemcpyWorker):
     """Brings back other bytes, and says that all went well."""
 
@@ -27,15 +34,37 @@ class CorruptingWorker(MemcpyWorker):
         return True
 
 
-class FailingSpec(MemcpyOffloadingSpec):
-    """With the first of these."""
+class UnstoringWorker(MemcpyWorker):
+    """Says of the first store that it failed."""
+
+    stored = False
+
+    def submit_store(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
+        if self.stored:
+            return super().submit_store(job_id, src_spec, dst_spec)
+        self.stored = True
+        self._finished.append(TransferResult(job_id, False))
+        return True
+
+
+class _Spec(MemcpyOffloadingSpec):
+    worker: ClassVar[type[MemcpyWorker]]
 
     def get_worker(self, kv_caches: Any) -> MemcpyWorker:
-        return FailingWorker([each.tensor for each in kv_caches.tensors], self.num_chunks)
+        return self.worker([each.tensor for each in kv_caches.tensors], self.num_chunks)
 
 
-class CorruptingSpec(MemcpyOffloadingSpec):
-    """With the second."""
+class FailingSpec(_Spec):
+    worker = FailingWorker
 
-    def get_worker(self, kv_caches: Any) -> MemcpyWorker:
-        return CorruptingWorker([each.tensor for each in kv_caches.tensors], self.num_chunks)
+
+class RefusingSpec(_Spec):
+    worker = RefusingWorker
+
+
+class CorruptingSpec(_Spec):
+    worker = CorruptingWorker
+
+
+class UnstoringSpec(_Spec):
+    worker = UnstoringWorker

@@ -25,6 +25,7 @@ from tests_vllm.tier import BACK, FAILED
     [
         ("path A, success", "", "61", BACK, 0),
         ("path B, other bytes", "", "not_restored", FAILED, 0),
+        ("a store that fails", "", "61", BACK, 0),
         ("L3 hard claim", "not enforced", "0", "evicted harmed end", 1),
         ("L3 hard claim", "not told", "refused", "materialized end end", 1),
         ("L3 hard claim", "misattributed", "refused", "refused end", 1),

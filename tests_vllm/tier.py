@@ -8,8 +8,8 @@ from typing import Final
 from runtime_hooks.demo.engine import claim
 from spec.alphabet import Kind
 from spec.claims import Mode
-from tests_vllm.acts import counters
-from tests_vllm.rows import Row, drill, twins
+from tests_vllm.acts import counters, look
+from tests_vllm.rows import Row, Twin, drill, twins
 
 __all__ = ["BACK", "FAILED", "TIER"]
 
@@ -88,7 +88,25 @@ TIER: Final = {
     "path B, failure": PATH_B,
     "path B, policy recompute": replace(PATH_B, tier="recompute"),
     "path B, a load that fails": replace(PATH_B, settings={}, worker="FailingSpec", twins={}),
+    "path B, a load that is not taken": replace(
+        PATH_B, settings={}, worker="RefusingSpec", twins={}
+    ),
     "path B, other bytes": replace(PATH_B, settings={}, worker="CorruptingSpec", twins={}),
+    "a store that fails": Row(
+        OFF,
+        (PLACED, FILLER, ACTIVE, look, PROMPT, ("filler 2", 1), PRESSING, PROMPT),
+        code=0,
+        ends="0 0 refused 60 0 0 61",
+        victims=115,
+        told="accepted materialized end end refused end reused end end "
+        f"stored offloaded evicted end evicted {BACK}",
+        named=CLAIM,
+        proofs=((60, 70, 130, 80, 50),),
+        looks=((60, 60),),
+        tier="fail",
+        worker="UnstoringSpec",
+        twins={"not enforced": Twin({"enforce": ()}, "offload_restorability")},
+    ),
     "path C, two claims": PATH_C,
     "control: wrong claim": replace(
         PATH_C, code=1, settings=PATH_C.twins["misattributed"].settings, twins={}

@@ -9,6 +9,7 @@ from vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector import Of
 from vllm.v1.kv_offload.base import LookupResult, ReqContext
 from vllm.v1.request import RequestStatus
 
+from runtime_hooks.engines.v0_32.worker import FAILED_STORES
 from runtime_hooks.keeper import Refusal
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class OffloadHooks:
         self._prepare_load, self._complete_load = manager.prepare_load, manager.complete_load
         self._fail = Counter(drill.fail_loads)
         self._failing: set[str] = set()  # requests whose load a drill lets fail
+        self._unstored: set[bytes] = set()  # contents whose store is about to be called complete
 
     def has(self, keys: Sequence[bytes]) -> list[bytes]:
         """The copies that can be loaded."""
@@ -63,6 +65,9 @@ class OffloadHooks:
         wraps.put(self._manager, "complete_store", self._stored)
         wraps.put(self._manager, "prepare_store", self._storing)
         wraps.put(self._manager, "reset_cache", self._reset)
+        wraps.put(
+            self._scheduler.connector.connector_scheduler, "update_connector_output", self._output
+        )
         wraps.put(self._scheduler, "_update_waiting_for_remote_kv", self._loaded)
         wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
         steps.before_output = self._let_fail
@@ -87,11 +92,28 @@ class OffloadHooks:
     def _stored(self, call: Callable[..., None]) -> Callable[..., None]:
         def complete_store(keys: Any, req_context: Any, success: bool = True) -> None:
             done = list(keys)
+            success = success and self._unstored.isdisjoint(done)
             call(done, req_context, success)
             if success:
                 self._wraps.attempt("complete_store", self._keeper.tier.stored, done)
 
         return complete_store
+
+    def _output(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        """vLLM takes every store for one that succeeds; those that failed are known here."""
+
+        def update_connector_output(connector_output: Any) -> None:
+            self._wraps.attempt("update_connector_output", self._note_unstored, connector_output)
+            call(connector_output)
+            self._unstored.clear()
+
+        return update_connector_output
+
+    def _note_unstored(self, connector_output: Any) -> None:
+        jobs = self._scheduler.connector.connector_scheduler._jobs
+        for job in getattr(connector_output.kv_connector_worker_meta, FAILED_STORES, ()):
+            if job in jobs:
+                self._unstored.update(jobs[job].keys)
 
     def _storing(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def prepare_store(keys: Any, req_context: Any) -> Any:

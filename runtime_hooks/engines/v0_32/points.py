@@ -11,6 +11,7 @@ __all__ = ["HOOKS"]
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
 _MANAGER: Final = "vllm.v1.kv_offload.cpu.manager:CPUOffloadingManager."
+_OFFLOADING: Final = "vllm.distributed.kv_transfer.kv_connector.v1.offloading."
 _QUEUE: Final = "vllm.v1.core.kv_cache_utils:FreeKVCacheBlockQueue."
 _MAP: Final = "vllm.v1.core.block_pool:BlockHashToBlockMap."
 _SERVING: Final = "vllm.entrypoints.generate.base.serving:GenerateBaseServing."
@@ -138,10 +139,19 @@ HOOKS: Final = (
         does="refuses the request in the name of the claim, under either failure policy",
     ),
     Hook(
-        "vllm.distributed.kv_transfer.kv_connector.v1.offloading.worker:"
-        "OffloadingConnectorWorker._init_worker",
+        f"{_OFFLOADING}scheduler:OffloadingConnectorScheduler.update_connector_output",
+        ("self", "connector_output"),
+        sees="a store has failed",
+    ),
+    Hook(
+        f"{_OFFLOADING}worker:OffloadingConnectorWorker._init_worker",
         ("self", "kv_caches"),
         does="compares what comes back with what was stored; reports failed loads",
+    ),
+    Hook(
+        f"{_OFFLOADING}worker:OffloadingConnectorWorker.build_connector_worker_meta",
+        ("self",),
+        does="reports failed stores",
     ),
     Hook(
         "vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector:"

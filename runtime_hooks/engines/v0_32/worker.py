@@ -1,13 +1,14 @@
-"""The worker's side of vLLM 0.32's offloading: bytes are checked, and a failed load is reported.
+"""The worker's side of vLLM 0.32's offloading: bytes are checked, and what fails is reported.
 
-The stock worker asserts that every transfer succeeds, so a failed load would end the engine. Here
-it is reported as invalid blocks, by which the scheduler learns of failed loads of any connector.
+The stock worker asserts that every transfer succeeds, so one that fails would end the engine. Here
+a failed load is reported as invalid blocks, by which the scheduler learns of failed loads of any
+connector, and a failed store with the jobs that are completed.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vllm.distributed.kv_transfer.kv_connector.v1.offloading.worker import (
     OffloadingConnectorWorker,
@@ -18,11 +19,14 @@ from vllm.v1.kv_offload.base import OffloadingWorker, TransferResult
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CheckedWorker", "check_workers"]
+__all__ = ["FAILED_STORES", "CheckedWorker", "check_workers"]
+
+FAILED_STORES: Final = "resident_claims_failed_stores"
+"""The attribute of vLLM's report of completed jobs that has the ids of those that failed."""
 
 
 class CheckedWorker(OffloadingWorker):
-    """A worker whose loads may fail: by its own word, or because other bytes came back.
+    """A worker whose transfers may fail: by its own word, or because other bytes came back.
 
     Args:
         tensors: the KV cache, each with blocks in its first dimension.
@@ -34,7 +38,9 @@ class CheckedWorker(OffloadingWorker):
         self._digests: dict[int, bytes] = {}  # of what was stored, by chunk
         self._stores: dict[int, list[int]] = {}  # chunks, by job
         self._loads: dict[int, list[tuple[int, int]]] = {}  # chunks and blocks, by job
-        self._failed: set[int] = set()
+        self._failed: set[int] = set()  # blocks that were not loaded
+        self._unstored: set[int] = set()  # jobs
+        self._refused: list[TransferResult] = []
 
     def submit_store(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
         """Remember what is stored, and store it."""
@@ -43,41 +49,54 @@ class CheckedWorker(OffloadingWorker):
         if self._check:
             blocks = (int(block) for block in src_spec.block_ids)
             self._digests.update(zip(chunks, map(self._digest, blocks), strict=True))
-        return bool(self._worker.submit_store(job_id, src_spec, dst_spec))
+        return self._taken(job_id, self._worker.submit_store(job_id, src_spec, dst_spec))
 
     def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
         """Remember what is loaded, and load it."""
         pairs = zip(src_spec.block_ids, dst_spec.block_ids, strict=True)
         self._loads[job_id] = [(int(chunk), int(block)) for chunk, block in pairs]
-        return bool(self._worker.submit_load(job_id, src_spec, dst_spec))
+        return self._taken(job_id, self._worker.submit_load(job_id, src_spec, dst_spec))
 
     def get_finished(self) -> list[TransferResult]:
-        """What is finished, failed loads among it; of these `take_failed` tells."""
-        return [self._settle(result) for result in self._worker.get_finished()]
+        """What is finished; what of it failed is told by `take_failed` and `take_unstored`."""
+        refused, self._refused = self._refused, []
+        return [self._settle(result) for result in (*refused, *self._worker.get_finished())]
 
     def take_failed(self) -> set[int]:
         """The blocks whose load failed since the last call."""
         failed, self._failed = self._failed, set()
         return failed
 
+    def take_unstored(self) -> set[int]:
+        """The jobs whose store failed since the last call."""
+        unstored, self._unstored = self._unstored, set()
+        return unstored
+
     def wait(self, job_ids: set[int]) -> None:
         """Until these are finished."""
-        self._worker.wait(job_ids)
+        self._worker.wait(job_ids - {result.job_id for result in self._refused})
 
     def shutdown(self) -> None:
         """No more."""
         self._worker.shutdown()
 
+    def _taken(self, job_id: int, taken: bool) -> bool:
+        """A job that the worker does not take has failed."""
+        if not taken:
+            self._refused.append(TransferResult(job_id, False))
+        return True
+
     def _settle(self, result: TransferResult) -> TransferResult:
-        for chunk in self._stores.pop(result.job_id, ()):
-            if not result.success:  # what is there is not what was to be stored
-                self._digests[chunk] = b""
+        if result.job_id in self._stores:
+            chunks = self._stores.pop(result.job_id)
+            if not result.success:
+                self._unstored.add(result.job_id)
+                for chunk in chunks:
+                    self._digests.pop(chunk, None)
         loaded = self._loads.pop(result.job_id, [])
         if loaded and not (result.success and all(self._same(*pair) for pair in loaded)):
             self._failed.update(block for _, block in loaded)
-        if result.success or not (loaded or self._check):
-            return result
-        return TransferResult(result.job_id, True)
+        return result if result.success else TransferResult(result.job_id, True)
 
     def _same(self, chunk: int, block: int) -> bool:
         return not self._check or self._digests.get(chunk) == self._digest(block)
@@ -92,6 +111,7 @@ class CheckedWorker(OffloadingWorker):
 def check_workers(*, digests: bool) -> Callable[[], None]:
     """Have every offloading worker that is made from now on checked; returns what ends that."""
     made = OffloadingConnectorWorker._init_worker
+    built = OffloadingConnectorWorker.build_connector_worker_meta
 
     def init_worker(self: Any, kv_caches: Any) -> None:
         made(self, kv_caches)
@@ -99,15 +119,23 @@ def check_workers(*, digests: bool) -> Callable[[], None]:
         if self.spec.blocks_per_chunk == 1:
             self.worker = CheckedWorker(self.worker, tensors, digests=digests)
 
+    def build_meta(self: Any) -> Any:
+        meta = built(self)
+        if meta is not None and isinstance(self.worker, CheckedWorker):
+            setattr(meta, FAILED_STORES, self.worker.take_unstored())
+        return meta
+
     def load_errors(self: Any) -> set[int]:
         worker = self.connector_worker.worker if self.connector_worker else None
         return worker.take_failed() if isinstance(worker, CheckedWorker) else set()
 
     OffloadingConnectorWorker._init_worker = init_worker
+    OffloadingConnectorWorker.build_connector_worker_meta = build_meta
     OffloadingConnector.get_block_ids_with_load_errors = load_errors
 
     def end() -> None:
         OffloadingConnectorWorker._init_worker = made
+        OffloadingConnectorWorker.build_connector_worker_meta = built
         del OffloadingConnector.get_block_ids_with_load_errors
 
     return end
