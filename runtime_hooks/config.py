@@ -101,7 +101,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scopes: dict[Key, Key] = {}
     ahead: str = ""
     claims: Count = 1_000
-    owner_lives: Count = 100_000
+    owner_lives: Count = 250_000
     lives: Count = 1_000_000
     digests: bool = True
     drill: Drill = Drill()

@@ -99,6 +99,25 @@ class Custody:
         if done:
             self._gone(Kind.BLOCK_LOST, None)
 
+    def clear_way(self, keys: Sequence[bytes]) -> None:
+        """A request comes that will make what it does not find of these contents. Where one is
+        missing it finds none behind: those that claims hold there are dropped, so that what it
+        makes instead has their room.
+        """
+        if not self.ledger.on(keys[:1]):
+            return
+        found = dict(self._pool.find(keys))
+        lead = sum(1 for _ in takewhile(found.__contains__, keys))
+        useless = [
+            block
+            for entry, places in self.ledger.on(keys[lead + 1 :]).items()
+            if self._keeps(entry)
+            for block in (entry.blocks[at] for at in places if at in entry.blocks)
+            if not any(owner.needs(at) for owner, at in self.ledger.owners(block).items())
+        ]
+        if useless:
+            self._pool.drop(list(dict.fromkeys(useless)))
+
     # What is made of it.
 
     def add(self, entry: Entry) -> None:
@@ -125,7 +144,7 @@ class Custody:
 
     def hold(self, entry: Entry, blocks: Iterable[int]) -> None:
         """These blocks of the claim are no victims, if it is kept and has no copy elsewhere."""
-        if self._registry.keeps(entry) and not entry.copied:
+        if self._keeps(entry):
             self._holds.take(blocks)
 
     def let_go(self, entry: Entry) -> None:
@@ -137,7 +156,7 @@ class Custody:
         if entry.watched:
             self.watch.remove(entry)
             return
-        if self._registry.keeps(entry) and not entry.copied:
+        if self._keeps(entry):
             self.let_go(entry)
         self.ledger.remove(entry)
 
@@ -154,17 +173,8 @@ class Custody:
                     self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
             self.watch.gone(kind, part)
             for entry in losers:
-                if self._registry.keeps(entry) and not entry.copied:
-                    self._mend(entry)
+                if self._keeps(entry):  # a second copy takes the place
+                    self.place_found(entry.keys)
 
-    def _mend(self, entry: Entry) -> None:
-        """A claim that is kept has lost blocks: a second copy takes their place. Where there is
-        none, nobody finds what is behind, and whoever makes the first again makes all: it goes.
-        """
-        self.place_found(entry.keys)
-        missing = next((at for at in range(entry.footprint) if at not in entry.blocks), None)
-        behind = [b for at, b in entry.blocks.items() if missing is not None and at > missing]
-        owners = self.ledger.owners
-        useless = [b for b in behind if not any(e.needs(at) for e, at in owners(b).items())]
-        if useless:
-            self._pool.drop(useless)
+    def _keeps(self, entry: Entry) -> bool:
+        return self._registry.keeps(entry) and not entry.copied

@@ -159,6 +159,8 @@ class Keeper:
         self.tick()
         if self._settings.scopes:
             arrival = replace(arrival, scope=scope_of(arrival.caller))
+        if not arrival.no_admit:
+            self.custody.clear_way(arrival.keys[: arrival.reusable])
         self.ahead.serve(arrival)
         answers: dict[str, str] = {}
         if arrival.release is not None:

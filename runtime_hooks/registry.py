@@ -66,13 +66,13 @@ class Registry:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if _digest(of) in self._lives:
             return f"claim id {of} was used before; a new promise needs a new id"
-        if self._spent[_digest(claim.owner_scope)] >= self._settings.owner_lives:
-            most = self._settings.owner_lives
-            return f"{most} claims of {claim.owner_scope} were decided on, which is the most"
         if len(self._lives) >= self._settings.lives:
             return f"{self._settings.lives} claims were decided on in this run, which is the most"
         if self._owners[claim.owner_scope] >= self._settings.claims:
             return f"{claim.owner_scope} has {self._settings.claims} live claims, which is the most"
+        if self._spent[_digest(claim.owner_scope)] >= self._settings.owner_lives:
+            most = self._settings.owner_lives
+            return f"{most} claims of {claim.owner_scope} were decided on, which is the most"
         if size > blocks:
             return f"the prompt has {blocks} whole blocks, and the claim is for {size}"
         if mode in WATCHED:

@@ -171,14 +171,14 @@ class TestLost:
     """A kept claim loses a block to a failure."""
 
     def test_behind(self) -> None:
-        """What is behind the lost block nobody finds: it goes, so that the prompt can be made again
-        in the room of the claim, which is whole then.
+        """What is behind the lost block is held, and nobody finds it: it goes for the request that
+        makes the prompt again, in the room of the claim, which is whole then.
         """
         engine = TinyEngine()
         assert engine.serve("resident", 60, claim())
         lose(engine, "resident", 10)
-        assert 70 == len(engine.pool.free)
-        assert 10 == len(engine.pool.content)
+        assert (21, 59) == (len(engine.pool.free), len(engine.pool.content))
+        assert not engine.serve("other", 70)
         assert engine.serve("again", 60, prompt="resident")
         assert 20 == len(engine.pool.free)
         assert not engine.serve("active", 70)
@@ -187,12 +187,33 @@ class TestLost:
         assert KEPT is engine.judge(HARD).verdict
 
     def test_beyond(self) -> None:
-        """A loss behind what the predicate needs harms nobody; what comes after it goes as well."""
+        """A loss behind what the predicate needs harms nobody, and is made good the same way."""
         engine = TinyEngine()
         assert engine.serve("resident", 60, claim(blocks=40, footprint_blocks=60))
         lose(engine, "resident", 50)
-        assert 30 == len(engine.pool.free)
+        assert engine.serve("again", 60, prompt="resident")
+        assert 20 == len(engine.pool.free)
         assert [] == engine.kinds("claim_harmed")
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_short(self) -> None:
+        """A request that ends before makes what was lost, and what is behind is found again."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim())
+        lose(engine, "resident", 10)
+        assert engine.serve("short", 11, prompt="resident")
+        assert 20 == len(engine.pool.free)
+        assert 1 == len(engine.kinds("block_lost"))
+        assert 2 == len(engine.kinds("claim_materialized"))
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_not_cached(self) -> None:
+        """A request that is not cached makes nothing for the claim: what is held stays."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim())
+        lose(engine, "resident", 10)
+        assert not engine.serve("again", 60, prompt="resident", no_admit=True)
+        assert 21 == len(engine.pool.free)
         assert KEPT is engine.judge(HARD).verdict
 
     def test_needed(self) -> None:
@@ -202,7 +223,8 @@ class TestLost:
         tail = claim("claim:b", materialization_predicate="contiguous_range(40, 20)")
         assert engine.serve("again", 60, tail, prompt="resident")
         lose(engine, "resident", 10)
-        assert 200 - 10 - 20 == len(engine.pool.free)
+        assert engine.serve("once more", 60, prompt="resident")
+        assert 140 == len(engine.pool.free)
         assert ["claim:a"] == [event.claim_id for event in engine.kinds("claim_harmed")]
         assert KEPT is engine.judge(HARD).verdict
 
