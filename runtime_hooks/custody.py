@@ -172,7 +172,7 @@ class Custody:
                 if not entry.copied:
                     self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
             self.watch.gone(kind, part)
-            for entry in losers:
+            for entry in losers if part is not None else ():
                 if self._keeps(entry):  # a second copy takes the place
                     self.place_found(entry.keys)
 
