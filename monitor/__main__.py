@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 from monitor.check import EXIT_CODES, check
 from monitor.errors import InputError
 from monitor.evidence import as_yaml, exit_code, take_evidence
-from monitor.follow import follow, follow_code, live_line
+from monitor.follow import Followed, follow, live_line
 from monitor.live import LiveVerdict
 from monitor.text import as_text
 from monitor.text_evidence import evidence_text
@@ -148,23 +148,19 @@ def follow_socket(
     It ends when the stream does. Exit 0: kept. 1: violated. 3: inconclusive, no claim, or the
     process broke off.
     """
-    last: dict[str, LiveVerdict] = {}
-    ended = False
+    followed = Followed()
     try:
         for told in follow(socket):
-            if isinstance(told, LiveVerdict):
-                last[told.claim_id] = told
-            else:
-                ended = True
+            followed.take(told)
             if form is Format.JSON:
                 typer.echo(msgspec.json.encode(told))
             elif isinstance(told, LiveVerdict):
                 print_text(live_line(told))
     except InputError as error:
         raise SpecError(str(error)) from error
-    if not ended:
+    if not followed.ended:
         typer.echo(f"broken off: {printable(socket)} closed before the last verdicts", err=True)
-    raise typer.Exit(follow_code(last.values(), ended=ended))
+    raise typer.Exit(followed.code)
 
 
 add_schema(app, verdict_schema, of="a verdict", example="-o docs/schema/verdict.json")

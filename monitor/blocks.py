@@ -18,15 +18,28 @@ __all__ = ["Blocks"]
 class Blocks:
     """Which claims hold each physical block, and at which of their positions.
 
-    A load may not name its blocks: `_unnamed` are the claims of which some were never named.
+    A load may not name its blocks: `_unnamed` are the claims of which some were never named. Of the
+    claims that were forgotten the last one stays known as an owner of its blocks, in `_forgotten`,
+    without positions.
     """
 
     _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
+    _forgotten: dict[int, str] = field(default_factory=dict)
 
     def owners(self, blocks: Iterable[int]) -> list[str]:
         """The claims that hold any of these blocks."""
         return sorted({claim_id for block in blocks for claim_id in self._owners.get(block, ())})
+
+    def forget(self, claim: ClaimRun) -> None:
+        """The claim is forgotten, and what it holds is followed no more."""
+        for block in claim.held.blocks:
+            holders, before = self._owners[block], self._forgotten.get(block, "")
+            if not holders.get(before):
+                holders.pop(before, None)
+            holders[claim.claim_id] = set()
+            self._forgotten[block] = claim.claim_id
+        self._unnamed.pop(claim.claim_id, None)
 
     def hold(self, event: Event, claim: ClaimRun) -> bool:
         """Blocks of a claim are there; False where the event does not say which or how many."""
@@ -51,18 +64,24 @@ class Blocks:
 
         Args:
             meant: the claims that the event names, or that are on the object that it names.
-            claims: all of the pool.
+            claims: all of the pool that were not forgotten.
         """
         losers = {claim.claim_id: claim for claim in meant}
         nobody = event.claim_id is None and event.object_id is None
         if not event.block_ids:  # all of them
             losers = {n: claim for n, claim in claims.items() if claim.held} if nobody else losers
             for claim in losers.values():
-                self.forget(claim)
+                self.wipe(claim)
+            if nobody:
+                self._owners.clear()
+                self._forgotten.clear()
         unseen: dict[str, ClaimRun] = {}
         for place, block in enumerate(event.block_ids):
             holders = self._owners.pop(block, {})
+            self._forgotten.pop(block, None)
             for claim_id, positions in holders.items():
+                if claim_id not in claims:
+                    continue
                 losers[claim_id] = claims[claim_id]
                 losers[claim_id].held.drop((position, block) for position in positions)
             strangers = [claim for claim in meant if claim.claim_id not in holders]
@@ -76,7 +95,7 @@ class Blocks:
                 self._unnamed.clear()
         return losers, [claim for claim in unseen.values() if claim.held.unnamed]
 
-    def forget(self, claim: ClaimRun) -> None:
+    def wipe(self, claim: ClaimRun) -> None:
         """The claim holds nothing any more."""
         for block in claim.held.blocks:
             holders = self._owners[block]

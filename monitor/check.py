@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
+from monitor.census import Keep
 from monitor.engine import ModeVerdict, Monitor
 from monitor.records import At
 from monitor.sources import read
@@ -12,6 +13,7 @@ from monitor.verdict import (
     SCHEMA,
     ClaimReport,
     Events,
+    Forgotten,
     Input,
     ObligationReport,
     Place,
@@ -25,15 +27,19 @@ from spec.digest import spec_digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from monitor.claim import Finding
-    from monitor.engine import ClaimVerdict
+    from monitor.engine import ClaimVerdict, Conclusion
     from monitor.errors import InputError
     from monitor.records import Record
     from monitor.sources import Account
+    from monitor.watch import Finding
     from spec.claims import Mode
     from spec.modes import Bundle
+    from spec.verdicts import Verdict
 
-__all__ = ["EXIT_CODES", "check"]
+__all__ = ["ENDED", "EXIT_CODES", "check"]
+
+ENDED: Final = 10_000
+"""Claims that are listed after they have ended, of each stream; others are counted."""
 
 EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLUSIVE: 3}
 """What a process that printed a verdict exits with."""
@@ -73,7 +79,8 @@ def check(
     Raises:
         InputError: a file or a line of it cannot be read.
     """
-    monitor = Monitor(mode, bundle, only=claim, strict=strict)
+    keep = Keep(ended=ENDED)
+    monitor = Monitor(mode, bundle, only=claim, strict=strict, keep=keep)
     trusted = _Trusted()
 
     def reject(error: InputError) -> None:
@@ -102,6 +109,7 @@ def check(
         events=Events(conclusion.read, conclusion.unknown, conclusion.rejected),
         claims=[_claim(verdict) for verdict in conclusion.claims],
         trust=trusted.report(),
+        forgotten=_forgotten(conclusion),
         claim=claim,
     )
 
@@ -143,6 +151,17 @@ def _claim(judged: ClaimVerdict) -> ClaimReport:
         why=judged.why,
         declared_mode=claim.declared_mode,
     )
+
+
+def _forgotten(conclusion: Conclusion) -> Forgotten:
+    verdicts: Counter[ModeVerdict] = Counter()
+    obligations: dict[str, Counter[Verdict]] = {name: Counter() for name in conclusion.obligations}
+    for judged, count in conclusion.forgotten:
+        verdicts[judged.verdict] += count
+        for name, found in judged.findings.items():
+            obligations[name][found.verdict] += count
+    by_name = {name: dict(found) for name, found in obligations.items() if found}
+    return Forgotten(verdicts.total(), dict(verdicts), by_name)
 
 
 def _obligation(found: Finding) -> ObligationReport:

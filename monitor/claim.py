@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from monitor.compile import CLAIM_REGISTERS
 from monitor.doubt import RIVALS, without
 from monitor.positions import Positions
+from monitor.watch import Finding, InHand, Watch
 from spec.machine import Guard
-from spec.states import ClaimState, next_state
+from spec.states import TERMINAL, ClaimState, next_state
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from spec.machine import Rule
     from spec.predicates import MaterializationPredicate
 
-__all__ = ["UNSTATED", "ClaimRun", "Finding"]
+__all__ = ["UNSTATED", "ClaimRun"]
 
 UNSTATED = 2**63
 """The threshold of a predicate that nobody stated: it never holds."""
@@ -38,50 +39,18 @@ _DECLARED = CLAIM_REGISTERS.index("declared")
 _LEAD = CLAIM_REGISTERS.index("lead")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The verdict of one obligation, the event that decided it, and why, for people.
-
-    `trail` are the events of the occasion that was decided, from what was owed on, in their order.
-    """
-
-    verdict: Verdict
-    at: At | None
-    why: str
-    allowed: str = ""
-    trail: Trail = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Watch:
-    """One observer in one scope (the claim itself or one request), as its last step left it."""
-
-    state: int
-    own: Registers
-    at: At | None = None
-    rule: int = -1
-    trail: Trail = ()
-
-
-@dataclass(slots=True)
-class _Request:
-    facts: Registers
-    watches: list[_Watch]
-    touched: bool = False
-    ended: bool = False
-
-
 @dataclass(slots=True)
 class ClaimRun:
     """The life of one claim in one stream.
 
     `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
     nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
-    of the pool. `owes` says that something is owed in the scope of the claim itself. Numbers of the
-    stream's events: `registered_at`, `took` and `left` say when the claim was registered, and when
-    responsibility for it last began and ended; `lost_at` when it last lost a block to eviction,
-    `passed` when it did though one of this lower priority (None: of any) could be taken. `entry`
-    is the event that registered it.
+    of the pool. `owes` says that something is owed in the scope of the claim itself; `entry` is the
+    event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
+    says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
+    `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
+    for it last began and ended; `lost_at` when it last lost a block to eviction, `passed` when it
+    did though one of this lower priority (None: of any) could be taken.
     """
 
     stream: str
@@ -89,7 +58,7 @@ class ClaimRun:
     compiled: Compiled
     constants: Constants
     predicate: MaterializationPredicate | None = None
-    binding: dict[str, str] = field(default_factory=dict)
+    binding: dict[str, str | bytes] = field(default_factory=dict)
     declared_mode: str | None = None
     other_mode: str | None = None
     owner_scope: str | None = None
@@ -102,36 +71,36 @@ class ClaimRun:
     passed: dict[int | None, int] = field(default_factory=dict)
     accepted: bool = False
     elapsed: bool = False
+    unwatched: bool = False
     state: ClaimState = ClaimState.SUBMITTED
     held: Positions = field(default_factory=Positions)
     taint: tuple[At | None, str] | None = None
     owes: bool = False
     took: int = 0
     left: int = 0
+    past: ClaimRun | None = None
+    lost: bool = False
+    guest: bool = False
     facts: Registers = ()
-    base: list[_Watch] = field(default_factory=list)
-    requests: dict[str, _Request] = field(default_factory=dict)
+    base: list[Watch] = field(default_factory=list)
+    requests: dict[str, InHand] = field(default_factory=dict)
     _ended: deque[str] = field(default_factory=deque)
-    _kept: dict[int, Finding] = field(default_factory=dict)
-    _unknown: frozenset[str] = frozenset()
-    _doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
-    _steps: tuple[Step, ...] = ()
+    kept: dict[int, Finding] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
+    doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
     _empty: Registers = ()
     _all: Sequence[int] = ()
-    _scoped: list[int] = field(default_factory=list)
-    _pending: list[set[int]] = field(default_factory=list)
+    _scoped: Sequence[int] = ()
+    _pending: Sequence[frozenset[int]] = ()
 
     def __post_init__(self) -> None:
-        self.facts = self.compiled.claim_initial
-        self._steps, self._empty = self.compiled.steps, self.compiled.request_initial
-        observers = self.compiled.observers
-        self._all = range(len(observers))
-        self._scoped = [index for index in self._all if observers[index].per_request]
-        self._pending = [
-            {i for i, state in enumerate(o.states) if state.verdict is Verdict.PENDING}
-            for o in observers
-        ]
-        self.base = [_Watch(0, tuple(r.initial for r in o.registers)) for o in observers]
+        compiled = self.compiled
+        self.facts = compiled.claim_initial
+        self.steps, self._empty = compiled.steps, compiled.request_initial
+        self._all = range(len(compiled.observers))
+        self._scoped, self._pending = compiled.scoped, compiled.pending
+        self.base = [Watch(0, own) for own in compiled.own_initial]
 
     @property
     def responsible(self) -> bool:
@@ -147,9 +116,62 @@ class ClaimRun:
         return bool(self.facts[_COMMITTED])
 
     @property
+    def ended(self) -> bool:
+        """Whether its responsibility ended and that was told, or it was turned away.
+
+        In modes without acceptance news is owed for ever.
+        """
+        return self.state in TERMINAL and not (self.responsible or self.constants.watched)
+
+    @property
+    def gone(self) -> bool:
+        """Whether it ended, aloud or not; a watched one, once it holds nothing."""
+        if self.responsible:
+            return False
+        if not self.constants.watched:
+            return self.ended or self.committed or self.lost
+        ranked = self.priority is not None and self.lost_at is not None
+        off = self.unwatched or self.lost or self.state is ClaimState.REFUSED
+        return off and not self.held and not ranked
+
+    @property
+    def over(self) -> bool:
+        """Whether it ended and nothing is owed of it or in hand."""
+        if not self.gone:
+            return False
+        requests = self.requests.values()
+        if not all(request.ended for request in requests):
+            return False
+        if self.taint is not None:
+            return True
+        scopes = [(self._all, self.base), *((self._scoped, r.watches) for r in requests)]
+        owed = any(
+            watch.state in self._pending[index] and self.steps[index] is not _unmoved
+            for places, watches in scopes
+            for index, watch in zip(places, watches, strict=True)
+        )
+        told = self.state in TERMINAL or self.unwatched
+        return not owed and (told or bool(self.broken))
+
+    @property
+    def broken(self) -> list[int]:
+        """The places of the obligations that were violated."""
+        findings = enumerate(found for _, found in self.findings())
+        return [place for place, found in findings if found.verdict is Verdict.VIOLATED]
+
+    @property
     def declared(self) -> int:
         """Blocks that the claim adds to its pool's ledger: what it declared, while responsible."""
         return int(self.facts[_DECLARED]) if self.responsible else 0
+
+    def fact(self, name: str) -> int:
+        """A register of the claim's ledgers."""
+        return int(self.facts[CLAIM_REGISTERS.index(name)])
+
+    def know(self, **facts: int) -> None:
+        """Set registers of the claim's ledgers."""
+        known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
+        self.facts = (*(known | facts).values(),)
 
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
@@ -166,7 +188,7 @@ class ClaimRun:
         if request_id in self.requests:
             return False
         watches = [self.base[index] for index in self._scoped]
-        self.requests[request_id] = _Request(self._empty, watches)
+        self.requests[request_id] = InHand(self._empty, watches)
         return True
 
     def touch(self, request_id: str) -> None:
@@ -187,6 +209,11 @@ class ClaimRun:
         self._ended.append(request_id)
         return [self._forget(self._ended.popleft())] if len(self._ended) > ENDED_KEPT else []
 
+    def drop_requests(self) -> list[str]:
+        """All requests are out of hand; their ids."""
+        self._ended.clear()
+        return [self._forget(request_id) for request_id in list(self.requests)]
+
     def _forget(self, request_id: str) -> str:
         request = self.requests.pop(request_id)
         for index, watch in zip(self._scoped, request.watches, strict=True):
@@ -196,9 +223,9 @@ class ClaimRun:
 
     def _keep(self, index: int, finding: Finding) -> None:
         """Remember a finding whose state is left or forgotten: what is still owed stays owed."""
-        kept = self._kept[index].verdict if index in self._kept else Verdict.UNEXERCISED
+        kept = self.kept[index].verdict if index in self.kept else Verdict.UNEXERCISED
         if pool((kept, finding.verdict)) is not kept:
-            self._kept[index] = finding
+            self.kept[index] = finding
 
     # Stepping.
 
@@ -233,28 +260,34 @@ class ClaimRun:
             view.here = True
             self._step_request(self.requests[request_id], view, self.facts, self.facts)
 
-    def _step_request(self, request: _Request, view: View, was: Registers, now: Registers) -> None:
+    def _step_request(self, request: InHand, view: View, was: Registers, now: Registers) -> None:
         after = self.compiled.request(view, self.constants, was, now, request.facts)
         self._observe(self._scoped, request.watches, view, was, now, request.facts, after)
         request.facts = after
 
-    def compare(self, *views: View) -> None:
+    def compare(self, *views: View) -> bool:
         """Take the losses of this claim and one other into the observers of ranks, by themselves.
 
         What a pair shows is kept; each pair begins anew, so that no third claim hides it.
+
+        Returns:
+            Whether it shows anything.
         """
-        empty = self._empty
+        empty, shown = self._empty, False
         for index, observer in enumerate(self.compiled.observers):
             if self.taint is None and without(observer.name, RIVALS) is not None:
-                watches = [_Watch(0, tuple(register.initial for register in observer.registers))]
+                watches = [Watch(0, self.compiled.own_initial[index])]
                 for view in views:
                     self._observe([index], watches, view, self.facts, self.facts, empty, empty)
-                self._keep(index, self._finding(index, watches[0]))
+                finding = self._finding(index, watches[0])
+                self._keep(index, finding)
+                shown = shown or finding.verdict is not Verdict.UNEXERCISED
+        return shown
 
     def _observe(
         self,
         places: Sequence[int],
-        watches: list[_Watch],
+        watches: list[Watch],
         view: View,
         was: Registers,
         now: Registers,
@@ -265,17 +298,17 @@ class ClaimRun:
         moved = False
         for place, index in enumerate(places):
             watch = watches[place]
-            state, own, rule = self._steps[index](
+            state, own, rule = self.steps[index](
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
             if rule >= 0:
-                if state != watch.state and index not in self._kept:
+                if state != watch.state and index not in self.kept:
                     left = self._finding(index, watch)
                     if left.verdict is Verdict.SATISFIED:
                         self._keep(index, left)
                 pending = watch.state in self._pending[index]
                 earlier = watch.trail[1 - TRAIL_KEPT :] if pending else ()
-                watches[place] = _Watch(state, own, view.at, rule, (*earlier, (view.kind, view.at)))
+                watches[place] = Watch(state, own, view.at, rule, (*earlier, (view.kind, view.at)))
                 moved = True
         return moved
 
@@ -296,17 +329,17 @@ class ClaimRun:
 
     def doubt(self, fields: frozenset[str], at: At | None, why: str) -> None:
         """From here on nobody knows these fields of events; what reads them is not concluded."""
-        if fields <= self._unknown:
+        if fields <= self.unknown:
             return
-        self._unknown |= fields
+        self.unknown |= fields
         for index, observer in enumerate(self.compiled.observers):
-            step = without(observer.name, self._unknown)
-            if step is not None and self._steps[index] is not _unmoved:
+            step = without(observer.name, self.unknown)
+            if step is not None and self.steps[index] is not _unmoved:
                 self._doubt(index, at, why, step)
 
     def _doubt(self, index: int, at: At | None, why: str, step: Step) -> None:
-        self._doubts.setdefault(index, (at, why))
-        self._steps = (*self._steps[:index], step, *self._steps[index + 1 :])
+        self.doubts.setdefault(index, (at, why))
+        self.steps = (*self.steps[:index], step, *self.steps[index + 1 :])
 
     # Conclusions.
 
@@ -314,8 +347,8 @@ class ClaimRun:
         """Each obligation of the bundle with its verdict so far."""
         for index, observer in enumerate(self.compiled.observers):
             candidates = [self._finding(index, self.base[index])]
-            if index in self._kept:
-                candidates.append(self._kept[index])
+            if index in self.kept:
+                candidates.append(self.kept[index])
             if observer.per_request:
                 place = self._scoped.index(index)
                 in_hand = (request.watches[place] for request in self.requests.values())
@@ -323,12 +356,12 @@ class ClaimRun:
             verdict = pool(f.verdict for f in candidates)
             equals = [f for f in candidates if f.verdict is verdict]
             finding = next((f for f in equals if f.why != observer.states[0].says), equals[0])
-            doubt = self.taint or self._doubts.get(index)
+            doubt = self.taint or self.doubts.get(index)
             if doubt is not None and verdict is not Verdict.VIOLATED:
                 finding = Finding(Verdict.INCONCLUSIVE, *doubt)
             yield observer.name, finding
 
-    def _finding(self, index: int, watch: _Watch) -> Finding:
+    def _finding(self, index: int, watch: Watch) -> Finding:
         observer = self.compiled.observers[index]
         state = observer.states[watch.state]
         rule: Rule | None = observer.rules[watch.rule] if watch.rule >= 0 else None

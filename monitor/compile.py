@@ -8,12 +8,13 @@ specification alone, never from data.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
 from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var, variables
+from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,13 +64,36 @@ class Compiled:
     steps: tuple[Callable[..., tuple[int, Registers, int]], ...]
     source: str
 
-    @property
+    @cached_property
     def claim_initial(self) -> Registers:
         return tuple(r.initial for ledger in (CLAIM_FACTS, DECLARED) for r in ledger.registers)
 
-    @property
+    @cached_property
     def request_initial(self) -> Registers:
         return tuple(r.initial for r in REQUEST_FACTS.registers)
+
+    @cached_property
+    def own_initial(self) -> tuple[Registers, ...]:
+        return tuple(tuple(r.initial for r in o.registers) for o in self.observers)
+
+    @cached_property
+    def scoped(self) -> tuple[int, ...]:
+        """The observers that are followed for each request, too."""
+        return tuple(index for index, o in enumerate(self.observers) if o.per_request)
+
+    @cached_property
+    def pending(self) -> tuple[frozenset[int], ...]:
+        """For each observer the states in which something is owed."""
+        return tuple(_having(o, Verdict.PENDING) for o in self.observers)
+
+    @cached_property
+    def violated(self) -> tuple[frozenset[int], ...]:
+        """For each observer the states in which it is broken for good."""
+        return tuple(_having(o, Verdict.VIOLATED) for o in self.observers)
+
+
+def _having(observer: Observer, verdict: Verdict) -> frozenset[int]:
+    return frozenset(i for i, state in enumerate(observer.states) if state.verdict is verdict)
 
 
 def to_python(term: Term, names: Mapping[tuple[Scope, str], str] | None = None) -> str:

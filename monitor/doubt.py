@@ -14,7 +14,7 @@ from spec.terms import FALSE, variables
 if TYPE_CHECKING:
     from spec.machine import Rule
 
-__all__ = ["AUTHORITY", "FAILURES", "NAMES", "POOL", "RIVALS", "Step", "without"]
+__all__ = ["AUTHORITY", "BLOCKS", "FAILURES", "NAMES", "POOL", "RIVALS", "Step", "without"]
 
 Step: TypeAlias = Callable[..., tuple[int, Any, int]]
 """A compiled observer: see `monitor.compile.Compiled`."""
@@ -27,6 +27,8 @@ AUTHORITY: Final = frozenset({"authorised"})
 """The field that rests on who owns the claim and when its duration is over."""
 NAMES: Final = frozenset({"named"})
 """The field that rests on who was registered."""
+BLOCKS: Final = frozenset({"lead"})
+"""The field that rests on which blocks a claim holds."""
 RIVALS: Final = frozenset({"rival"})
 """The field that rests on the ranks of other claims."""
 

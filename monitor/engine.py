@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from monitor.census import Keep
 from monitor.compile import compile_mode
 from monitor.stream import Stream
 from spec.modes import MODES, Bundle
@@ -16,8 +17,9 @@ from spec.verdicts import Verdict, pool
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from monitor.claim import ClaimRun, Finding
+    from monitor.claim import ClaimRun
     from monitor.records import At, Record
+    from monitor.watch import Finding
     from spec.claims import Mode
 
 __all__ = ["ClaimVerdict", "Conclusion", "ModeVerdict", "Monitor"]
@@ -51,6 +53,7 @@ class Conclusion:
     """The verdict on a mode, why, and what it rests on.
 
     `absent` says what keeps the whole from being judged; it is empty where nothing does.
+    `forgotten` are those not among the `claims`: one of each kind, with how many there are.
     """
 
     verdict: ModeVerdict
@@ -58,6 +61,7 @@ class Conclusion:
     absent: str
     obligations: dict[str, Verdict]
     claims: tuple[ClaimVerdict, ...]
+    forgotten: tuple[tuple[ClaimVerdict, int], ...]
     read: int
     unknown: dict[str, int]
     rejected: int
@@ -70,12 +74,14 @@ class Monitor:
     Args:
         only: judge this claim id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
+        keep: what is kept of claims that are over; all that can be said of them, by default.
     """
 
     mode: Mode
     bundle: Bundle = Bundle.CONTRACT
     only: str | None = None
     strict: bool = False
+    keep: Keep | None = None
     _streams: dict[tuple[str, str], Stream] = field(default_factory=dict)
     _unknown: Counter[str] = field(default_factory=Counter)
     _read: int = 0
@@ -112,6 +118,20 @@ class Monitor:
         """Every claim of every stream, as it stands."""
         return (claim for stream in self._streams.values() for claim in stream.claims.values())
 
+    def altered(self) -> Iterable[ClaimRun]:
+        """One for each kind of forgotten claims of which less can be concluded since."""
+        pasts = (stream.past for stream in self._streams.values())
+        return (alike.run for past in pasts for alike in past if alike.altered and alike.count)
+
+    def knows(self, claim_id: str) -> bool:
+        """Whether a claim of this id is judged here, or was, in any stream."""
+        return any(stream.knows(claim_id) for stream in self._streams.values())
+
+    @property
+    def live(self) -> int:
+        """Claims in hand that have not ended, of every stream."""
+        return sum(stream.live for stream in self._streams.values())
+
     def finish(self) -> None:
         """Every stream is over."""
         for stream in self._streams.values():
@@ -120,31 +140,43 @@ class Monitor:
     def _stream(self, file: str, name: str) -> Stream:
         key = (file, name)
         if key not in self._streams:
-            self._streams[key] = Stream(compile_mode(self.mode, self.bundle), name)
+            self._streams[key] = Stream(compile_mode(self.mode, self.bundle), name, self._keep())
             if file in self._spoiled:
                 self._streams[key].lose(*self._spoiled[file])
         return self._streams[key]
 
+    def _keep(self) -> Keep:
+        return replace(self.keep or Keep(), one=self.only)
+
     def conclude(self) -> Conclusion:
         """The verdict, every stream being finished."""
         self.finish()
-        claims = tuple(self._claims())
+        claims, forgotten = tuple(self._claims()), tuple(self._forgotten())
+        judged = (*claims, *(alike for alike, _ in forgotten))
         names = MODES[self.mode].names(self.bundle)
-        obligations = {n: pool(self._evidence(c, n) for c in claims) for n in names}
-        absent, unknown = self._absent(claims), dict(self._unknown)
+        obligations = {n: pool(self._evidence(c, n) for c in judged) for n in names}
+        absent, unknown = self._absent(judged), dict(self._unknown)
         verdict, why = _decide(obligations, absent, strict=self.strict)
-        return Conclusion(
-            verdict, why, absent, obligations, claims, self._read, unknown, self._rejected
-        )
+        rest = (self._read, unknown, self._rejected)
+        return Conclusion(verdict, why, absent, obligations, claims, forgotten, *rest)
 
     def _claims(self) -> Iterable[ClaimVerdict]:
         for (file, _), stream in self._streams.items():
             for claim in stream.claims.values():
                 if self.only in (None, claim.claim_id):
-                    findings, entered = dict(claim.findings()), self.entered(claim)
-                    absent = "" if entered else f"not {self._entry}"
-                    verdict, why = _decide({n: f.verdict for n, f in findings.items()}, absent)
-                    yield ClaimVerdict(file, claim, entered, verdict, why, findings)
+                    yield self._judge(file, claim)
+
+    def _forgotten(self) -> Iterable[tuple[ClaimVerdict, int]]:
+        for (file, _), stream in self._streams.items():
+            for alike in stream.past if self.only is None else ():
+                if alike.count:
+                    yield self._judge(file, alike.run), alike.count
+
+    def _judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
+        findings, entered = dict(claim.findings()), self.entered(claim)
+        absent = "" if entered else f"not {self._entry}"
+        verdict, why = _decide({n: f.verdict for n, f in findings.items()}, absent)
+        return ClaimVerdict(file, claim, entered, verdict, why, findings)
 
     def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:
         """What keeps the whole from being judged, if anything."""
@@ -163,12 +195,19 @@ class Monitor:
         for (_, name), stream in self._streams.items():
             runs.setdefault(name, []).append(stream)
         for name, parts in runs.items():
-            entered = [{i for i, c in part.claims.items() if self.entered(c)} for part in parts]
+            entered = [self._all_entered(part) for part in parts]
             known = set().union(*entered)
             for part, ids in zip(parts, entered, strict=True):
-                if known and (not ids or known & part.claims.keys() - ids):
+                left, others = part.claims.keys() - ids, [p for p in parts if p is not part]
+                torn = known & left or any(p.past.lost(name) for p in others for name in left)
+                if known and (not ids or torn):
                     return f"run {name} goes on in a file in which its claims are not {self._entry}"
         return ""
+
+    def _all_entered(self, part: Stream) -> set[str]:
+        """The ids of the claims that entered in a part of a run, as far as they are known."""
+        ids = {name for name, claim in part.claims.items() if self.entered(claim)}
+        return ids | {name for name, run in part.past.records() if self.entered(run)}
 
     @property
     def _entry(self) -> str:

@@ -14,9 +14,9 @@ from spec.screens import printable
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-__all__ = ["follow", "follow_code", "live_line"]
+__all__ = ["Followed", "follow", "live_line"]
 
 _OPEN: Final = (Verdict.PENDING, Verdict.INCONCLUSIVE, Verdict.VIOLATED)
 _CHUNK: Final = 1 << 16
@@ -51,21 +51,35 @@ def live_line(told: LiveVerdict) -> str:
     if told.verdict in _OPEN:
         words.append(f"{told.heaviest}: {told.why}")
         words += [] if told.sequence is None else [f"at {told.sequence}"]
-    words += ["(final)"] if told.final else []
+    words += ["(final)"] if told.final else ["(ended)"] if told.forgotten else []
     return f"{printable('  '.join(words))}\n"
 
 
-def follow_code(last: Iterable[LiveVerdict], *, ended: bool) -> int:
-    """What following ends with: 1 violated, 0 where the stream ended and all was kept, else 3.
+class Followed:
+    """What was told so far; claims that were forgotten are not kept."""
 
-    Args:
-        last: the last verdict of each claim.
-        ended: whether the end of the stream was told.
-    """
-    verdicts = {told.verdict for told in last}
-    if Verdict.VIOLATED in verdicts:
-        return 1
-    return 0 if ended and verdicts == {Verdict.SATISFIED} else 3
+    def __init__(self) -> None:
+        self.ended = False
+        self._open: dict[str, LiveVerdict] = {}
+        self._verdicts: set[Verdict] = set()  # of claims that were forgotten
+
+    def take(self, told: LiveLine) -> None:
+        """One more line."""
+        if isinstance(told, LiveEnd):
+            self.ended = True
+        elif told.forgotten:
+            self._open.pop(told.claim_id, None)
+            self._verdicts.add(told.verdict)
+        else:
+            self._open[told.claim_id] = told
+
+    @property
+    def code(self) -> int:
+        """1 violated, 0 where the stream ended and all was kept, else 3."""
+        verdicts = self._verdicts | {told.verdict for told in self._open.values()}
+        if Verdict.VIOLATED in verdicts:
+            return 1
+        return 0 if self.ended and verdicts == {Verdict.SATISFIED} else 3
 
 
 def _lines(peer: socket.socket, path: str) -> Iterator[bytes]:

@@ -7,28 +7,32 @@ reads them from the process that judges. The last line is of the form `resident-
 from __future__ import annotations
 
 import time
+from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
+from monitor.census import Keep
 from monitor.engine import Monitor
+from monitor.past import REMEMBERED
 from monitor.records import At, Doubt, Record, Stamp
+from monitor.seen import Seen
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event, StreamMark
-from spec.states import TERMINAL
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from monitor.claim import ClaimRun
 
 __all__ = ["Live", "LiveEnd", "LiveLine", "LiveVerdict"]
 
 _EVERY_S: Final = 0.5
-_TOO_MANY: Final = Doubt("more claims were registered than are judged here")
+_TOO_MANY: Final = Doubt("more claims are live than are judged here")
 _SHARE: Final = 20  # a look at all claims takes at most one part in so many of the time
 
 Text = Annotated[str, Meta(max_length=4096)]
@@ -44,7 +48,8 @@ class LiveVerdict(
     """One claim of one stream, judged by the mode that it asked for, as it stands.
 
     `obligations` are those that were exercised. `heaviest` names the one that decides, and `why`
-    and `sequence` are its.
+    and `sequence` are its. Of a claim that is `forgotten` no more is told unless more is said of
+    it; `final` is the last verdict of all when the stream ends.
     """
 
     stream: Text
@@ -56,6 +61,7 @@ class LiveVerdict(
     heaviest: Text = ""
     why: Text = ""
     sequence: int | None = None
+    forgotten: bool = False
     final: bool = False
 
 
@@ -72,21 +78,40 @@ class Live:
     """Judges the events of one stream by each of some modes; what counts is a claim's own mode.
 
     Args:
-        most: claims that are judged. Once there are more nothing more is taken in, and those that
-            are alive are inconclusive.
+        most: live claims that are judged. Once there are more nothing more is taken in, and those
+            that are alive are inconclusive.
+        ended: claims that are looked at, and told to those who come late, after they have ended.
     """
 
-    def __init__(self, stream: str, modes: Iterable[Mode], most: int = 10_000) -> None:
+    def __init__(
+        self, stream: str, modes: Sequence[Mode], most: int = 10_000, ended: int = 1_000
+    ) -> None:
         self.stream = stream
-        self._left = most
-        self._monitors = {mode: Monitor(mode) for mode in modes}
+        self._most, self._full = most, False
+        seen = Seen()
+        self._monitors = {
+            mode: Monitor(
+                mode,
+                keep=Keep(
+                    ended=ended,
+                    elsewhere=partial(self._elsewhere, mode),
+                    told=partial(self._forget, mode),
+                    records=REMEMBERED // len(modes),
+                    seen=seen,
+                ),
+            )
+            for mode in modes
+        }
+        self._strangers = next(iter(self._monitors))  # who judges claims that asked for no mode
         self._read = 0
         self._told: dict[str, LiveVerdict] = {}
+        self._last: deque[LiveVerdict] = deque(maxlen=ended)  # of claims that were forgotten
+        self._new: list[LiveVerdict] = []
         self._next = 0.0
 
     def take(self, line: Event | StreamMark) -> None:
         """Judge one event, or hear of the stream."""
-        if self._left < 0:
+        if self._full:
             return
         self._read += 1
         at = At(self.stream, self._read, line.sequence)
@@ -94,12 +119,11 @@ class Live:
         stamp = Stamp(self.stream, line.sequence, line.time_ns, mark=mark)
         if isinstance(line, StreamMark):
             record = Record(at, stamp)
-        elif line.kind is Kind.CLAIM_REGISTERED and not self._left:
+        elif line.kind is Kind.CLAIM_REGISTERED and self._live >= self._most:
             record = Record(at, stamp, doubts=(_TOO_MANY,))
-            self._left = -1
+            self._full = True
         else:
             record = Record(at, stamp, ((line, at),))
-            self._left -= line.kind is Kind.CLAIM_REGISTERED
         for monitor in self._monitors.values():
             monitor.take(record)
 
@@ -110,35 +134,68 @@ class Live:
             final: the stream is over, and every verdict is told.
         """
         began = time.monotonic()
+        found, self._new = self._new, []
         if began < self._next and not final:
-            return []
-        found = list(self._changed(final=final))
+            return found
+        found += self._changed(final=final)
         ended = time.monotonic()
         self._next = ended + max(_EVERY_S, _SHARE * (ended - began))
         return found
 
     @property
+    def _live(self) -> int:
+        return max(monitor.live for monitor in self._monitors.values())
+
+    @property
     def standing(self) -> list[LiveVerdict]:
         """The verdicts as they were last told."""
-        return list(self._told.values())
+        return [*self._last, *self._told.values()]
 
     def _changed(self, *, final: bool) -> Iterator[LiveVerdict]:
         for mode, monitor in self._monitors.items():
             if final:
                 monitor.finish()
-            for claim in monitor.claims():
-                told = self._told.get(claim.claim_id)
-                over = told is not None and told.state in TERMINAL and not final
-                if claim.declared_mode != mode or over:
+            for claim in (*monitor.claims(), *monitor.altered()):
+                if not self._counts(mode, claim):
                     continue
                 verdict = _judge(claim, mode, final=final)
-                shown = monitor.entered(claim) or verdict.verdict is Verdict.VIOLATED
-                if shown and verdict != told:
+                if final or _is_news(verdict, claim, self._told.get(claim.claim_id)):
                     self._told[claim.claim_id] = verdict
                     yield verdict
 
+    def _counts(self, mode: Mode, claim: ClaimRun) -> bool:
+        """Whether a claim is told of as judged by a mode."""
+        if claim.guest:
+            return False
+        if claim.declared_mode is None:
+            return claim.lost and mode is self._strangers
+        entered = self._monitors[mode].entered(claim)
+        return claim.declared_mode == mode and (entered or claim.lost or bool(claim.broken))
 
-def _judge(claim: ClaimRun, mode: Mode, *, final: bool) -> LiveVerdict:
+    def _elsewhere(self, mode: Mode, claim_id: str) -> bool:
+        """Whether a claim of this id is known as one of another mode."""
+        others = (monitor for other, monitor in self._monitors.items() if other is not mode)
+        return any(monitor.knows(claim_id) for monitor in others)
+
+    def _forget(self, mode: Mode, claim: ClaimRun) -> None:
+        """A claim is forgotten: what it came to is told for the last time."""
+        told, verdict = self._told.pop(claim.claim_id, None), _judge(claim, mode, forgotten=True)
+        if self._counts(mode, claim) and _is_news(verdict, claim, told):
+            self._last.append(verdict)
+            self._new.append(verdict)
+
+
+def _is_news(verdict: LiveVerdict, claim: ClaimRun, told: LiveVerdict | None) -> bool:
+    """Whether a verdict is not what was told; one was, of a claim that was forgotten."""
+    if told is None and claim.past is not None:
+        before = _judge(claim.past, verdict.mode)
+        return (verdict.state, verdict.obligations) != (before.state, before.obligations)
+    return verdict != told
+
+
+def _judge(
+    claim: ClaimRun, mode: Mode, *, forgotten: bool = False, final: bool = False
+) -> LiveVerdict:
     findings = dict(claim.findings())
     verdict = pool(finding.verdict for finding in findings.values())
     heaviest = next(name for name, found in findings.items() if found.verdict is verdict)
@@ -153,5 +210,6 @@ def _judge(claim: ClaimRun, mode: Mode, *, final: bool) -> LiveVerdict:
         heaviest,
         findings[heaviest].why,
         None if at is None else at.sequence,
+        forgotten,
         final,
     )

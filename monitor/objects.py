@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from monitor.seen import digest
+from monitor.terms import same
 from spec.alphabet import Kind
 
 if TYPE_CHECKING:
@@ -43,23 +45,38 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
 
 
 class Objects:
-    """The claims that a registry holds or held, by the object that they are on."""
+    """The claims that a registry holds or held, by the digest of the object that they are on."""
 
     def __init__(self) -> None:
-        self._claims: dict[str, dict[str, ClaimRun]] = {}
+        self._claims: dict[bytes, dict[str, ClaimRun]] = {}
+        self._of: dict[str, bytes] = {}
 
     def add(self, claim: ClaimRun) -> None:
         """The claim, once it is known to a registry and its object is stated."""
-        if claim.known and (name := claim.binding.get("object_id")) is not None:
-            self._claims.setdefault(name, {})[claim.claim_id] = claim
+        stated = claim.binding.get("object_id")
+        if stated is not None and claim.known and claim.claim_id not in self._of:
+            known = stated if isinstance(stated, bytes) else digest("object_id", stated)
+            self._of[claim.claim_id] = known
+            self._claims.setdefault(known, {})[claim.claim_id] = claim
+
+    def remove(self, claim: ClaimRun) -> None:
+        """The claim is forgotten."""
+        if (known := self._of.pop(claim.claim_id, None)) is not None:
+            there = self._claims[known]
+            del there[claim.claim_id]
+            if not there:
+                del self._claims[known]
 
     def meant(self, event: Event) -> list[ClaimRun]:
         """The claims on the object that the event names, as far as the event says which."""
+        if event.object_id is None:
+            return []
         return [
             claim
-            for claim in self._claims.get(event.object_id or "", {}).values()
+            for claim in self._claims.get(digest("object_id", event.object_id), {}).values()
             if all(
-                getattr(event, name) in (None, claim.binding.get(name, getattr(event, name)))
+                value is None or same(name, claim.binding.get(name), value)
                 for name in _WITHIN
+                for value in (getattr(event, name),)
             )
         ]

@@ -20,6 +20,7 @@ __all__ = ["Clock", "Order"]
 
 _NS = 1_000_000_000
 _CUT = "the stream was cut: stream_closed is not its last line"
+_ENDS = 1_000  # ends of durations between two sweeps, at least
 _STEPS = "its duration is in steps, and no duration_elapsed tells them"
 
 
@@ -71,9 +72,11 @@ class Clock:
     A duration whose end nobody can see is remembered with the reason.
     """
 
-    _ends: list[tuple[int, int, ClaimRun]] = field(default_factory=list)
+    _ends: list[tuple[int, int, str]] = field(default_factory=list)
+    _running: dict[str, dict[int, ClaimRun]] = field(default_factory=dict)
     _ties: Iterator[int] = field(default_factory=itertools.count)
-    _unknown: dict[str, tuple[At, str]] = field(default_factory=dict)
+    _most: int = _ENDS
+    _unknown: dict[str, tuple[At | None, str]] = field(default_factory=dict)
     _steps_told: bool = False
 
     def start(self, claim: ClaimRun, at: At, time_ns: int | None) -> None:
@@ -87,13 +90,42 @@ class Clock:
             self.lose(claim, at, "its commitment has no time_ns from which its duration counts")
         else:
             end = time_ns + int(duration.exact * _NS)
-            heapq.heappush(self._ends, (end, next(self._ties), claim))
+            tie = next(self._ties)
+            heapq.heappush(self._ends, (end, tie, claim.claim_id))
+            self._running.setdefault(claim.claim_id, {})[tie] = claim
+            self._sweep()
+
+    def over(self, claim: ClaimRun) -> None:
+        """The claim is over: when its duration would have been does not matter any more."""
+        self._running.pop(claim.claim_id, None)
+
+    def _sweep(self) -> None:
+        """Take out the ends of claims that are over, now and then."""
+        if len(self._ends) > self._most:
+            self._ends = [end for end in self._ends if end[1] in self._running.get(end[2], ())]
+            heapq.heapify(self._ends)
+            self._most = 2 * len(self._ends) + _ENDS
 
     def stop(self, at: At) -> None:
         """A line without a time: what it says may come before or after the end of a duration."""
-        for _, _, claim in self._ends:
-            self.lose(claim, at, "a line without time_ns came while its duration ran")
+        for claims in self._running.values():
+            for claim in claims.values():
+                self.lose(claim, at, "a line without time_ns came while its duration ran")
         self._ends.clear()
+        self._running.clear()
+
+    def forget(self, claim: ClaimRun) -> None:
+        """The claim is forgotten."""
+        self._unknown.pop(claim.claim_id, None)
+
+    def liken(self, claim: ClaimRun, like: ClaimRun) -> None:
+        """What is known of the duration of a claim is what is known of another one's."""
+        if (found := self._unknown.get(like.claim_id)) is not None:
+            self._unknown.setdefault(claim.claim_id, found)
+
+    def reason(self, claim: ClaimRun) -> str:
+        """Why nobody knows when the claim's duration is over; empty where it is known."""
+        return self._unknown.get(claim.claim_id, (None, ""))[1]
 
     def lose(self, claim: ClaimRun, at: At, why: str) -> None:
         """Nobody can see when the claim's duration is over, unless a fact tells it."""
@@ -105,7 +137,7 @@ class Clock:
             unit = Duration.parse(claim.duration).unit
             self._steps_told = self._steps_told or unit is TimeUnit.STEPS
 
-    def unknown(self, claim: ClaimRun) -> tuple[At, str] | None:
+    def unknown(self, claim: ClaimRun) -> tuple[At | None, str] | None:
         """Why nobody knows whether the claim's duration is over; None where it is known."""
         found = None if claim.elapsed else self._unknown.get(claim.claim_id)
         return None if found and found[1] == _STEPS and self._steps_told else found
@@ -113,4 +145,9 @@ class Clock:
     def due(self, time_ns: int | None) -> Iterator[ClaimRun]:
         """Claims whose duration is over at this time, each once."""
         while time_ns is not None and self._ends and self._ends[0][0] <= time_ns:
-            yield heapq.heappop(self._ends)[2]
+            _, tie, claim_id = heapq.heappop(self._ends)
+            claims = self._running.get(claim_id, {})
+            if (claim := claims.pop(tie, None)) is not None:
+                if not claims:
+                    del self._running[claim_id]
+                yield claim

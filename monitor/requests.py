@@ -1,22 +1,26 @@
-"""The requests of a stream: what each needs, who has a part in it, and who is named for it."""
+"""The requests of a stream: what each needs, and who has a part in it."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from monitor.claim import ClaimRun
     from monitor.records import At
+    from monitor.track import Track
     from monitor.view import View
     from spec.events import Event
 
-__all__ = ["OUTCOMES", "Blame", "Request", "Requests", "tell_outcome"]
+__all__ = ["Request", "Requests"]
 
-OUTCOMES = frozenset({"refusal", "demotion", "expiry", "harm"})
+PAIRS: Final = 50_000
+"""Requests that are followed for claims of one stream, each counted once for each claim."""
+
+IN_HAND: Final = 2_000
+"""Requests that are followed for one claim."""
+
 _PAST_KEPT = 10_000  # ended requests of which it is known that a claim had to do with them
 
 
@@ -28,8 +32,9 @@ class Request:
     usable at all, and so is in conflict with nobody. `since` is the number of the event by which it
     arrived, `pool` the blocks declared then; `again` says that it has arrived before and not ended.
     `failed` names the known claims whose restore failed for it; `lacks` says that somebody was
-    responsible for one of them. `whole` says that it was seen from its arrival on and nothing has
-    been missing since. `claims` have it in hand; `former` had, and it is too long ago.
+    responsible for one of them, and `unnamed` why there may be more. `losses` is how often track
+    was lost before it arrived. `claims` have it in hand; `former` had, and it is too long ago, and
+    `forgotten` had when they were forgotten.
     """
 
     at: At | None = None
@@ -39,12 +44,14 @@ class Request:
     since: int = 0
     pool: int = 0
     again: bool = False
-    whole: bool = False
+    losses: int = -1
     lacks: bool = False
+    unnamed: tuple[At | None, str] | None = None
     ended: bool = False
     failed: set[str] = field(default_factory=set)
     claims: dict[str, ClaimRun] = field(default_factory=dict)
     former: set[str] = field(default_factory=set)
+    forgotten: set[str] = field(default_factory=set)
 
     def tell(self, view: View) -> None:
         """What the request needs, of what."""
@@ -52,11 +59,17 @@ class Request:
 
 
 class Requests:
-    """The requests of a stream by their ids: those that have not ended, and some that have."""
+    """The requests of a stream by their ids: those that have not ended, and some that have.
 
-    def __init__(self) -> None:
+    Args:
+        track: of the stream.
+    """
+
+    def __init__(self, track: Track) -> None:
+        self._track = track
         self._requests: dict[str, Request] = {}
         self._past: deque[str] = deque()
+        self._pairs = 0  # of a claim and a request that it has in hand
 
     def get(self, request_id: str) -> Request:
         """The request of this id, made on first sight."""
@@ -69,18 +82,44 @@ class Requests:
         name = event.request_id or ""
         before = self.get(name)
         again = before.arrived and not before.ended
-        request = Request(at, since=now, pool=pool, again=again, whole=True, claims=before.claims)
+        request = Request(at, since=now, pool=pool, again=again, claims=before.claims)
+        request.losses, request.forgotten = self._track.losses, before.forgotten
         if again:
             request.since = before.since
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
 
+    def follow(self, claim: ClaimRun, request_id: str, at: At) -> bool:
+        """A claim has a request in hand from now on, unless there are too many.
+
+        Nothing is concluded of a claim that has too many in hand.
+
+        Returns:
+            Whether it has it in hand, new or not.
+        """
+        if request_id in claim.requests:
+            return True
+        if len(claim.requests) >= IN_HAND:
+            claim.distrust(at, f"it has {IN_HAND} requests in hand, and no more are followed")
+        elif self._pairs >= PAIRS:
+            claim.distrust(at, f"claims have {PAIRS} requests in hand, and no more are followed")
+        if claim.taint is not None:
+            for gone in claim.drop_requests():
+                self._leave(claim, gone)
+                self._settle(gone)
+            return False
+        self._pairs += 1
+        self.get(request_id).claims[claim.claim_id] = claim
+        claim.open_request(request_id)
+        return True
+
     def end(self, request_id: str) -> None:
         """The request ended. What it needed no longer matters; what failed may still be told."""
         request = self._requests[request_id]
-        if not request.failed:
+        if not request.failed and request.unnamed is None:
             fresh = Request(claims=request.claims, former=request.former)
+            fresh.forgotten = request.forgotten
             self._requests[request_id] = request = fresh
         request.ended = True
         self._settle(request_id)
@@ -88,23 +127,29 @@ class Requests:
     def close(self, claim: ClaimRun, request_id: str) -> None:
         """The request ended for a claim, which may put an older one out of hand."""
         for gone in claim.close_request(request_id):
-            request = self._requests[gone]
-            del request.claims[claim.claim_id]
+            request = self._leave(claim, gone)
             if gone != request_id:
                 request.former.add(claim.claim_id)
                 self._settle(gone)
 
-    def lose_track(self) -> None:
-        """Events are missing, or out of order."""
-        for request in self._requests.values():
-            request.whole = False
+    def forget(self, claim: ClaimRun) -> None:
+        """The claim is forgotten, with the requests that it had in hand."""
+        for request_id in claim.drop_requests():
+            self._leave(claim, request_id).forgotten.add(claim.claim_id)
+            self._settle(request_id)
+
+    def _leave(self, claim: ClaimRun, request_id: str) -> Request:
+        request = self._requests[request_id]
+        del request.claims[claim.claim_id]
+        self._pairs -= 1
+        return request
 
     def _settle(self, request_id: str) -> None:
         """Nobody may have an ended request in hand any more: remember it a while if at all."""
         request = self._requests[request_id]
         if not request.ended or request.claims:
             return
-        if not request.former and not request.failed:
+        if not (request.former or request.forgotten or request.failed or request.unnamed):
             del self._requests[request_id]
             return
         self._past.append(request_id)
@@ -113,46 +158,3 @@ class Requests:
             found = self._requests.get(oldest)
             if found is not None and found.ended and not found.claims:
                 del self._requests[oldest]
-
-
-class Blame:
-    """Whom an action on a request names, added up once for all claims that hear of it."""
-
-    def __init__(self, event: Event, request: Request, claims: Mapping[str, ClaimRun]) -> None:
-        self.named = frozenset(event.blocking_claim_ids or ())
-        said = self.named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
-        self._event = event
-        self._restore = event.restore and request.lacks
-        self._smear = bool(said - request.failed)
-        self._strangers = {n for n in self.named if n not in claims or not claims[n].responsible}
-        self._declared = {n: claims[n].declared for n in self.named if n in claims}
-        counted = sorted(blocks for blocks in self._declared.values() if blocks > 0)
-        self._sum, self._least = sum(counted), counted[:2]
-
-    def tell(self, view: View, claim_id: str) -> None:
-        """What of it concerns one claim: whether it is named, and what the others named hold."""
-        event = self._event
-        own = self._declared.get(claim_id, 0)
-        least = self._least[1:] if own in self._least[:1] else self._least
-        view.restore, view.smear = self._restore, self._smear
-        view.accuses = bool(self.named)
-        view.blamed = claim_id in self.named
-        view.blamed_rest, view.blamed_least = self._sum - own, least[0] if least else 0
-        view.stranger = bool(self._strangers - {claim_id})
-        if event.proof is not None:
-            view.proof = True
-            view.said_resident, view.said_active = event.proof.resident, event.proof.active
-            view.said_total, view.said_usable = event.proof.total, event.proof.usable
-            view.said_shortfall = event.proof.shortfall
-
-
-def tell_outcome(view: View, event: Event, claim_id: str, request: Request) -> None:
-    """What a report of a failed restore says of the claim, and whom else it names."""
-    blamed = event.blocking_claim_ids
-    named = {*(blamed or ()), *([event.outcome_claim_id] if event.outcome_claim_id else [])}
-    view.outcome = (
-        event.outcome in OUTCOMES
-        and event.outcome_claim_id in (None, claim_id)
-        and (event.outcome != "refusal" or blamed is None or claim_id in blamed)
-    )
-    view.smear = bool(named - request.failed)

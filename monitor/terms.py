@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from monitor.seen import digest
 from spec.fields import IDENTITY
 from spec.predicates import parse_predicate
 
@@ -11,7 +13,10 @@ if TYPE_CHECKING:
     from monitor.claim import ClaimRun
     from spec.events import Event
 
-__all__ = ["binds", "fix_terms", "unstated"]
+__all__ = ["binds", "fix_terms", "predicate_of", "same", "unstated"]
+
+predicate_of = lru_cache(maxsize=256)(parse_predicate)
+"""`spec.predicates.parse_predicate`, which says the same again and again."""
 
 
 def fix_terms(claim: ClaimRun, event: Event) -> None:
@@ -30,10 +35,15 @@ def binds(claim: ClaimRun, event: Event) -> bool:
     for name in IDENTITY:
         value = getattr(event, name)
         if value is not None and name == "predicate":
-            value = str(parse_predicate(value))
-        if value is not None and claim.binding.setdefault(name, value) != value:
+            value = str(predicate_of(value))
+        if value is not None and not same(name, claim.binding.setdefault(name, value), value):
             return False
     return True
+
+
+def same(name: str, known: str | bytes | None, value: str) -> bool:
+    """Whether a field of a claim's identity, or its digest, may be this value."""
+    return known in (None, digest(name, value) if isinstance(known, bytes) else value)
 
 
 def unstated(claim: ClaimRun) -> str:
@@ -46,7 +56,7 @@ def unstated(claim: ClaimRun) -> str:
     missing = []
     if not {"cache_identity", "object_id"} & set(claim.binding):
         missing.append("cache_identity or object_id")
-    if claim.predicate is None:
+    if "predicate" not in claim.binding:
         missing.append("materialization_predicate")
     entered = "accepted" if claim.accepted else "registered"
     return f"it was {entered} without {', '.join(missing)}" if missing else ""

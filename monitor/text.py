@@ -65,18 +65,24 @@ def _print(report: Report, out: Console, most: int) -> None:
 
 def headline(report: Report) -> str:
     """The verdict in a sentence."""
-    claims = report.claims
-    alike = sum(1 for claim in claims if claim.verdict is report.verdict)
-    part = f"{alike} of {len(claims)} claims"
-    if alike == len(claims):
+    judged = _judged(report)
+    alike, total = judged[report.verdict], judged.total()
+    part = f"{alike} of {total} claims"
+    if alike == total:
         part = "the one claim" if alike == 1 else f"all {alike} claims"
     if report.verdict is ModeVerdict.VIOLATED:
         return f"violated: {report.mode} was not kept in {part}"
     if report.verdict is ModeVerdict.KEPT:
-        left = len(claims) - alike
+        left = total - alike
         rest = f"; {left} cannot be judged" if left else ""
         return f"kept: {report.mode} was kept in {part}{rest}"
     return f"inconclusive: {printable(report.why)}"
+
+
+def _judged(report: Report) -> Counter[str]:
+    """Claims by their verdicts, those that were forgotten among them."""
+    listed: Counter[str] = Counter(claim.verdict for claim in report.claims)
+    return listed + Counter(report.forgotten.verdicts)
 
 
 def _account(report: Report, width: int) -> Text:
@@ -96,8 +102,11 @@ def _account(report: Report, width: int) -> Text:
         first = next((i.rejection for i in report.inputs if i.rejection), "")
         lines = counted(report.events.rejected, "line")
         rows.append(("rejected", f"{lines}, the first {printable(first)}"))
-    if report.claims:
-        rows.append(("claims", _tally(Counter(c.verdict for c in report.claims))))
+    if judged := _judged(report):
+        rows.append(("claims", _tally(judged)))
+    if report.forgotten.claims:
+        ended = counted(report.forgotten.claims, "claim")
+        rows.append(("forgotten", f"{ended}: ended, counted above, and listed nowhere"))
     declared = Counter(c.declared_mode for c in report.claims if c.declared_mode is not None)
     if set(declared) - {report.mode}:
         rows.append(("declared", f"{_tally(declared)}; judged by {report.mode} all the same"))
@@ -111,6 +120,7 @@ def _obligations(report: Report) -> Table:
     table.add_column("claims")
     for name, verdict in report.obligations.items():
         found = Counter(claim.obligations[name].verdict for claim in report.claims)
+        found += Counter(report.forgotten.obligations.get(name, {}))
         counts = {str(v): found[v] for v in _ORDER if found[v]}
         word = Text(verdict, _STYLES[verdict])
         table.add_row(OBLIGATIONS[name].code, name, word, _tally(counts))

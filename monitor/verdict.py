@@ -15,6 +15,7 @@ __all__ = [
     "SCHEMA",
     "ClaimReport",
     "Events",
+    "Forgotten",
     "Input",
     "ObligationReport",
     "Place",
@@ -83,6 +84,14 @@ class Events(msgspec.Struct, frozen=True):
     rejected: int
 
 
+class Forgotten(msgspec.Struct, frozen=True):
+    """Claims that ended and are not listed: how many, by verdict, and by obligation and verdict."""
+
+    claims: int
+    verdicts: dict[ModeVerdict, int]
+    obligations: dict[str, dict[Verdict, int]]
+
+
 class Trust(msgspec.Struct, frozen=True):
     """What the verdict takes for true: facts by kind.
 
@@ -95,7 +104,11 @@ class Trust(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """A whole check. `why` says what decided the verdict."""
+    """A whole check. `why` says what decided the verdict.
+
+    `claims` has the live claims, those that ended last, and the first that ended and were violated
+    or could not be judged; the others are counted in `forgotten`.
+    """
 
     schema: Literal["resident-claims/verdict/1"]
     tool: str
@@ -110,6 +123,7 @@ class Report(msgspec.Struct, frozen=True):
     events: Events
     claims: list[ClaimReport]
     trust: Trust
+    forgotten: Forgotten
     claim: str | None = None
 
 

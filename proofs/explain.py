@@ -30,7 +30,8 @@ from spec.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from monitor.claim import ClaimRun, Finding
+    from monitor.claim import ClaimRun
+    from monitor.watch import Finding
     from spec.events import Event
 
 __all__ = ["SCHEMA", "Change", "Explanation", "Happened", "Step", "Stop", "explain"]

@@ -6,6 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from monitor import requests
+from monitor.claim import ClaimRun
 from monitor.compile import compile_mode
 from monitor.records import At
 from monitor.stream import Stream
@@ -88,6 +92,51 @@ class TestCost:
         arrivals = [together.arrive(name, 6) for name in REQUESTS]
         ends = [together.finish(name) for name in REQUESTS]
         assert one == list(zip(arrivals, ends, strict=True))
+
+    def test_nameless_loads(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A load that names nothing throws doubt on claims that the last one did not."""
+        doubted: list[str] = []
+        distrust = ClaimRun.distrust
+
+        def counted(claim: ClaimRun, *arguments: Any) -> None:
+            doubted.append(claim.claim_id)
+            distrust(claim, *arguments)
+
+        monkeypatch.setattr(ClaimRun, "distrust", counted)
+        run = Counted(Mode.OFFLOADABLE)
+        run.fill()
+        for request in REQUESTS:
+            run.take(Kind.LOAD_FINISHED, request_id=request)
+        assert CLAIMS == doubted
+        run.take(Kind.CLAIM_REGISTERED, claim_id="claim:new")
+        for request in REQUESTS:
+            run.take(Kind.LOAD_FINISHED, request_id=request)
+        assert [*CLAIMS, "claim:new"] == doubted
+
+    def test_open_conflicts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """So many requests are followed for claims; of those with more nothing is concluded."""
+        monkeypatch.setattr(requests, "PAIRS", 30)
+        run = Counted(Mode.HARD_PROTECTED)
+        run.fill()
+        for name in REQUESTS:
+            run.arrive(name, 6)
+        followed = [len(claim.requests) for claim in run.stream.claims.values()]
+        assert 30 >= sum(followed)
+        left = [claim.taint for claim in run.stream.claims.values() if claim.taint is not None]
+        assert [claim.taint is None for claim in run.stream.claims.values()] == [
+            number > 0 for number in followed
+        ]
+        assert {"claims have 30 requests in hand, and no more are followed"} == {w for _, w in left}
+
+    def test_requests_of_one_claim(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of one claim that has too many in hand nothing is concluded either."""
+        monkeypatch.setattr(requests, "IN_HAND", 3)
+        run = Counted(Mode.HARD_PROTECTED)
+        run.fill()
+        for name in REQUESTS[:4]:
+            run.take(Kind.PREFIX_LOOKUP, claim_id=CLAIMS[0], request_id=name, held=1)
+        tainted = [claim.claim_id for claim in run.stream.claims.values() if claim.taint]
+        assert CLAIMS[:1] == tainted
 
     def test_evictions(self) -> None:
         """An eviction among ranked claims is told to those that owe news of theirs."""

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from monitor.claim import ClaimRun
+from monitor.compile import compile_mode
+from monitor.ranks import Ranks
+from monitor.records import At
+from monitor.stream import Stream
+from monitor.view import View
+from spec.alphabet import Kind
 from spec.claims import Mode
+from spec.events import Event
+from spec.modes import Bundle
 from tests.monitor.traces import Line, Trace, judge, verdicts
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
 
@@ -201,3 +213,52 @@ class TestOver:
         gone, _ = _loses("claim:c", 3)
         judged = judge([*ranked(), gone, *self.ends("claim:c", "tenant:1")], Mode.SOFT_PRIORITY)
         assert "pending" == verdicts(judged, "claim:c")["claim_scoped_telemetry"]
+
+
+_LOWEST = st.none() | st.integers(0, 3)
+_TURNS = st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans(), _LOWEST)
+
+
+class Naive(Ranks):
+    """Tells every pair anew, with each loss."""
+
+    def _tell(self, claim: ClaimRun, wrong: bool, loss: View, *, rival_first: bool) -> None:
+        self._told.clear()
+        super()._tell(claim, wrong, loss, rival_first=rival_first)
+
+
+class TestManyRanks:
+    @settings(max_examples=200, deadline=None, derandomize=True, database=None)
+    @given(st.lists(_TURNS, max_size=30))
+    def test_naive(self, turns: list[tuple[int, int, bool, int | None]]) -> None:
+        """What weighs no more than what was told changes nothing, whoever loses and comes when."""
+        compiled = compile_mode(Mode.SOFT_PRIORITY, Bundle.CONTRACT)
+        one, other = Stream(compiled, "run"), Stream(compiled, "run")
+        other._census.ranks = Naive()
+        for line, (number, rank, fresh, lowest) in enumerate(turns):
+            claim = f"claim:{number}"
+            predicate = "leading_prefix_at_least(1)"
+            told: dict[str, Any] = {"claim_id": claim, "object_id": claim}
+            known: dict[str, Any] = {"predicate": predicate, "priority": rank}
+            for event in (
+                Event(kind=Kind.CLAIM_REGISTERED, **told, **known),
+                Event(kind=Kind.BLOCK_CACHED, **told, block_ids=(number,), positions=(0,)),
+                Event(
+                    kind=Kind.BLOCK_EVICTED,
+                    block_ids=(number, rank),
+                    lowest_priority=lowest,
+                ),
+            )[not fresh :]:
+                for stream in (one, other):
+                    stream.take(event, At("f", line))
+        for name, claim_run in one.claims.items():
+            assert dict(claim_run.findings()) == dict(other.claims[name].findings())
+
+    def test_too_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Beyond so many losers nothing is concluded of ranks, and a breach that was seen stays."""
+        monkeypatch.setattr("monitor.ranks.RANKED", 2)
+        right = dict.fromkeys(RANKS, "inconclusive")
+        assert right == found(ranked("claim:a", "claim:b", "claim:c"))
+        assert right | dict.fromkeys(("claim:a", "claim:b"), "violated") == found(
+            ranked("claim:b", "claim:a", "claim:c")
+        )

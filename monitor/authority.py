@@ -1,0 +1,38 @@
+"""Who may end a claim."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.doubt import AUTHORITY
+from spec.alphabet import Kind
+from spec.claims import Mode
+
+if TYPE_CHECKING:
+    from monitor.claim import ClaimRun
+    from monitor.order import Clock
+    from monitor.records import At
+    from spec.events import Event
+
+__all__ = ["authorised"]
+
+
+def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
+    """The owner may end a claim; the runtime may demote and expire as the judged mode has it.
+
+    Streams that carry no actor (the recorded dialects) are taken at their word.
+    """
+    unknown = clock.unknown(claim) if event.kind is Kind.CLAIM_EXPIRED else None
+    if unknown is not None and claim.constants.lapses:
+        claim.distrust(*unknown)
+    if event.by is None:
+        return True
+    if event.by != "runtime":
+        if claim.owner_scope is None:
+            claim.doubt(AUTHORITY, at, f"nobody stated who owns the claim that {event.by} ends")
+        return event.by == claim.owner_scope
+    if event.kind is Kind.CLAIM_DEMOTED:
+        return claim.compiled.mode is Mode.DEMOTABLE
+    if unknown is not None:
+        claim.doubt(AUTHORITY, *unknown)
+    return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed

@@ -1,0 +1,307 @@
+"""The claims of one stream: those in hand, and those that ended and were forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from monitor.blocks import Blocks
+from monitor.claim import UNSTATED, ClaimRun
+from monitor.doubt import BLOCKS
+from monitor.objects import Objects
+from monitor.order import Clock
+from monitor.past import REMEMBERED, Past
+from monitor.ranks import Ranks
+from monitor.requests import Requests
+from monitor.view import Constants, View
+from spec.alphabet import REPORTS, Kind
+from spec.modes import MODES
+from spec.states import TERMINAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from monitor.compile import Compiled
+    from monitor.records import At, Doubt
+    from monitor.seen import Seen
+    from monitor.track import Track
+    from spec.events import Event
+
+__all__ = ["TOO_LATE", "Census", "Keep"]
+
+TROUBLED: Final = 1_000
+"""Claims that stay in hand because they were violated or could not be judged."""
+
+OPEN: Final = 1_000
+"""Claims that ended and stay in hand because something of them is owed or not over yet."""
+
+TOO_LATE: Final = "ended too long ago to be followed"
+
+_REST_ON_BLOCKS: Final = frozenset(
+    {
+        Kind.CLAIM_COMMITTED,
+        Kind.CLAIM_MATERIALIZED,
+        Kind.CLAIM_UNMATERIALIZED,
+        Kind.CLAIM_RESTORED,
+        Kind.CLAIM_HARMED,
+    }
+)
+_BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which blocks it holds"
+_OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
+_LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """What is kept of claims that are over.
+
+    Args:
+        ended: how many stay in hand; those that were over before are forgotten. None for all.
+        records: of how many of those something is remembered.
+        one: a claim id that stays in hand.
+        elsewhere: whether another mode judges the claim of an id. Where that is given, claims that
+            asked for another mode are guests: they are followed for the sake of the pool alone.
+        told: called with each claim that is forgotten.
+        seen: knows those of which nothing else is known; one for each stream, by default.
+    """
+
+    ended: int | None = None
+    records: int = REMEMBERED
+    one: str | None = None
+    elsewhere: Callable[[str], bool] | None = None
+    told: Callable[[ClaimRun], None] | None = None
+    seen: Seen | None = None
+
+
+class Census:
+    """The claims of one stream, and the ledgers that follow them through its pool.
+
+    `responsible` and `owing` are those of which that is so now, `declared` their blocks.
+    """
+
+    def __init__(
+        self, compiled: Compiled, stream: str, keep: Keep, seen: Seen, track: Track
+    ) -> None:
+        self.claims: dict[str, ClaimRun] = {}
+        self.responsible: dict[str, ClaimRun] = {}
+        self.owing: dict[str, ClaimRun] = {}
+        self.declared = 0
+        self.blocks, self.objects, self.ranks = Blocks(), Objects(), Ranks()
+        self.requests, self.clock = Requests(track), Clock()
+        self.past = Past(seen, keep.records)
+        self._compiled, self._stream, self._keep = compiled, stream, keep
+        self._constants = MODES[compiled.mode].constants
+        self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
+        self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
+        self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
+        self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
+        self._stay = set() if keep.one is None else {keep.one}  # those that are not forgotten
+
+    @property
+    def live(self) -> int:
+        """How many claims in hand have not ended, or are not known to have."""
+        return len(self.claims) - len(self._over) - len(self._open) - len(self._stay)
+
+    # Finding claims.
+
+    def known(self, claim_id: str) -> ClaimRun | None:
+        """The claim of this id, as far as it was met before and there is a record of it."""
+        claim = self.claims.get(claim_id)
+        if claim is None and (claim := self.past.recall(claim_id)) is not None:
+            self._take_in(claim)
+            self._changed[claim_id] = claim
+            self.objects.add(claim)
+            if claim.past is not None:
+                self.clock.liken(claim, claim.past)
+        return claim
+
+    def find(self, claim_id: str, at: At) -> ClaimRun | None:
+        """The claim of this id, if it may have been met before."""
+        claim = self.known(claim_id)
+        elsewhere = self._keep.elsewhere
+        guest = claim is None and elsewhere is not None and elsewhere(claim_id)
+        if guest or (claim is None and self.past.lost(claim_id)):
+            claim = self.make(claim_id)
+            claim.lost = True
+            if guest:
+                self.invite(claim, at)
+            claim.distrust(at, _LOST)
+        return claim
+
+    def invite(self, claim: ClaimRun, at: At) -> None:
+        """Make a claim a guest, where there are any."""
+        if self._keep.elsewhere is not None:
+            claim.guest = True
+            claim.distrust(at, "another mode judges it")
+
+    def make(self, claim_id: str) -> ClaimRun:
+        """A claim that is met for the first time."""
+        constants = Constants(threshold=UNSTATED, **self._constants)
+        claim = ClaimRun(self._stream, claim_id, self._compiled, constants)
+        self._take_in(claim)
+        return claim
+
+    def _take_in(self, claim: ClaimRun) -> None:
+        self.claims[claim.claim_id] = claim
+        for untold in self._untold.values():
+            untold[claim.claim_id] = claim
+
+    def meant(self, event: Event) -> list[ClaimRun]:
+        """The claims on the object of an event, with the last one that was forgotten."""
+        if event.object_id is not None and (last := self.past.last_on(event.object_id)):
+            self.known(last)
+        return self.objects.meant(event)
+
+    def unwatch(self, claim: ClaimRun) -> None:
+        """Nothing more is owed of a claim that was watched."""
+        self.blocks.wipe(claim)
+        self.ranks.forget(claim)
+        claim.priority, claim.unwatched = None, True
+        self._changed[claim.claim_id] = claim
+
+    # Moving claims.
+
+    def step(self, claim: ClaimRun, view: View, number: int) -> None:
+        """A claim takes in an event, of this number in the stream."""
+        name, declared, responsible = claim.claim_id, claim.declared, claim.responsible
+        known = claim.past is None or claim.constants.watched
+        if not known and view.kind in _REST_ON_BLOCKS:
+            claim.doubt(BLOCKS, view.at, _BLOCKS)
+        claim.step(view)
+        self.declared += claim.declared - declared
+        if claim.responsible and not responsible:
+            claim.took, self.responsible[name] = number, claim
+        elif responsible and not claim.responsible:
+            claim.left = number
+            del self.responsible[name]
+        if claim.owes:
+            self.owing[name] = claim
+        else:
+            self.owing.pop(name, None)
+        if not (claim.responsible and responsible):
+            self._changed[name] = claim
+
+    # Doubting them.
+
+    def disorder(self, at: At, why: str, number: int) -> None:
+        """The stream ran backwards, which breaks the order of every claim."""
+        for claim in self._tell("disorder"):
+            if claim.taint is None:
+                self.step(claim, View(Kind.STREAM_DISORDER, at), number)
+                claim.distrust(at, why)
+
+        def break_order(run: ClaimRun) -> bool:
+            trusted = run.taint is None
+            if trusted:
+                run.step(View(Kind.STREAM_DISORDER, at))
+                run.distrust(at, why)
+            return trusted
+
+        self.past.change(break_order)
+
+    def doubt(self, doubt: Doubt, at: At | None) -> None:
+        """Less can be concluded of the claims that a doubt concerns."""
+        if doubt.claim_id is not None:
+            if (claim := self.known(doubt.claim_id)) is not None:
+                claim.distrust(at, doubt.why, doubt.only)
+            return
+
+        def distrust(run: ClaimRun) -> bool:
+            before = len(run.doubts)
+            live = run.state not in TERMINAL and run.taint is None
+            if live:
+                run.distrust(at, doubt.why, doubt.only)
+            return live and (run.taint is not None or len(run.doubts) > before)
+
+        for claim in self._tell(doubt.only):
+            if distrust(claim):
+                self._changed[claim.claim_id] = claim
+        self.past.change(distrust)
+
+    def _tell(self, what: Hashable) -> list[ClaimRun]:
+        """The claims in hand that this was not told of yet: to the others it says nothing new."""
+        untold, self._untold[what] = self._untold.get(what, self.claims), {}
+        return list(untold.values())
+
+    def finish(self) -> None:
+        """The stream is over: what came of the claims' durations must be known by now."""
+        if not self._constants["lapses"]:
+            return
+
+        def distrust(run: ClaimRun) -> bool:
+            unknown = self.clock.unknown(run)
+            if unknown is not None:
+                run.distrust(*unknown)
+            return unknown is not None
+
+        for claim in self.claims.values():
+            distrust(claim)
+        self.past.change(distrust)
+
+    def too_late(self, claim: ClaimRun, event: Event) -> bool:
+        """Whether it is about a request that a claim had in hand when it was forgotten.
+
+        What is said of it may rest on what nobody remembers, unless it names a claim that has
+        ended; what is done with it changes nothing.
+        """
+        if claim.past is None or claim.responsible or event.request_id is None:
+            return False
+        request = self.requests.get(event.request_id)
+        if claim.claim_id not in request.forgotten:
+            return False
+        named = claim.claim_id in (event.blocking_claim_ids or ())
+        if event.kind in REPORTS:
+            scoped = frozenset(o.name for o in self._compiled.observers if o.per_request)
+            only = scoped - {"blocking_claim_ids"} if named else scoped
+            claim.distrust(request.at, f"request {event.request_id} {TOO_LATE}", only)
+            request.forgotten.discard(claim.claim_id)
+        return not named
+
+    # Forgetting them.
+
+    def settle(self) -> None:
+        """An event is taken in: forget those that were over first, beyond what is kept."""
+        if not self._changed:
+            return
+        most, changed, self._changed = self._keep.ended, self._changed, {}
+        for name, claim in changed.items():
+            over = claim.over
+            if over:
+                self.clock.over(claim)
+            if most is None or name in self._stay:
+                continue
+            self._over.pop(name, None)
+            self._open.pop(name, None)
+            if claim.gone:
+                (self._over if over else self._open)[name] = claim
+        while len(self._open) > OPEN:
+            name = next(iter(self._open))
+            claim = self._over[name] = self._open.pop(name)
+            claim.distrust(None, _OPEN)
+        while most is not None and len(self._over) > most:
+            self._forget(self._over.pop(next(iter(self._over))))
+
+    def _forget(self, claim: ClaimRun) -> None:
+        self.requests.forget(claim)
+        if claim.guest:
+            self.past.leave(claim)
+            self._drop(claim)
+            return
+        alike = self.past.way(claim, self.clock.reason(claim))
+        if alike.troubled and len(self._stay) < TROUBLED:
+            self._stay.add(claim.claim_id)
+            return
+        self.past.add(claim, alike)
+        self.clock.liken(alike.run, claim)
+        if self._keep.told is not None and claim.past is not alike.run:
+            self._keep.told(claim)
+        self._drop(claim)
+
+    def _drop(self, claim: ClaimRun) -> None:
+        """Nothing in hand is about the claim any more."""
+        for known in (self.claims, *self._untold.values()):
+            known.pop(claim.claim_id, None)
+        self.blocks.forget(claim)
+        self.ranks.forget(claim)
+        self.objects.remove(claim)
+        self.clock.forget(claim)

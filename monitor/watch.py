@@ -1,0 +1,48 @@
+"""What observers have seen of one claim: where each stands, and what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from monitor.compile import Registers
+    from monitor.records import At, Trail
+    from spec.verdicts import Verdict
+
+__all__ = ["Finding", "InHand", "Watch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict of one obligation, the event that decided it, and why, for people.
+
+    `trail` are the events of the occasion that was decided, from what was owed on, in their order.
+    """
+
+    verdict: Verdict
+    at: At | None
+    why: str
+    allowed: str = ""
+    trail: Trail = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One observer in one scope (the claim itself or one request), as its last step left it."""
+
+    state: int
+    own: Registers
+    at: At | None = None
+    rule: int = -1
+    trail: Trail = ()
+
+
+@dataclass(slots=True)
+class InHand:
+    """One request as one claim sees it; `touched` says that it had to do with the claim itself."""
+
+    facts: Registers
+    watches: list[Watch]
+    touched: bool = False
+    ended: bool = False

@@ -1,0 +1,93 @@
+"""Lives of claims that end, and what may be said of them afterwards: streams for forgetting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from hypothesis import strategies as st
+
+from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.claims import Mode
+from spec.events import Event
+from tests import stories as told
+from tests.chains import STORIES
+from tests.stories import CLAIMS, REQUESTS, Story, accepted, at, filled, rejected
+
+if TYPE_CHECKING:
+    from tests.strategies import Stamped
+
+ENDING: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING, Mode.OFFLOADABLE)
+"""The modes in which claims end."""
+
+_MIDDLES: Final[tuple[Story, ...]] = (
+    *(told.offloaded, told.conflict_ended, told.looked_up, told.reset, told.required, told.loaded),
+    *(told.restored, told.reused, told.load_failed, told.failure_answered, told.refused),
+)
+_ENDS: Final[tuple[Story, ...]] = (
+    *(told.demoted, told.demoted, told.expired, told.retired, told.released_by_a_stranger),
+)
+_FREE: Final = (FACTS - BLOCKS_GONE) - {Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED}
+
+
+def lives(*claims: str) -> list[Event]:
+    """Claims that come, are there and go, one after another."""
+    return [
+        event
+        for claim in claims
+        for story in (accepted, filled, told.demoted)
+        for event in story(claim, REQUESTS[0])
+    ]
+
+
+def _life(draw: st.DrawFn, claim: str) -> list[Event]:
+    """One claim, up to its end; most requests that it had a part in end before."""
+    request = draw(st.sampled_from(REQUESTS))
+    if draw(st.integers(0, 9)) == 0:
+        return rejected(claim, request)
+    middles = draw(st.lists(st.sampled_from(_MIDDLES), max_size=2))
+    parts = (accepted, filled, *middles)
+    events = [event for story in parts for event in story(claim, request)]
+    if draw(st.integers(0, 4)):
+        events += [at(Kind.REQUEST_FINISHED, each) for each in REQUESTS]
+    return events + draw(st.sampled_from(_ENDS))(claim, request)
+
+
+def _altered(draw: st.DrawFn, event: Event) -> Event:
+    """The same event, about its claim in another way, or about another one."""
+    claim, other = event.claim_id, draw(st.sampled_from(CLAIMS))
+    change: dict[str, Any] = {}
+    match draw(st.sampled_from(("as it is", "nameless", "misnamed", "rebound", "blame"))):
+        case "nameless" if claim is not None and event.kind in _FREE:
+            change = {"claim_id": None}
+            if not (event.block_ids and draw(st.booleans())):
+                change["object_id"] = f"object of {claim}"
+        case "misnamed" if claim is not None and event.kind in REPORTS:
+            change = {"claim_id": "claim:unheard-of", "object_id": f"object of {claim}"}
+        case "rebound" if claim is not None:
+            change = {"object_id": f"object of {other}"}
+        case "blame" if event.kind in CONFLICT_ACTIONS:
+            change = {"blocking_claim_ids": tuple(sorted({other, draw(st.sampled_from(CLAIMS))}))}
+    return msgspec.structs.replace(event, **change)
+
+
+@st.composite
+def ended_lives(draw: st.DrawFn) -> list[Stamped]:
+    """Some claims live and end, side by side or one after another; then a little more is said."""
+    events: list[Event] = []
+    for claim in draw(st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=3, unique=True)):
+        life, before = _life(draw, claim), events
+        events = []
+        for turn in draw(st.lists(st.booleans(), max_size=20)):
+            source = life if turn else before
+            events += [source.pop(0)] if source else []
+        events += before + life
+    for _ in range(draw(st.integers(0, 4))):
+        story = draw(st.sampled_from(STORIES))
+        late = story(draw(st.sampled_from(CLAIMS)), draw(st.sampled_from(REQUESTS)))
+        events += [_altered(draw, event) for event in late]
+    numbers = list(range(len(events)))
+    if draw(st.integers(0, 9)) == 9:  # a gap, or a step back
+        where, jump = draw(st.integers(0, len(events) - 1)), draw(st.sampled_from((-2, 1)))
+        numbers = [max(0, n + jump) if i >= where else n for i, n in enumerate(numbers)]
+    return list(zip(numbers, events, strict=True))

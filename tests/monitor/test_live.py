@@ -1,0 +1,169 @@
+"""Live verdicts on claims that come and go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from monitor.engine import Monitor
+from monitor.follow import Followed
+from monitor.live import Live, LiveEnd, LiveVerdict
+from monitor.records import At, Record, Stamp
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.events import Event
+from spec.verdicts import Verdict, pool
+from tests.monitor.lives import ENDING, ended_lives, lives
+from tests.stories import CLAIMS, accepted, at, say
+from tests.strategies import Stamped
+
+A, B, C = CLAIMS
+AFTER = at(Kind.REQUEST_FINISHED, "request:after")
+
+
+class Told:
+    """A monitor of few claims, and what it has told so far."""
+
+    def __init__(self, most: int = 2, ended: int = 0) -> None:
+        self.live = Live("run", ENDING, most=most, ended=ended)
+        self.number = 0
+
+    def take(self, events: Iterable[Event]) -> list[LiveVerdict]:
+        """What is told of these events."""
+        for event in events:
+            self.live.take(msgspec.structs.replace(event, sequence=self.number))
+            self.number += 1
+        self.live._next = 0.0
+        return self.live.changes()
+
+
+def known(told: list[LiveVerdict]) -> list[tuple[str, Verdict, bool]]:
+    return [(each.claim_id, each.verdict, each.forgotten) for each in told]
+
+
+class TestForgotten:
+    def test_once(self) -> None:
+        """A claim that ended is told for the last time, and then no more."""
+        told = Told()
+        assert [(A, Verdict.SATISFIED, True)] == known(told.take([*lives(A), AFTER]))
+        assert [] == told.take([AFTER])
+        assert [] == told.live.changes(final=True)
+
+    def test_without_end(self) -> None:
+        """What counts is how many claims are live, not how many there were."""
+        told = Told()
+        for number in range(20):
+            claims = [f"claim:{number}:{each}" for each in range(10)]
+            new = [
+                msgspec.structs.replace(event, claim_id=claim, object_id=claim)
+                for claim in claims
+                for event in lives(A)
+            ]
+            assert [(claim, Verdict.SATISFIED, True) for claim in claims] == known(told.take(new))
+        assert not told.live._full
+        assert {} == told.live._told
+
+    @pytest.mark.parametrize("ended", [0, 5])
+    def test_harm_of_a_forgotten_claim(self, ended: int) -> None:
+        """What is said of a claim that has ended is told where it changes its verdict."""
+        told = Told(ended=ended)
+        told.take([*lives(A, B), AFTER])
+        assert [] == told.take([say(Kind.STORE_FINISHED, A)])
+        (late,) = told.take([say(Kind.CLAIM_HARMED, A)])
+        assert (A, Verdict.VIOLATED) == (late.claim_id, late.verdict)
+        assert [] == told.take([AFTER])
+
+    def test_second_life_in_another_mode(self) -> None:
+        """It is told once, as a violation of the mode that the claim had."""
+        told = Told()
+        told.take([*lives(A), AFTER])
+        again = [msgspec.structs.replace(event, mode="hard_protected") for event in accepted(A, "")]
+        late = told.take([*again, AFTER])
+        assert [(A, Verdict.VIOLATED, Mode.DEMOTABLE)] == [
+            (each.claim_id, each.verdict, each.mode) for each in late if each.claim_id == A
+        ]
+
+    def test_those_who_come_late(self) -> None:
+        """They are told of the claims that ended last, too."""
+        told = Told(ended=1)
+        told.take([*lives(A, B, C), AFTER])
+        assert [B, C] == [verdict.claim_id for verdict in told.live.standing]
+
+
+class TestFollowed:
+    """What following comes to."""
+
+    @pytest.mark.parametrize(
+        ("told", "ended", "code"),
+        [
+            ([], True, 3),
+            ([("satisfied", False)], False, 3),
+            ([("satisfied", True)], False, 3),
+            ([("satisfied", False)], True, 0),
+            ([("satisfied", True)], True, 0),
+            ([("satisfied", True), ("inconclusive", False)], True, 3),
+            ([("inconclusive", True), ("satisfied", False)], True, 3),
+            ([("violated", True), ("satisfied", False)], True, 1),
+            ([("violated", False)], False, 1),
+        ],
+    )
+    def test_code(self, told: list[tuple[str, bool]], ended: bool, code: int) -> None:
+        """Kept is only a stream that ended, all of whose claims were kept."""
+        followed = Followed()
+        for number, (verdict, forgotten) in enumerate(told):
+            claim, mode, known = f"claim:{number}", Mode.DEMOTABLE, Verdict(verdict)
+            followed.take(LiveVerdict("run", claim, mode, "", known, forgotten=forgotten))
+        if ended:
+            followed.take(LiveEnd("run"))
+        assert code == followed.code
+
+    def test_nothing_kept(self) -> None:
+        """What is forgotten there is forgotten here, and a verdict on it that comes later counts."""
+        followed = Followed()
+        for verdict, forgotten in ((Verdict.SATISFIED, True), (Verdict.VIOLATED, True)):
+            followed.take(LiveVerdict("run", A, Mode.DEMOTABLE, "", verdict, forgotten=forgotten))
+        assert (1, {}) == (followed.code, followed._open)
+
+
+class TestOwnMode:
+    def test_same_verdicts(self) -> None:
+        """Claims of several modes in one pool are judged as if each mode judged them all, unless
+        what is said of the others comes after they were dropped."""
+        seen: Counter[bool] = Counter()
+
+        @given(ended_lives(), st.tuples(*[st.sampled_from(ENDING)] * 3), st.sampled_from((0, 9)))
+        @settings(
+            max_examples=150,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        def compare(stamped: list[Stamped], modes: tuple[Mode, ...], ended: int) -> None:
+            asked = dict(zip(CLAIMS, modes, strict=True))
+            live, monitors = Live("run", ENDING, ended=ended), {m: Monitor(m) for m in ENDING}
+            for line, (number, plain) in enumerate(stamped, 1):
+                mode = asked.get(plain.claim_id or "") if plain.mode else None
+                event = msgspec.structs.replace(plain, sequence=number, mode=mode)
+                live.take(event)
+                place = At("run", line, number)
+                for monitor in monitors.values():
+                    monitor.take(Record(place, Stamp("run", number, None), ((event, place),)))
+            told = {each.claim_id: each for each in live.changes(final=True)}
+            for mode, monitor in monitors.items():
+                monitor.finish()
+                for claim in monitor.claims():
+                    found = told.get(claim.claim_id)
+                    if claim.declared_mode == mode and found is not None:
+                        expected = pool(finding.verdict for _, finding in claim.findings())
+                        assert mode == found.mode
+                        assert found.verdict in (expected, Verdict.INCONCLUSIVE)
+                        seen[found.verdict is expected] += 1
+
+        compare()
+        assert seen[True] > 20 * seen[False]
