@@ -29,7 +29,6 @@ REMEMBERED: Final = 65_536
 
 _LONGEST: Final = 256  # characters of each text in a record
 _MOST_LIKES: Final = 1_000
-_OWN: Final = ("footprint", "declared", "lead")
 _UNSTATED: Final = bytes(DIGEST)
 _PLACE: Final = IDENTITY.index("object_id") * DIGEST
 _OBJECT: Final = slice(_PLACE, _PLACE + DIGEST)
@@ -62,7 +61,7 @@ class _Record(NamedTuple):
     duration: str | None
     predicate: MaterializationPredicate | None
     priority: int | None
-    facts: tuple[int, ...]
+    facts: tuple[int, int, int]  # blocks: the footprint, what was declared, and the lead
 
 
 class Past:
@@ -116,7 +115,8 @@ class Past:
             self.drop(claim.claim_id, binding)
             return
         owner, duration = (intern(text) or None for text in texts[1:])
-        facts = tuple(map(claim.fact, _OWN))
+        lead = claim.fact("lead") if claim.constants.watched else 0  # else that is not followed
+        facts = (claim.fact("footprint"), claim.fact("declared"), lead)
         rest = (owner, duration, claim.predicate, claim.priority, facts)
         self._records[claim.claim_id] = _Record(alike, binding, *rest)
         if binding[_OBJECT] in self._on:
@@ -149,7 +149,8 @@ class Past:
         claim.priority = record.priority
         if record.predicate is not None:
             claim.fix_predicate(record.predicate)
-        claim.know(**dict(zip(_OWN, record.facts, strict=True)))
+        footprint, declared, lead = record.facts
+        claim.know(footprint=footprint, declared=declared, lead=lead)
         each = [record.binding[n * DIGEST : (n + 1) * DIGEST] for n in range(len(IDENTITY))]
         pairs = zip(IDENTITY, each, strict=True)
         claim.binding = {name: known for name, known in pairs if known != _UNSTATED}

@@ -123,10 +123,11 @@ class TestFollowed:
         assert code == followed.code
 
     def test_nothing_kept(self) -> None:
-        """What is forgotten there is forgotten here, and a verdict on it that comes later counts."""
+        """What is forgotten there is forgotten here; a verdict on it that comes later counts."""
         followed = Followed()
         for verdict, forgotten in ((Verdict.SATISFIED, True), (Verdict.VIOLATED, True)):
-            followed.take(LiveVerdict("run", A, Mode.DEMOTABLE, "", verdict, forgotten=forgotten))
+            told = LiveVerdict("run", A, Mode.DEMOTABLE, "", verdict, forgotten=forgotten)
+            followed.take(told)
         assert (1, {}) == (followed.code, followed._open)
 
 
