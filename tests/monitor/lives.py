@@ -12,13 +12,26 @@ from spec.claims import Mode
 from spec.events import Event
 from tests import stories as told
 from tests.chains import STORIES
-from tests.stories import CLAIMS, REQUESTS, Story, accepted, at, filled, rejected
+from tests.stories import (
+    CLAIMS,
+    REQUESTS,
+    Story,
+    accepted,
+    at,
+    filled,
+    registered,
+    rejected,
+    say,
+)
 
 if TYPE_CHECKING:
     from tests.strategies import Stamped
 
 ENDING: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING, Mode.OFFLOADABLE)
-"""The modes in which claims end."""
+"""The modes in which claims are accepted, and end."""
+
+WATCHED: Final = (Mode.BEST_EFFORT, Mode.SOFT_PRIORITY, Mode.ROUTED_REUSE)
+"""The others: a claim is over when its owner ends its registry entry."""
 
 _MIDDLES: Final[tuple[Story, ...]] = (
     *(told.offloaded, told.conflict_ended, told.looked_up, told.reset, told.required, told.loaded),
@@ -26,6 +39,10 @@ _MIDDLES: Final[tuple[Story, ...]] = (
 )
 _ENDS: Final[tuple[Story, ...]] = (
     *(told.demoted, told.demoted, told.expired, told.retired, told.released_by_a_stranger),
+)
+_WATCHED: Final[tuple[Story, ...]] = (
+    *(told.thinned, told.evicted, told.unmaterialized, told.reset, told.looked_up, told.filled),
+    *(told.routed, told.route_told, told.served, told.hit_told),
 )
 _FREE: Final = (FACTS - BLOCKS_GONE) - {Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED}
 
@@ -40,17 +57,23 @@ def lives(*claims: str) -> list[Event]:
     ]
 
 
-def _life(draw: st.DrawFn, claim: str) -> list[Event]:
+def unwatched(claim: str, request: str) -> list[Event]:
+    """The owner ends the registry entry."""
+    return [say(Kind.CLAIM_RETIRED, claim, by="owner")]
+
+
+def _life(draw: st.DrawFn, claim: str, *, watched: bool) -> list[Event]:
     """One claim, up to its end; most requests that it had a part in end before."""
     request = draw(st.sampled_from(REQUESTS))
     if draw(st.integers(0, 9)) == 0:
         return rejected(claim, request)
-    middles = draw(st.lists(st.sampled_from(_MIDDLES), max_size=2))
-    parts = (accepted, filled, *middles)
+    middles = draw(st.lists(st.sampled_from(_WATCHED if watched else _MIDDLES), max_size=2))
+    parts = (registered if watched else accepted, filled, *middles)
     events = [event for story in parts for event in story(claim, request)]
     if draw(st.integers(0, 4)):
         events += [at(Kind.REQUEST_FINISHED, each) for each in REQUESTS]
-    return events + draw(st.sampled_from(_ENDS))(claim, request)
+    end = unwatched if watched else draw(st.sampled_from(_ENDS))
+    return events + end(claim, request)
 
 
 def _altered(draw: st.DrawFn, event: Event) -> Event:
@@ -72,11 +95,11 @@ def _altered(draw: st.DrawFn, event: Event) -> Event:
 
 
 @st.composite
-def ended_lives(draw: st.DrawFn) -> list[Stamped]:
+def ended_lives(draw: st.DrawFn, *, watched: bool = False) -> list[Stamped]:
     """Some claims live and end, side by side or one after another; then a little more is said."""
     events: list[Event] = []
     for claim in draw(st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=3, unique=True)):
-        life, before = _life(draw, claim), events
+        life, before = _life(draw, claim, watched=watched), events
         events = []
         for turn in draw(st.lists(st.booleans(), max_size=20)):
             source = life if turn else before

@@ -22,10 +22,20 @@ from spec.claims import Mode
 from spec.events import CapacityProof, Event
 from spec.modes import Bundle
 from spec.verdicts import Verdict
-from tests.monitor.lives import ENDING, ended_lives, lives
+from tests.monitor.lives import ENDING, WATCHED, ended_lives, lives
 from tests.monitor.reference import interpret
 from tests.monitor.test_reference import inside
-from tests.stories import CLAIMS, accepted, at, blocks, filled, finishes, fits, say
+from tests.stories import (
+    CLAIMS,
+    accepted,
+    at,
+    blocks,
+    filled,
+    finishes,
+    fits,
+    registered,
+    say,
+)
 from tests.strategies import Stamped
 
 A, B, C = CLAIMS
@@ -87,14 +97,14 @@ def verdicts(stream: Stream, claim: str) -> dict[str, Verdict]:
 class TestSame:
     """The same stream, remembered and forgotten."""
 
-    @pytest.mark.parametrize("mode", ENDING)
+    @pytest.mark.parametrize("mode", Mode)
     def test_verdicts(self, mode: Mode) -> None:
         """Each obligation of each claim is judged alike, or inconclusive where blocks or requests
         matter that nobody remembers; and nearly no claim that was violated is missed."""
         seen: Counter[str] = Counter()
 
         @SETTINGS
-        @given(ended_lives(), st.integers(0, 1))
+        @given(ended_lives(watched=mode in WATCHED), st.integers(0, 1))
         def compare(events: list[Stamped], ended: int) -> None:
             whole, short = read(mode, events, None), read(mode, events, Keep(ended=ended))
             seen["forgotten"] += sum(alike.count for alike in short.past)
@@ -344,10 +354,13 @@ class TestMemory:
             (judged.verdict, count) for judged, count in found.forgotten
         ]
 
-    @pytest.mark.parametrize("mode", [m for m in Mode if m not in ENDING])
-    def test_watched(self, mode: Mode) -> None:
-        """In modes without acceptance news is owed for ever, so no claim is forgotten."""
-        assert list(CLAIMS) == list(read(mode, numbered(lives(*CLAIMS)), Keep(ended=0)).claims)
+    @pytest.mark.parametrize("mode", WATCHED)
+    @pytest.mark.parametrize(("by", "left"), [("owner", []), ("runtime", [A])])
+    def test_watched(self, mode: Mode, by: str, left: list[str]) -> None:
+        """In modes without acceptance a claim is forgotten once its owner has ended its entry."""
+        end = say(Kind.CLAIM_RETIRED, A, by=by)
+        events = numbered([*registered(A, ""), *filled(A, ""), end, AFTER])
+        assert left == list(read(mode, events, Keep(ended=0)).claims)
 
     def test_one(self) -> None:
         """The claim that is judged alone is not forgotten, and no other one is counted."""
