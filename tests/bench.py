@@ -23,6 +23,7 @@ from proofs.engines.search import WIDTH, find_refutation
 from proofs.model import model_of
 from spec.claims import Mode
 from spec.modes import Bundle
+from tests.come_and_go import PARTS, costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,7 @@ RUNS: Final = 3
 PIGEONS: Final = 8
 LARGEST: Final = Mode.HARD_PROTECTED
 DEPTH: Final = 30
+CLAIMS: Final = 5_000
 
 
 class Figure(NamedTuple):
@@ -119,6 +121,9 @@ def figures() -> list[Figure]:
         loads = (f"json.loads of {EVENTS} lines", measure(lambda: [json.loads(n) for n in lines]))
         check = ("monitor", "check", str(stream), "--mode", "best_effort")
         add(f"monitor check, {EVENTS} events", measure(lambda: command(*check)), loads, None)
+    first, *_, last = (1_000 * cost.seconds for cost in costs(CLAIMS))
+    what = f"inline monitor, 1000 events after {CLAIMS * (PARTS - 1) // PARTS} claims"
+    add(what, last, ("the same at the beginning", first), None)
     return found
 
 

@@ -14,9 +14,11 @@ from monitor.check import EXIT_CODES, check
 from monitor.engine import ModeVerdict, Monitor
 from monitor.errors import InputError
 from monitor.records import At
+from monitor.text import as_text
 from monitor.verdict import Report, verdict_schema
 from spec import __version__
 from spec.claims import Mode
+from spec.cli import console
 from spec.digest import spec_digest
 from spec.modes import MODES, Bundle
 from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, at, judge, text, write
@@ -28,7 +30,7 @@ from tests.monitor.traces_allocator import (
     allocator_resident,
     allocator_victim,
 )
-from tests.monitor.traces_canonical import canonical, canonical_claim, canonical_refusal
+from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 from tests.monitor.traces_connector import (
     connector_end,
     connector_failure,
@@ -282,3 +284,52 @@ class TestLenient:
         report = check([str(bad), good], Mode.HARD_PROTECTED, Bundle.CONTRACT, lenient=True)
         assert "inconclusive" == report.verdict
         assert "kept" == report.claims[1].verdict
+
+
+class TestForgotten:
+    """Claims that ended and are not listed any more."""
+
+    def claims(self, count: int) -> Trace:
+        """Claims that come and go."""
+        return [
+            line
+            for number in range(count)
+            for line in (
+                *canonical_claim(f"claim:{number}", first=100 * number),
+                about("claim_retired", f"claim:{number}"),
+                about("claim_released", f"claim:{number}", by="tenant:1"),
+            )
+        ]
+
+    def test_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """They are counted with their verdicts, and the verdict on the whole is what it was."""
+        whole = judge(self.claims(5), Mode.HARD_PROTECTED)
+        monkeypatch.setattr("monitor.check.ENDED", 2)
+        short = judge(self.claims(5), Mode.HARD_PROTECTED)
+        assert (whole.verdict, whole.why) == (short.verdict, short.why)
+        assert whole.obligations == short.obligations
+        assert (0, {}) == (whole.forgotten.claims, whole.forgotten.obligations)
+        assert whole.claims[3:] == short.claims
+        assert (3, {"kept": 3}) == (short.forgotten.claims, short.forgotten.verdicts)
+        assert {"satisfied": 3} == short.forgotten.obligations["claim_identity"]
+        text = as_text(short, console())
+        assert "kept in all 5 claims" in text
+        assert "3 claims: ended, counted above, and listed nowhere" in text
+
+    def test_violated(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One that was violated is listed, and what is said of one that was not is found."""
+        monkeypatch.setattr("monitor.check.ENDED", 0)
+        trace = [*self.claims(3), about("claim_harmed", "claim:1")]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert "violated" == report.verdict
+        assert [("claim:1", "violated")] == [(c.claim_id, c.verdict) for c in report.claims]
+        assert {"kept": 2} == report.forgotten.verdicts
+
+    def test_parts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A file in which claims of another are not accepted is noticed after they ended, too."""
+        monkeypatch.setattr("monitor.check.ENDED", 0)
+        whole = write(tmp_path / "whole.jsonl", self.claims(2))
+        rest = write(tmp_path / "rest.jsonl", [about("claim_materialized", "claim:0")])
+        report = check([whole, rest], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+        assert "inconclusive" == report.verdict
+        assert "goes on in a file in which its claims are not accepted" in report.why
