@@ -329,7 +329,10 @@ class TestForgotten:
         """A file in which claims of another are not accepted is noticed after they ended, too."""
         monkeypatch.setattr("monitor.check.ENDED", 0)
         whole = write(tmp_path / "whole.jsonl", self.claims(2))
-        rest = write(tmp_path / "rest.jsonl", [about("claim_materialized", "claim:0")])
+        rest = write(
+            tmp_path / "rest.jsonl",
+            [about("block_cached", "claim:0", block_ids=[1], positions=[0])],
+        )
         report = check([whole, rest], Mode.HARD_PROTECTED, Bundle.CONTRACT)
         assert "inconclusive" == report.verdict
         assert "goes on in a file in which its claims are not accepted" in report.why
