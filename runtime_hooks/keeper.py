@@ -342,7 +342,7 @@ class Keeper:
         self._refusals.append(self._act(Kind.REQUEST_REFUSED, request))
 
     def _tell_again(self, request: _InHand) -> None:
-        """The action that was told of a request, if any, stands: name the claims that came since."""
+        """What was told of a request, if anything, stands: name the claims that came since, too."""
         conflict = in_conflict(self._registry.declared, request.needed, self._pool.usable)
         if conflict and request.told and request.acted != self._registry.version:
             self._act(request.told, request)

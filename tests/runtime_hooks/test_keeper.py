@@ -357,7 +357,7 @@ class TestEnds:
 
 
 class TestNeed:
-    """What a request needs changes with the claims that it shares blocks with, and is stated once."""
+    """What a request needs changes with the claims that it shares with, and is stated once."""
 
     def test_stated_once(self) -> None:
         """A deferred request shared 20 blocks with a claim that expires: it needs more then, as was
