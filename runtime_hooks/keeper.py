@@ -256,7 +256,7 @@ class Keeper:
         if waiting is not None:
             self._refusals = [r for r in self._refusals if r.request_id != request_id]
             self._tell_again(waiting)
-        self.tier.failed(request_id)  # a load that was under way brings nothing back any more
+        self.tier.failed(request_id)  # a load that is under way now brings nothing back any more
         self._voice.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
 
     # Claims.

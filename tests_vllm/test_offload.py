@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.engine import ModeVerdict
+from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.scenes import offloading
 from spec.claims import Mode
@@ -77,6 +78,43 @@ class TestSuccess:
         (answer,) = engine.serve((*RESIDENT, claim(mode="offloadable")))
         reason = answer.metadata["claim"]["reason"]
         assert "this engine keeps no offloadable claims: it has no offload tier" == reason
+
+
+class TestAborted:
+    """A client goes away while the claim's blocks are on their way back."""
+
+    @pytest.mark.parametrize(
+        ("steps", "fails", "told"),
+        [
+            (1, 0, ["load_finished", "claim_restored", "block_lost"]),
+            (2, 0, ["load_finished", "claim_restored", "block_lost"]),
+            (1, 1, ["load_failed", "claim_restoration_failed", "request_refused"]),
+        ],
+        ids=["under way", "come back", "fails"],
+    )
+    def test_told(self, make: Make, steps: int, fails: int, told: list[str]) -> None:
+        """What became of the load is told, and then the end of the request."""
+        drill = Drill(fail_loads={CLAIM: fails} if fails else {})
+        engine = offloaded(make(engine=offloading(), drill=drill))
+        scheduler, request = engine.core.scheduler, engine.request(RESIDENT)
+        scheduler.add_request(request)
+        for _ in range(steps):
+            engine.core.step()
+        engine.core.abort_requests([request.request_id])
+        while request.request_id in scheduler.requests:
+            engine.core.step()
+        (again,) = engine.serve(RESIDENT)
+        assert ("length", True) == (again.finish_reason, again.cached >= 60 * 32)
+        assert {} == engine.armed.attachments[0].faults
+
+        engine.close()
+        events = engine.events()
+        begun = next(i for i, e in enumerate(events) if e.request_id == request.request_id)
+        over = next(i for i, e in enumerate(events) if i > begun and e.kind == "request_finished")
+        kinds = [event.kind for event in events[begun : over + 1]]
+        between = ["request_arrived", "claim_restore_required", *told, "request_finished"]
+        assert between == [kind for kind in kinds if kind in between]
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
 
 class TestDigests:
