@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from vllm.v1.request import RequestStatus
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Drill
@@ -14,6 +15,7 @@ from tests_vllm.conftest import Make
 KEPT = ModeVerdict.KEPT
 RESIDENT, ACTIVE = ("resident", 61), ("active", 70)
 CLAIM = "claim:resident"
+FAILED = ("load_failed", "claim_restoration_failed", "request_refused")
 
 
 def offloaded(engine: Engine) -> Engine:
@@ -84,22 +86,25 @@ class TestAborted:
     """A client goes away while the claim's blocks are on their way back."""
 
     @pytest.mark.parametrize(
-        ("steps", "fails", "told"),
+        ("worker", "back", "fails", "told"),
         [
-            (1, 0, ["load_finished", "claim_restored", "block_lost"]),
-            (2, 0, ["load_finished", "claim_restored", "block_lost"]),
-            (1, 1, ["load_failed", "claim_restoration_failed", "request_refused"]),
+            ("SlowSpec", False, {}, ["load_finished", "claim_restored", "block_lost"]),
+            ("MemcpyOffloadingSpec", True, {}, ["load_finished", "claim_restored", "block_lost"]),
+            ("SlowSpec", False, {CLAIM: 1}, list(FAILED)),
         ],
         ids=["under way", "come back", "fails"],
     )
-    def test_told(self, make: Make, steps: int, fails: int, told: list[str]) -> None:
+    def test_told(
+        self, make: Make, worker: str, back: bool, fails: dict[str, int], told: list[str]
+    ) -> None:
         """What became of the load is told, and then the end of the request."""
-        drill = Drill(fail_loads={CLAIM: fails} if fails else {})
-        engine = offloaded(make(engine=offloading(), drill=drill))
-        scheduler, request = engine.core.scheduler, engine.request(RESIDENT)
+        where = {"spec_name": worker, "spec_module_path": "tests_vllm.specs"}
+        engine = make(engine=offloading(**where), drill=Drill(fail_loads=fails))
+        scheduler, request = offloaded(engine).core.scheduler, engine.request(RESIDENT)
         scheduler.add_request(request)
-        for _ in range(steps):
-            engine.core.step()
+        engine.core.step()
+        assert RequestStatus.WAITING_FOR_REMOTE_KVS is request.status
+        assert back is (request.request_id in scheduler.finished_recving_kv_req_ids)
         engine.core.abort_requests([request.request_id])
         while request.request_id in scheduler.requests:
             engine.core.step()
