@@ -70,7 +70,7 @@ lint: $(STAMP) ## Check style, formatting, types and imports between packages
 
 docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m spec docs
-	$(BIN)/python -m monitor schema -o docs/schema/verdict.json
+	$(BIN)/python -m monitor docs
 	$(BIN)/python -m proofs cores -o docs/cores.md
 	$(BIN)/python -m proofs docs
 

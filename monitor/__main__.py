@@ -17,12 +17,14 @@ from monitor.errors import InputError
 from monitor.evidence import as_yaml, exit_code, take_evidence
 from monitor.follow import Followed, follow, live_line
 from monitor.live import LiveVerdict
+from monitor.pages import pages
 from monitor.text import as_text
 from monitor.text_evidence import evidence_text
 from monitor.verdict import verdict_schema
 from spec.cli import (
     Format,
     FormatOption,
+    add_docs,
     add_schema,
     console,
     new_app,
@@ -163,6 +165,7 @@ def follow_socket(
     raise typer.Exit(followed.code)
 
 
+add_docs(app, pages, of="verdicts")
 add_schema(app, verdict_schema, of="a verdict", example="-o docs/schema/verdict.json")
 
 

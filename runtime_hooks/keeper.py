@@ -86,7 +86,7 @@ class Refusal:
 
 @dataclass(slots=True)
 class _InHand:
-    """A request that has not ended; `needed` is what was stated, in blocks.
+    """A request that has not ended; `needed` is what was stated, once, in blocks.
 
     `until` is the time in ns until which it is put off; `seen` the claims as they were when it was
     last decided on, `acted` when it was last told what is done about it, and `told` is that.
@@ -170,12 +170,16 @@ class Keeper:
         if arrival.pin is not None:
             answers["pin"] = self._intake.pins.ask(arrival)
         request = _InHand(arrival, self._need(arrival))
+        yielding = self._makes_way(request)
+        waits = self._settings.defer_s and arrival.blocks <= self._pool.usable
+        if yielding is None and waits:
+            request.needed = arrival.blocks  # meanwhile the claims that it shares with may end
         self._state(request)
-        if not self._blocked(request):
-            self._in_hand[arrival.request_id] = request
+        if yielding is not None:
+            self._let_in(request, yielding)
             return True, answers
         request.until = self._voice.now_ns + int(self._settings.defer_s * _NS)
-        if self._settings.defer_s:
+        if waits:
             self._act(Kind.REQUEST_DEFERRED, request)
             self._put_off[arrival.request_id] = request
         else:  # told at once: its client may go away before the next step
@@ -195,10 +199,9 @@ class Keeper:
             late = request.until <= self._voice.now_ns
             if request.seen == self._registry.version and not late:
                 continue
-            self._restate(request)
-            if not self._blocked(request):
+            if (yielding := self._makes_way(request)) is not None:
+                self._let_in(request, yielding)
                 fit.append(request_id)
-                self._in_hand[request_id] = request
             elif late:
                 self._refuse(request)
             else:
@@ -219,9 +222,9 @@ class Keeper:
         for needed in (self._need(arrival), arrival.blocks):
             if in_conflict(self._registry.declared, needed, self._pool.usable):
                 self.fail()
-                self._in_hand.pop(arrival.request_id, None)
                 request = self._refused[arrival.request_id] = _InHand(arrival, needed)
-                self._state(request)
+                if self._in_hand.pop(arrival.request_id, None) is None:
+                    self._state(request)
                 return self._act(Kind.REQUEST_REFUSED, request)
         return None
 
@@ -253,7 +256,7 @@ class Keeper:
         if waiting is not None:
             self._refusals = [r for r in self._refusals if r.request_id != request_id]
             self._tell_again(waiting)
-        self.tier.failed(request_id)  # a load that was under way brings nothing back any more
+        self.tier.failed(request_id)  # a load that is under way now brings nothing back any more
         self._voice.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
 
     # Claims.
@@ -305,27 +308,26 @@ class Keeper:
             usable=self._pool.usable,
         )
 
-    def _restate(self, request: _InHand) -> None:
-        """Claims have come or gone since: state it anew where it has changed by that."""
-        needed = self._need(request.arrival)
-        if needed != request.needed:
-            request.needed = needed
-            self._state(request)
+    def _makes_way(self, request: _InHand) -> list[Entry] | None:
+        """The claims to demote so that the request fits, as claims stand now; None where that
+        does not do, and it does not fit.
 
-    def _blocked(self, request: _InHand) -> bool:
-        """Whether the claims leave no room; those that may be demoted are, first.
-
-        One with which the request shares blocks is not: its room would be the request's own.
+        One with which the request shares blocks is none: its room would be the request's own.
         """
         request.seen = self._registry.version
-        needed, usable = request.needed, self._pool.usable
+        needed, usable = self._need(request.arrival), self._pool.usable
         if not in_conflict(self._registry.taken, needed, usable):
-            return False
+            return []
         shared = self.custody.ledger.on(request.arrival.keys)
         yielding = [entry for entry in self._yielding() if entry not in shared]
-        for entry in blockers(yielding, self._registry.taken + needed - usable):
+        return blockers(yielding, self._registry.taken + needed - usable) or None
+
+    def _let_in(self, request: _InHand, yielding: Sequence[Entry]) -> None:
+        """A request may be scheduled, for which these claims are demoted."""
+        for entry in yielding:
             self._intake.end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
-        return in_conflict(self._registry.taken, needed, usable)
+        self._tell_again(request)
+        self._in_hand[request.arrival.request_id] = request
 
     def _yielding(self) -> list[Entry]:
         """The claims that may be demoted."""
@@ -340,7 +342,7 @@ class Keeper:
         self._refusals.append(self._act(Kind.REQUEST_REFUSED, request))
 
     def _tell_again(self, request: _InHand) -> None:
-        """A request ends for which another action stands: name the claims that came since, too."""
+        """What was told of a request, if anything, stands: name the claims that came since, too."""
         conflict = in_conflict(self._registry.declared, request.needed, self._pool.usable)
         if conflict and request.told and request.acted != self._registry.version:
             self._act(request.told, request)

@@ -31,7 +31,8 @@ class Entry:
 
     `keys` has one key for each block of the footprint; `blocks` maps positions to blocks. `holds`
     says whether the materialization predicate was true of them when that was last looked at.
-    `stored` are the positions of which the offload tier has a copy, `copied` that it has all.
+    `stored` are the positions of which the offload tier has a copy, `copied` that it has all;
+    `restores` counts the requests for which it is being restored.
     """
 
     claim: ResidentClaim
@@ -40,6 +41,7 @@ class Entry:
     copied: bool = False
     blocks: dict[int, int] = field(default_factory=dict)
     stored: set[int] = field(default_factory=set)
+    restores: int = 0
 
     @property
     def claim_id(self) -> str:

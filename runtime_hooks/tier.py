@@ -105,6 +105,7 @@ class Tier:
             load.claims.add(entry.claim_id)
             if max(positions) + 1 >= entry.claim.materialization_predicate.end:
                 load.whole.add(entry.claim_id)
+                entry.restores += 1
                 self._voice.report(
                     Kind.CLAIM_RESTORE_REQUIRED,
                     claim_id=entry.claim_id,
@@ -115,7 +116,7 @@ class Tier:
     def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
         """The contents are back, and cached: the blocks of the request from its first on."""
         self._tick()
-        load = self._loads.pop(request_id, _Load())
+        load = self._over(request_id)
         self._custody.place([pair for pair in pairs if pair[0] not in load.keys])
         brought = {key: block for key, block in pairs if key in load.keys}
         self._custody.watch.place(brought.items())
@@ -125,19 +126,42 @@ class Tier:
                 self._custody.tell_cached(entry, places)
         for entry in self._live(load):
             self._custody.hold(entry, gained.get(entry, {}).values())
-            about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
             back = {at: brought[key] for at, key in enumerate(entry.keys) if key in brought}
-            blocks, positions = tuple(back.values()), tuple(back)
-            if not back:
-                continue
-            self._voice.fact(Kind.LOAD_FINISHED, **about, block_ids=blocks, positions=positions)
-            if entry.look()[1] and entry.claim_id in load.whole:
-                self._voice.report(Kind.CLAIM_RESTORED, **about, from_tier=True)
+            if back:
+                whole = entry.look()[1] and entry.claim_id in load.whole
+                self._tell_loaded(entry, request_id, back, whole=whole)
+
+    def under_way(self, request_id: str) -> bool:
+        """Whether a request waits for copies of claims."""
+        return request_id in self._loads and bool(self._live(self._loads[request_id]))
+
+    def unused(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
+        """The contents are back, for a request that was aborted meanwhile: these blocks held them,
+        and were let go without being cached.
+        """
+        self._tick()
+        load = self._over(request_id)
+        brought = {key: block for key, block in pairs if key in load.keys}
+        for entry in self._live(load):
+            keys = enumerate(entry.keys)
+            back = {at: entry.blocks.get(at, brought[key]) for at, key in keys if key in brought}
+            self._tell_loaded(entry, request_id, back, whole=entry.claim_id in load.whole)
+        self._voice.fact(Kind.BLOCK_LOST, block_ids=tuple(brought.values()))
+
+    def _tell_loaded(
+        self, entry: Entry, request_id: str, back: dict[int, int], *, whole: bool
+    ) -> None:
+        """Blocks of a claim are back, by position; with them it may be whole."""
+        about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
+        blocks, positions = tuple(back.values()), tuple(back)
+        self._voice.fact(Kind.LOAD_FINISHED, **about, block_ids=blocks, positions=positions)
+        if whole:
+            self._voice.report(Kind.CLAIM_RESTORED, **about, from_tier=True)
 
     def failed(self, request_id: str) -> tuple[str, ...]:
         """The contents did not come back: the claims that the request is refused for."""
-        load = self._loads.pop(request_id, None)
-        if load is None or not load.claims:
+        load = self._over(request_id)
+        if not load.claims:
             return ()
         self._tick()
         named = name_of(request_id)
@@ -159,6 +183,13 @@ class Tier:
                 Kind.REQUEST_REFUSED, request_id=named, blocking_claim_ids=claims, restore=True
             )
         return claims
+
+    def _over(self, request_id: str) -> _Load:
+        """The load of a request is, or there was none."""
+        load = self._loads.pop(request_id, _Load())
+        for entry in self._live(load):
+            entry.restores -= entry.claim_id in load.whole
+        return load
 
     def _live(self, load: _Load) -> list[Entry]:
         """The claims of a load that are still there."""

@@ -38,11 +38,14 @@ class Voice:
         self._journal.write(self.now_ns, kind, fields)
 
     def cached(self, entry: Entry, places: dict[int, int]) -> None:
-        """A claim gained blocks, by position; say so, and where its predicate came to hold."""
+        """A claim gained blocks, by position; say so, and where its predicate came to hold.
+
+        While it is being restored nobody says that: what is said next is how that came out.
+        """
         about = {"claim_id": entry.claim_id}
         blocks, positions = tuple(places.values()), tuple(places)
         self.fact(Kind.BLOCK_CACHED, **about, block_ids=blocks, positions=positions)
-        if entry.look() == (False, True):
+        if entry.look() == (False, True) and not entry.restores:
             self.report(Kind.CLAIM_MATERIALIZED, **about)
 
     def gap(self) -> None:

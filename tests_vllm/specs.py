@@ -47,6 +47,23 @@ class UnstoringWorker(MemcpyWorker):
         return True
 
 
+class SlowWorker(MemcpyWorker):
+    """Says that a load is finished when it is asked for the third time after it began."""
+
+    def __init__(self, tensors: list[Any], chunks: int) -> None:
+        super().__init__(tensors, chunks)
+        self._late: list[list[TransferResult]] = [[], [], []]
+
+    def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
+        super().submit_load(job_id, src_spec, dst_spec)
+        self._late[-1].append(self._finished.pop())
+        return True
+
+    def get_finished(self) -> list[TransferResult]:
+        self._late.append([])
+        return [*super().get_finished(), *self._late.pop(0)]
+
+
 class _Spec(MemcpyOffloadingSpec):
     worker: ClassVar[type[MemcpyWorker]]
 
@@ -68,3 +85,7 @@ class CorruptingSpec(_Spec):
 
 class UnstoringSpec(_Spec):
     worker = UnstoringWorker
+
+
+class SlowSpec(_Spec):
+    worker = SlowWorker

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from vllm.v1.request import RequestStatus
 
 from monitor.engine import ModeVerdict
+from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.scenes import offloading
 from spec.claims import Mode
@@ -13,6 +15,7 @@ from tests_vllm.conftest import Make
 KEPT = ModeVerdict.KEPT
 RESIDENT, ACTIVE = ("resident", 61), ("active", 70)
 CLAIM = "claim:resident"
+FAILED = ("load_failed", "claim_restoration_failed", "request_refused")
 
 
 def offloaded(engine: Engine) -> Engine:
@@ -77,6 +80,46 @@ class TestSuccess:
         (answer,) = engine.serve((*RESIDENT, claim(mode="offloadable")))
         reason = answer.metadata["claim"]["reason"]
         assert "this engine keeps no offloadable claims: it has no offload tier" == reason
+
+
+class TestAborted:
+    """A client goes away while the claim's blocks are on their way back."""
+
+    @pytest.mark.parametrize(
+        ("worker", "back", "fails", "told"),
+        [
+            ("SlowSpec", False, {}, ["load_finished", "claim_restored", "block_lost"]),
+            ("MemcpyOffloadingSpec", True, {}, ["load_finished", "claim_restored", "block_lost"]),
+            ("SlowSpec", False, {CLAIM: 1}, list(FAILED)),
+        ],
+        ids=["under way", "come back", "fails"],
+    )
+    def test_told(
+        self, make: Make, worker: str, back: bool, fails: dict[str, int], told: list[str]
+    ) -> None:
+        """What became of the load is told, and then the end of the request."""
+        where = {"spec_name": worker, "spec_module_path": "tests_vllm.specs"}
+        engine = make(engine=offloading(**where), drill=Drill(fail_loads=fails))
+        scheduler, request = offloaded(engine).core.scheduler, engine.request(RESIDENT)
+        scheduler.add_request(request)
+        engine.core.step()
+        assert RequestStatus.WAITING_FOR_REMOTE_KVS is request.status
+        assert back is (request.request_id in scheduler.finished_recving_kv_req_ids)
+        engine.core.abort_requests([request.request_id])
+        while request.request_id in scheduler.requests:
+            engine.core.step()
+        (again,) = engine.serve(RESIDENT)
+        assert ("length", True) == (again.finish_reason, again.cached >= 60 * 32)
+        assert {} == engine.armed.attachments[0].faults
+
+        engine.close()
+        events = engine.events()
+        begun = next(i for i, e in enumerate(events) if e.request_id == request.request_id)
+        over = next(i for i, e in enumerate(events) if i > begun and e.kind == "request_finished")
+        kinds = [event.kind for event in events[begun : over + 1]]
+        between = ["request_arrived", "claim_restore_required", *told, "request_finished"]
+        assert between == [kind for kind in kinds if kind in between]
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
 
 class TestDigests:

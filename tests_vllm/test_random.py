@@ -113,3 +113,5 @@ def test_kept(make: Make, seed: int, tier: bool) -> None:
         if c.declared_mode == mode and c.state != "refused" and c.verdict is not ModeVerdict.KEPT
     ]
     assert [] == wrong
+    arrived = [event.request_id for event in engine.kinds("request_arrived")]
+    assert len(arrived) == len(set(arrived))

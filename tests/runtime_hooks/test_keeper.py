@@ -357,11 +357,11 @@ class TestEnds:
 
 
 class TestNeed:
-    """What a request needs changes with the claims that it shares blocks with."""
+    """What a request needs changes with the claims that it shares with, and is stated once."""
 
-    def test_restated(self) -> None:
-        """A deferred request shared 20 blocks with a claim that expires: it needs more then, which
-        is stated, and it is refused because of the other."""
+    def test_stated_once(self) -> None:
+        """A deferred request shared 20 blocks with a claim that expires: it needs more then, as was
+        stated from the first, and it is refused because of the other."""
         engine = TinyEngine(defer_s=10.0)
         assert engine.serve("hard", 40, claim("claim:h", 40))
         assert engine.serve("p", 20, claim("claim:e", 20, "expiring", duration="5 s"))
@@ -374,11 +374,40 @@ class TestNeed:
         engine.keeper.finish("active")
 
         arrived = [e for e in engine.kinds("request_arrived") if e.request_id == "active"]
-        assert [30, 50] == [event.needed for event in arrived]
+        assert [50] == [event.needed for event in arrived]
         judged = {c.claim.claim_id: c.verdict for c in engine.judge(HARD).claims}
         assert KEPT is judged["claim:h"]
         judged = {c.claim.claim_id: c.verdict for c in engine.judge(Mode.EXPIRING).claims}
         assert KEPT is judged["claim:e"]
+
+    def test_fits_again(self) -> None:
+        """A deferred request fits once a claim is given up, and beside what it shares does not need
+        what was stated: a claim that came meanwhile is told, too, why it was deferred."""
+        engine = TinyEngine(defer_s=10.0)
+        for name, blocks in (("h", 30), ("p", 20), ("x", 10)):
+            assert engine.serve(name, blocks, claim(f"claim:{name}", blocks))
+        keys = keys_of("p", 45)
+        assert (False, {}) == engine.keeper.arrive(Arrival("active", keys, 45, 45))
+        assert engine.serve("e", 1, claim("claim:e", 1))
+        assert "" == engine.keeper.release("claim:x", "tenant")
+        assert (["active"], []) == engine.keeper.decide()
+        engine._run("active", keys)
+        engine.keeper.finish("active")
+
+        arrived = [e for e in engine.kinds("request_arrived") if e.request_id == "active"]
+        assert [45] == [event.needed for event in arrived]
+        assert {KEPT} == {c.verdict for c in engine.judge(HARD).claims}
+
+    def test_too_large(self) -> None:
+        """A request that fills more than the pool, beside what it shares or not, does not wait."""
+        engine = TinyEngine(defer_s=10.0)
+        assert engine.serve("p", 60, claim("claim:p", 60))
+        assert engine.serve("h", 20, claim("claim:h", 20))
+        arrival = Arrival("active", keys_of("p", 90), 90, 90)
+        assert (False, {}) == engine.keeper.arrive(arrival)
+        _, (refused,) = engine.keeper.decide()
+        assert "active" == refused.request_id
+        assert KEPT is engine.judge(HARD).verdict
 
     def test_shared_is_not_demoted(self) -> None:
         """A claim whose blocks the request uses is not demoted for it: that makes no room."""

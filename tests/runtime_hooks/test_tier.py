@@ -159,12 +159,62 @@ class TestTier:
         assert [] == engine.kinds("claim_restore_required", "load_failed", "claim_offloaded")
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
-    def test_aborted(self) -> None:
-        """A request that ends while its load is under way: the claim did not come back, by name."""
-        engine, _ = copied()
+    def aborted(self, engine: TinyEngine) -> list[tuple[bytes, int]]:
+        """A request needs the claim back, and is aborted; the blocks that will hold it."""
         assert engine.serve("active", 70)
         engine.keeper.arrive(Arrival("gone", KEYS, 61, 60))
         engine.keeper.tier.loading("gone", KEYS)
+        assert engine.keeper.tier.under_way("gone")
+        return [(key, 1_000 + at) for at, key in enumerate(KEYS)]
+
+    def told(self, engine: TinyEngine) -> list[str]:
+        """What was told of the request that was aborted, and of blocks that were let go."""
+        events = engine.events()
+        arrived = next(i for i, event in enumerate(events) if event.request_id == "gone")
+        mine = [e for e in events[arrived:] if e.request_id == "gone" or e.kind == "block_lost"]
+        return [event.kind for event in mine]
+
+    def test_aborted(self) -> None:
+        """A request that is aborted ends when its load has come back: that is told, and that the
+        blocks were let go; nothing failed, and nobody was refused."""
+        engine, _ = copied()
+        back = self.aborted(engine)
+        engine.keeper.tier.unused("gone", back)
         engine.keeper.finish("gone")
         assert () == come_back(engine, "again", well=True)
+        restored = ["claim_restore_required", "load_finished", "claim_restored", "block_lost"]
+        assert ["request_arrived", *restored, "request_finished"] == self.told(engine)
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_aborted_and_computed(self) -> None:
+        """Meanwhile another request computed the blocks: the claim has those, and keeps them."""
+        engine, _ = copied()
+        back = self.aborted(engine)
+        assert engine.serve("another", 60, prompt="resident")
+        engine.keeper.tier.unused("gone", back)
+        engine.keeper.finish("gone")
+        assert engine.serve("third", 60, prompt="resident")
+        assert [] == engine.kinds("claim_harmed")
+        (loaded,) = engine.kinds("load_finished")
+        assert not {block for _, block in back} & set(loaded.block_ids)
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_aborted_and_failed(self) -> None:
+        """The load of a request that was aborted fails: then it failed, in the claim's name."""
+        engine, _ = copied()
+        self.aborted(engine)
+        assert ("claim:a",) == engine.keeper.tier.failed("gone")
+        engine.keeper.finish("gone")
+        failed = ["load_failed", "claim_restoration_failed", "request_refused"]
+        told = ["request_arrived", "claim_restore_required", *failed, "request_finished"]
+        assert told == self.told(engine)
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_aborted_and_released(self) -> None:
+        """The claim is given up meanwhile: nothing is owed any more."""
+        engine, _ = copied()
+        self.aborted(engine)
+        assert "" == engine.keeper.release("claim:a", "tenant")
+        assert not engine.keeper.tier.under_way("gone")
+        engine.keeper.finish("gone")
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict

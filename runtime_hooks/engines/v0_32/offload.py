@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector import OffloadingConnector
 from vllm.v1.kv_offload.base import LookupResult, ReqContext
 from vllm.v1.request import RequestStatus
 
+from runtime_hooks.engines.v0_32.engine import keys_of
 from runtime_hooks.engines.v0_32.worker import FAILED_STORES
 from runtime_hooks.keeper import Refusal
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from runtime_hooks.keeper import Keeper
 
 __all__ = ["OffloadHooks", "manager_of"]
+
+_LOADS: Final = (RequestStatus.WAITING_FOR_REMOTE_KVS, RequestStatus.FINISHED_ABORTED)
 
 
 def manager_of(scheduler: Any) -> Any:
@@ -43,6 +46,7 @@ class OffloadHooks:
         self._prepare_load, self._complete_load = manager.prepare_load, manager.complete_load
         self._fail = Counter(drill.fail_loads)
         self._failing: set[str] = set()  # requests whose load a drill lets fail
+        self._aborted: set[str] = set()  # requests that were, and whose load is under way
         self._unstored: set[bytes] = set()  # contents whose store is about to be called complete
 
     def has(self, keys: Sequence[bytes]) -> list[bytes]:
@@ -70,7 +74,8 @@ class OffloadHooks:
         )
         wraps.put(self._scheduler, "_update_waiting_for_remote_kv", self._loaded)
         wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
-        steps.before_output = self._let_fail
+        wraps.put(self._scheduler, "_free_blocks", self._free_blocks)
+        steps.before_output, steps.still_loads = self._let_fail, self._still_loads
 
     # The tier.
 
@@ -162,14 +167,45 @@ class OffloadHooks:
 
     def _refuse(self, invalid: set[int]) -> None:
         """Refuse the requests whose claimed blocks did not come back; vLLM sees to the others."""
-        for request in list(self._scheduler.kv_holding_waiting):
-            if request.status != RequestStatus.WAITING_FOR_REMOTE_KVS:
+        aborted = [self._scheduler.requests[request_id] for request_id in self._aborted]
+        for request in [*self._scheduler.kv_holding_waiting, *aborted]:
+            if request.status not in _LOADS:
                 continue
             (blocks,) = self._scheduler.kv_cache_manager.get_block_ids(request.request_id)
             if not invalid.isdisjoint(blocks):
                 claims = self._keeper.tier.failed(request.request_id)
-                if claims:
+                if claims and not request.is_finished():
                     self._steps.refuse(Refusal(request.request_id, claims))
+
+    def _still_loads(self, request: Any) -> bool:
+        """Whether the blocks of a request that ends are still being written: it ends with that."""
+        aborted: str = request.request_id
+        late = aborted in self._scheduler.requests and self._keeper.tier.under_way(aborted)
+        if late:
+            self._aborted.add(aborted)
+        return late
+
+    def _free_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+        def free_blocks(request: Any) -> None:
+            back: list[tuple[bytes, int]] = []
+            self._wraps.attempt("_free_blocks", self._come_back, request, back)
+            request_id = request.request_id
+            call(request)
+            if back:
+                self._wraps.attempt("_free_blocks", self._keeper.tier.unused, request_id, back)
+            if request_id in self._aborted:
+                self._aborted.discard(request_id)
+                self._steps.end(request_id, "_free_blocks")
+
+        return free_blocks
+
+    def _come_back(self, request: Any, back: list[tuple[bytes, int]]) -> None:
+        """The blocks of an aborted request whose load has come back, with what they hold."""
+        aborted = request.status == RequestStatus.FINISHED_ABORTED
+        if aborted and self._keeper.tier.under_way(request.request_id):
+            (blocks,) = self._scheduler.kv_cache_manager.get_block_ids(request.request_id)
+            size = self._scheduler.block_size
+            back += zip(keys_of(request, len(blocks) * size, size), blocks, strict=False)
 
     def _let_fail(self, model_runner_output: Any) -> None:
         """A drill: report loads that went well as failed, as the worker would."""

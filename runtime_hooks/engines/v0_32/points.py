@@ -133,6 +133,11 @@ HOOKS: Final = (
         sees="a load has come back",
     ),
     Hook(
+        f"{_SCHEDULER}_free_blocks",
+        ("self", "request"),
+        sees="the load of a request that was aborted has come back",
+    ),
+    Hook(
         f"{_SCHEDULER}_handle_invalid_blocks",
         ("self", "invalid_block_ids", "num_scheduled_tokens"),
         sees="a load has failed",

@@ -42,6 +42,7 @@ class StepHooks:
         self._done: list[str] = []  # requests that ended since the last output, with notes
         self._parents: OrderedDict[str, tuple[Any, dict[str, str]]] = OrderedDict()
         self.before_output: Callable[[Any], None] = lambda output: None
+        self.still_loads: Callable[[Any], bool] = lambda request: False
 
     def install(self, keeper: Keeper, wraps: Wraps) -> None:
         """Wrap the methods."""
@@ -97,6 +98,10 @@ class StepHooks:
             decision = {"decision": "rejected", "reason": reason} if reason else _ACCEPTED
             self._notes.setdefault(request_id, {})[what] = decision
 
+    def end(self, request_id: str, hook: str) -> None:
+        """A request has ended, whatever way, which was seen at a hook."""
+        self._wraps.attempt(hook, self._ended, request_id)
+
     def _ended(self, request_id: str) -> None:
         self._note(request_id, self._keeper.finish(request_id))
         if request_id in self._notes:
@@ -113,7 +118,8 @@ class StepHooks:
             freed = call(request, *args, **named)
             self._put_off.discard(request.request_id)
             self._blocks.not_admitted.discard(request.request_id)
-            self._wraps.attempt("_free_request", self._ended, request.request_id)
+            if not self.still_loads(request):
+                self.end(request.request_id, "_free_request")
             return freed
 
         return free_request
