@@ -16,7 +16,7 @@ from vllm.v1.core.sched.scheduler import Scheduler
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Settings
-from runtime_hooks.demo.engine import claim
+from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.engines import installed
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.plugin import ArmingError, arm, disarm
@@ -48,6 +48,15 @@ class TestArm:
         assert first is arm(Settings(trace=str(tmp_path / "a")))
         with pytest.raises(ArmingError, match="armed already"):
             arm(Settings(trace=str(tmp_path / "b")))
+        disarm()
+
+    def test_failed_engine(self, tmp_path: Path) -> None:
+        """An engine that cannot be made leaves this process as it was."""
+        made = Scheduler.__init__
+        with pytest.raises(ValueError, match="larger than the available KV cache memory"):
+            Engine(tmp_path, usable=10)
+        assert made is Scheduler.__init__
+        arm(Settings(trace=str(tmp_path / "another")))
         disarm()
 
     def test_disarm(self, make: Make) -> None:

@@ -128,14 +128,16 @@ def _metadata(request: Any) -> dict[str, Any]:
 
 
 def _most_blocks(request: Any, scheduler: Scheduler) -> int:
-    """The most blocks that a request can come to use: the last token sampled is never stored.
+    """The most blocks that a request can come to use: the last token sampled is never stored, but
+    what is drafted beyond it has its place.
 
     A session's prompt grows with each input.
     """
     if request.resumable:
         return int(-(-scheduler.max_model_len // scheduler.block_size))
     tokens = request.num_prompt_tokens + max(0, request.max_tokens - 1)
-    tokens = min(tokens + scheduler.num_lookahead_tokens, scheduler.max_model_len)
+    drafts = scheduler.num_spec_tokens if request.max_tokens > 1 else 0
+    tokens = min(tokens + drafts + scheduler.num_lookahead_tokens, scheduler.max_model_len)
     return int(-(-tokens // scheduler.block_size))
 
 
