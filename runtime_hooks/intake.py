@@ -63,6 +63,17 @@ class Intake:
         self._identity, self._pool, self._registry = identity, pool, registry
         self._custody, self._tier, self._voice = custody, tier, voice
         self._beside, self._alarm, self._tick, self._now = beside, alarm, tick, now
+        self._taken: list[Entry] = []  # since `begin`
+
+    def begin(self) -> None:
+        """What came with a request is about to be decided and answered."""
+        self._taken.clear()
+
+    def undo(self) -> None:
+        """Nobody will be told: give up what was taken since."""
+        for entry in self._taken:
+            if self._registry.live.get(entry.claim_id) is entry:
+                self.end(entry, Kind.CLAIM_DEMOTED, RUNTIME)
 
     def take(self, arrival: Arrival) -> str:
         """Decide on the claim of a request; why it was turned away, or empty."""
@@ -118,6 +129,7 @@ class Intake:
         said = terms(claim)
         self._voice.fact(Kind.CLAIM_REGISTERED, **said)
         entry = self._registry.add(claim, keys, self._now)
+        self._taken.append(entry)
         self._custody.add(entry)
         if not entry.watched:
             self._voice.fact(Kind.CLAIM_COMMITTED, **said)

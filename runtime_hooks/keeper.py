@@ -8,6 +8,7 @@ that is said in it bears the same time, and claims whose duration is over are en
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -25,7 +26,7 @@ from spec.alphabet import Kind
 from spec.claims import Mode, TimeUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from runtime_hooks.ahead import Ahead, Prompt
     from runtime_hooks.config import Settings
@@ -227,6 +228,19 @@ class Keeper:
                     self._state(request)
                 return self._act(Kind.REQUEST_REFUSED, request)
         return None
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """What came with a request is decided and answered in here. Where that fails nobody learns
+        of a claim that was taken, so nobody could give it up: it is given up.
+        """
+        self._intake.begin()
+        try:
+            yield
+        except Exception:
+            self.fail()  # before it, for a runtime may not end every claim
+            self._intake.undo()
+            raise
 
     @property
     def ahead(self) -> Ahead:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from runtime_hooks.demo.engine import Engine
+from runtime_hooks.faults import LOG
 
 Make = Callable[..., Engine]
 LONG_S = 600
@@ -48,6 +49,17 @@ def make(tmp_path: Path) -> Iterator[Make]:
     yield engine
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def caplog(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[pytest.LogCaptureFixture]:
+    """What the plugin logs, whatever vLLM has made of its own logger by then."""
+    monkeypatch.setattr(LOG, "propagate", False)
+    LOG.addHandler(caplog.handler)
+    yield caplog
+    LOG.removeHandler(caplog.handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

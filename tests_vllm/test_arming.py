@@ -125,6 +125,22 @@ class TestFaults:
         report = engine.judge(Mode.HARD_PROTECTED)
         assert ModeVerdict.INCONCLUSIVE is report.verdict
 
+    def test_unanswered(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A claim that was taken, and of which the client could not be told, holds nothing."""
+        engine = make()
+        with monkeypatch.context() as patch:
+            patch.setattr(StepHooks, "_note", lambda *_: 1 / 0)
+            (answer,) = engine.serve(("resident", 60, claim()))
+        assert ("length", {}) == (answer.finish_reason, answer.metadata)
+        assert 80 == engine.pool.get_num_free_blocks()
+        (answer,) = engine.serve(("resident", 60, claim("claim:again")))
+        assert {"claim": {"decision": "accepted"}} == answer.metadata
+
+        engine.close()
+        judged = {c.claim_id: c.verdict for c in engine.judge(Mode.HARD_PROTECTED).claims}
+        assert ModeVerdict.INCONCLUSIVE is judged["claim:resident"]
+        assert ModeVerdict.VIOLATED not in judged.values()
+
 
 SERVE = """
 from pathlib import Path

@@ -60,9 +60,13 @@ class StepHooks:
             known = request.request_id in self._scheduler.requests  # a session's next input
             call(request)
             if not known:
-                self._wraps.attempt("add_request", self._arrive, request)
+                self._wraps.attempt("add_request", self._answered, self._arrive, request)
 
         return add_request
+
+    def _answered(self, act: Callable[[Any], None], about: Any) -> None:
+        with self._keeper.answering():
+            act(about)
 
     def _arrive(self, request: Any) -> None:
         arrival = arrival_of(request, self._scheduler, claims=self._keeper.awaits)
@@ -100,7 +104,7 @@ class StepHooks:
 
     def end(self, request_id: str, hook: str) -> None:
         """A request has ended, whatever way, which was seen at a hook."""
-        self._wraps.attempt(hook, self._ended, request_id)
+        self._wraps.attempt(hook, self._answered, self._ended, request_id)
 
     def _ended(self, request_id: str) -> None:
         self._note(request_id, self._keeper.finish(request_id))
