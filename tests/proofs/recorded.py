@@ -35,17 +35,23 @@ RANKED: Final = "priority_influence"
 
 @dataclass
 class Heard:
-    """What one claim hears: its events, and of each the request to which it belongs, if any."""
+    """What one claim hears: its events, and of each the request to which it belongs, if any.
+
+    Workers are numbered as they come; the monitor's own numbers are digests.
+    """
 
     constants: Constants
     events: list[tuple[Kind, dict[str, Any]]] = field(default_factory=list)
     requests: list[str | None] = field(default_factory=list)
     _last: View | None = None
+    _workers: dict[int, int] = field(default_factory=lambda: {0: 0})
 
     def hear(self, e: View, request: str | None = None) -> None:
         """An event, or the request to which the event just heard belongs."""
         if e is not self._last:
-            self.events.append((e.kind, {name: getattr(e, name) for name in EVENT_FIELDS}))
+            told = {name: getattr(e, name) for name in EVENT_FIELDS}
+            told["worker"] = self._workers.setdefault(e.worker, len(self._workers))
+            self.events.append((e.kind, told))
             self.requests.append(None)
         self._last, self.requests[-1] = e, request
 
