@@ -46,6 +46,7 @@ _REST_ON_BLOCKS: Final = frozenset(
         Kind.CLAIM_HARMED,
     }
 )
+_REST_ON_REQUEST: Final = REPORTS | {Kind.REQUEST_ROUTED, Kind.REUSE_SERVED}
 _BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which blocks it holds"
 _OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
 _LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
@@ -202,7 +203,8 @@ class Census:
     def doubt(self, doubt: Doubt, at: At | None) -> None:
         """Less can be concluded of the claims that a doubt concerns."""
         if doubt.claim_id is not None:
-            if (claim := self.known(doubt.claim_id)) is not None:
+            claim = self.known(doubt.claim_id) if at is None else self.find(doubt.claim_id, at)
+            if claim is not None:
                 claim.distrust(at, doubt.why, doubt.only)
             return
 
@@ -242,7 +244,8 @@ class Census:
         """Whether it is about a request that a claim had in hand when it was forgotten.
 
         What is said of it may rest on what nobody remembers, unless it names a claim that has
-        ended; what is done with it changes nothing.
+        ended; and so may what is owed for a route or a reuse. What else is done with it changes
+        nothing.
         """
         if claim.past is None or claim.responsible or event.request_id is None:
             return False
@@ -250,7 +253,7 @@ class Census:
         if claim.claim_id not in request.forgotten:
             return False
         named = claim.claim_id in (event.blocking_claim_ids or ())
-        if event.kind in REPORTS:
+        if event.kind in _REST_ON_REQUEST:
             scoped = frozenset(o.name for o in self._compiled.observers if o.per_request)
             only = scoped - {"blocking_claim_ids"} if named else scoped
             claim.distrust(request.at, f"request {event.request_id} {TOO_LATE}", only)

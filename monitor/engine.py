@@ -195,19 +195,31 @@ class Monitor:
         for (_, name), stream in self._streams.items():
             runs.setdefault(name, []).append(stream)
         for name, parts in runs.items():
-            entered = [self._all_entered(part) for part in parts]
-            known = set().union(*entered)
-            for part, ids in zip(parts, entered, strict=True):
-                left, others = part.claims.keys() - ids, [p for p in parts if p is not part]
-                torn = known & left or any(p.past.lost(name) for p in others for name in left)
-                if known and (not ids or torn):
+            sides = [self._sides(part) for part in parts]
+            known = {claim_id for inside, _ in sides for claim_id in inside}
+            some = [
+                bool(inside) or self._entered_once(p)
+                for p, (inside, _) in zip(parts, sides, strict=True)
+            ]
+            for part, (_, left), entered in zip(parts, sides, some, strict=True):
+                others = [p for p in parts if p is not part]
+                torn = known & left or any(
+                    p.past.lost(claim_id) for p in others for claim_id in left
+                )
+                if any(some) and (torn or not entered):
                     return f"run {name} goes on in a file in which its claims are not {self._entry}"
         return ""
 
-    def _all_entered(self, part: Stream) -> set[str]:
-        """The ids of the claims that entered in a part of a run, as far as they are known."""
-        ids = {name for name, claim in part.claims.items() if self.entered(claim)}
-        return ids | {name for name, run in part.past.records() if self.entered(run)}
+    def _sides(self, part: Stream) -> tuple[set[str], set[str]]:
+        """The ids of the claims of a part of a run that entered, and of those that did not, as far
+        as they are known."""
+        runs = [*part.claims.items(), *part.past.records()]
+        inside = {claim_id for claim_id, run in runs if self.entered(run)}
+        return inside, {claim_id for claim_id, _ in runs} - inside
+
+    def _entered_once(self, part: Stream) -> bool:
+        """Whether a claim that was forgotten entered."""
+        return any(alike.count and self.entered(alike.run) for alike in part.past)
 
     @property
     def _entry(self) -> str:

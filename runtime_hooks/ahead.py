@@ -150,8 +150,12 @@ class Ahead:
         """Do what other threads asked for."""
         while self._inbox:
             act, done = self._inbox.popleft()
-            if done.set_running_or_notify_cancel():
+            if not done.set_running_or_notify_cancel():
+                continue
+            try:
                 done.set_result(act())
+            except Exception as fault:  # of what was asked for; the requests in hand go on
+                done.set_exception(fault)
 
     def serve(self, arrival: Arrival) -> None:
         """A request came: decide on the claims that wait for its prefix."""
@@ -187,7 +191,11 @@ class Ahead:
     ) -> str:
         size, on = claim.footprint_blocks, claim.object_id
         if prompt is not None:
-            keys = self._keys_of(prompt)
+            try:
+                keys = self._keys_of(prompt)
+            except Exception:
+                self._over(ticket, REJECTED, "the engine cannot tell the blocks of its prompt")
+                raise
             if size > len(keys):
                 reason = f"the prompt has {len(keys)} whole blocks, and the claim is for {size}"
                 self._over(ticket, REJECTED, reason)

@@ -263,9 +263,44 @@ class TestLate:
 
     def test_doubt(self) -> None:
         """A line that leaves something unsaid of a forgotten claim makes it inconclusive."""
-        stream = read(HARD, numbered([*lives(A), AFTER]), Keep(ended=0))
-        stream.doubt(Doubt("it says too little", A), At("f", 99))
-        assert {Verdict.INCONCLUSIVE} == set(verdicts(stream, A).values())
+        for records in (0, REMEMBERED):
+            keep = Keep(ended=0, records=records)
+            stream = read(HARD, numbered([*lives(A), AFTER]), keep)
+            stream.doubt(Doubt("it says too little", A), At("f", 99))
+            assert {Verdict.INCONCLUSIVE} == set(verdicts(stream, A).values())
+
+    @pytest.mark.parametrize("fact", [Kind.REQUEST_ROUTED, Kind.REUSE_SERVED])
+    def test_owed_late(self, fact: Kind) -> None:
+        """A request that the claim had in hand comes again; what is owed of its route, or its
+        reuse, is not taken for paid."""
+        more: dict[str, Any] = {"cost": 7, "worker": "w"} if fact is Kind.REQUEST_ROUTED else {}
+        life = [*registered(A, ""), *filled(A, ""), say(Kind.PREFIX_LOOKUP, A, "request:2", held=2)]
+        over = [*finishes(A, "request:2"), say(Kind.CLAIM_RETIRED, A, by="owner"), AFTER]
+        late = [*fits(A, "request:2"), say(fact, A, "request:2", **more), *finishes(A, "request:2")]
+        found = []
+        for keep in (None, Keep(ended=0)):
+            stream = read(Mode.ROUTED_REUSE, numbered([*life, *over, *late]), keep)
+            found.append(set(verdicts(stream, A).values()))
+        assert Verdict.VIOLATED in found[0]
+        assert Verdict.INCONCLUSIVE in found[1]
+
+    @pytest.mark.parametrize("records", [0, REMEMBERED])
+    def test_torn(self, records: int) -> None:
+        """A run that goes on in another file without its claims is not kept, also where either
+        file's were forgotten."""
+        away = [say(Kind.CLAIM_REGISTERED, A), say(Kind.CLAIM_REJECTED, A)]
+        for first, second in (
+            (lives(A), away),
+            (lives(A), [AFTER]),
+            ([*lives(A), AFTER], lives(B)),
+        ):
+            monitor = Monitor(HARD, keep=Keep(ended=0, records=records))
+            for file, events in (("one", first), ("two", [*second, AFTER])):
+                for number, event in enumerate(events):
+                    place = At(file, number + 1, number)
+                    monitor.take(Record(place, Stamp("run", number, None), ((event, place),)))
+            kept = monitor.conclude().verdict is ModeVerdict.KEPT
+            assert kept is (second == lives(B))
 
 
 class TestMemory:

@@ -81,6 +81,19 @@ class TestWaits:
         engine.keeper.ahead.drain()
         assert "the prompt has 60 whole blocks, and the claim is for 61" == ticket.reason
 
+    def test_untellable(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the engine fails at its prompt the claim is rejected, and requests go on."""
+        engine = TinyEngine()
+        ticket = waiting(engine)
+
+        def fail(prompt: Prompt) -> list[bytes]:
+            raise UnicodeError
+
+        monkeypatch.setattr(engine.keeper.ahead, "_keys_of", fail)
+        assert engine.serve("other", 60)
+        assert "rejected" == ticket.state
+        assert not engine.keeper.ahead.waits("claim:a")
+
     def test_two(self) -> None:
         """Two claims wait for one prefix, of different length."""
         engine = TinyEngine(usable=200)

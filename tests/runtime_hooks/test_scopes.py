@@ -107,7 +107,7 @@ class TestMiddleware:
         assert "tenant-a" == caller(passed(body(**{CALLER: forged}))[0])
         assert "" == caller(passed(body(**{CALLER: forged}), key="key-c")[0])
         hidden = body(**{CALLER: forged}).replace(b"kv_transfer", b"kv_tr\\u0061nsfer")
-        assert hidden == passed(hidden)[0]
+        assert "tenant-a" == caller(passed(hidden)[0])
         assert "" == caller(hidden)
 
     @pytest.mark.parametrize(
