@@ -31,6 +31,7 @@ READS: Final = (
             "hash_block_size",
             "max_model_len",
             "num_lookahead_tokens",
+            "num_spec_tokens",
         ),
     ),
     Reads("vllm.config.vllm:VllmConfig", ("parallel_config", "model_config")),
