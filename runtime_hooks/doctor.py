@@ -15,7 +15,7 @@ from spec.claims import Mode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime_hooks.engines.hooks import Hook
+    from runtime_hooks.engines.hooks import Point
 
 __all__ = ["SCHEMA", "Diagnosis", "HookReport", "as_text", "diagnose"]
 
@@ -91,5 +91,5 @@ def as_text(found: Diagnosis) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _look(hooks: Sequence[Hook]) -> list[HookReport]:
-    return [HookReport(hook.name, hook.sees, hook.does, hook.fault()) for hook in hooks]
+def _look(points: Sequence[Point]) -> list[HookReport]:
+    return [HookReport(each.name, each.sees, each.does, each.fault()) for each in points]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,14 +53,16 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 
 @pytest.fixture
-def caplog(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[pytest.LogCaptureFixture]:
-    """What the plugin logs, whatever vLLM has made of its own logger by then."""
-    monkeypatch.setattr(LOG, "propagate", False)
-    LOG.addHandler(caplog.handler)
+def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """What the plugin logs, though vLLM takes the handlers off loggers when it is first used."""
+
+    def take(record: logging.LogRecord) -> bool:
+        caplog.handler.handle(record)
+        return False
+
+    LOG.addFilter(take)
     yield caplog
-    LOG.removeHandler(caplog.handler)
+    LOG.removeFilter(take)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

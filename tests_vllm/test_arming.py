@@ -2,26 +2,65 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
+from collections import OrderedDict, deque
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
 from vllm.v1.core.block_pool import BlockPool
 from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.request import Request
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Settings
 from runtime_hooks.demo.engine import Engine, claim
-from runtime_hooks.engines import installed
+from runtime_hooks.engines import hooks, installed, v0_32
+from runtime_hooks.engines.v0_32.points import POINTS
+from runtime_hooks.engines.v0_32.reads import READS
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.plugin import ArmingError, arm, disarm
 from spec.claims import Mode
 from tests_vllm.conftest import LONG_S, Make
+
+ADAPTER = Path(v0_32.__file__).parent
+OURS = ADAPTER.parents[1]
+OTHERS = {
+    name
+    for kind in (dict, list, set, str, bytes, deque, OrderedDict, re.Pattern, type(blake2b()))
+    for name in dir(kind)
+}
+OTHERS |= {"SERVICE_UNAVAILABLE", "__struct_fields__", "model_dump", "value"}
+OTHERS |= {"contiguous", "cpu", "dtype", "numpy", "shape", "tobytes"}
+"""Attributes of objects that are no part of the engine: of Python, Pydantic, torch and NumPy."""
+
+
+def attributes(path: Path) -> set[str]:
+    """The attributes that a module of the adapter names, but for those of modules."""
+    tree = ast.parse(path.read_text())
+    modules = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    return {each.attr for each in found if ast.unparse(each.value) not in modules}
+
+
+def defined(path: Path) -> set[str]:
+    """What a module of ours defines: functions, classes, fields and attributes."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return found
 
 
 class TestArm:
@@ -41,6 +80,26 @@ class TestArm:
         with pytest.raises(ArmingError) as caught:
             arm(Settings())
         assert "BlockPool.get_new_blocks: it takes (self, count, rank)" in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["is_finished", "num_prompt_tokens"])
+    def test_unread(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        """An attribute that is read and is not there is named, whoever sets it."""
+        real = hooks._set
+        without = {kind: names - {name} for kind, names in real(Request.__module__).items()}
+        monkeypatch.setattr(
+            hooks, "_set", lambda module: without if module == Request.__module__ else real(module)
+        )
+        monkeypatch.delattr(Request, name, raising=False)
+        with pytest.raises(ArmingError, match=f"Request: its objects have no {name};"):
+            arm(Settings())
+
+    def test_all_read(self) -> None:
+        """Every attribute of the engine that the adapter names is checked when it arms."""
+        named = {name for path in ADAPTER.glob("*.py") for name in attributes(path)}
+        ours = {name for path in OURS.rglob("*.py") for name in defined(path)}
+        checked = {point.path.rpartition(".")[2].rpartition(":")[2] for point in POINTS}
+        checked |= {name for reads in READS for name in reads.names}
+        assert set() == named - ours - checked - OTHERS
 
     def test_twice(self, tmp_path: Path) -> None:
         """Armed once with some settings, it is not armed with others."""
@@ -148,6 +207,7 @@ import sys
 from runtime_hooks.demo.tiny import model_folder, tokens
 from vllm import LLM, SamplingParams
 from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.request import Request
 llm = LLM(model=str(model_folder(Path(sys.argv[1]))), load_format="dummy", skip_tokenizer_init=True,
           enforce_eager=True, num_gpu_blocks_override=11, block_size=32, max_model_len=320,
           max_num_seqs=1, dtype="float32")

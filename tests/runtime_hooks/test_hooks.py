@@ -5,7 +5,7 @@ import pytest
 from runtime_hooks import engines
 from runtime_hooks.__main__ import main
 from runtime_hooks.config import Settings
-from runtime_hooks.engines.hooks import Hook, faults
+from runtime_hooks.engines.hooks import Hook, Reads, faults
 from runtime_hooks.plugin import ArmingError, arm
 
 HERE = "runtime_hooks.ledger:Ledger."
@@ -35,6 +35,38 @@ class TestHook:
         hook = Hook(f"{HERE}remove", ("self", "claim"))
         assert "it takes (self, entry), and was tried with (self, claim)" == hook.fault()
         assert {"Ledger.remove": hook.fault()} == faults([hook])
+
+
+class TestReads:
+    """Attributes of objects, of which there are none when it is looked."""
+
+    @pytest.mark.parametrize(
+        ("path", "names"),
+        [
+            ("ledger:Entry", ("keys", "blocks", "claim_id", "look")),
+            ("ledger:Ledger", ("_by_key", "owned", "place")),
+            ("intake:Intake", ("pins", "_taken")),
+            ("keeper:Pool", ("usable", "hold", "find")),
+            ("config:SettingsError", ("cause", "remedy")),
+        ],
+        ids=lambda value: str(value),
+    )
+    def test_there(self, path: str, names: tuple[str, ...]) -> None:
+        """Fields, what methods set, properties, methods, and what a base class has."""
+        reads = Reads(f"runtime_hooks.{path}", names)
+        assert "" == reads.fault()
+        assert ", ".join(names) == reads.sees
+
+    def test_missing(self) -> None:
+        """Attributes that are not there are named, all of them."""
+        reads = Reads("runtime_hooks.ledger:Ledger", ("_by_key", "_by_size", "_by_age"))
+        assert "its objects have no _by_age, _by_size" == reads.fault()
+        assert {"Ledger": reads.fault()} == faults([reads])
+
+    def test_no_class(self) -> None:
+        """A class that is not there is named."""
+        fault = Reads("runtime_hooks.ledger:Nobody", ("name",)).fault()
+        assert "there is no Nobody in runtime_hooks.ledger" == fault
 
 
 class TestVersions:

@@ -6,7 +6,7 @@ nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.engine.core import EngineCore
@@ -14,7 +14,8 @@ from vllm.v1.engine.core import EngineCore
 from runtime_hooks.engines.v0_32.blocks import BlockHooks
 from runtime_hooks.engines.v0_32.engine import Blocks, identity_of, prompts_of, unfit
 from runtime_hooks.engines.v0_32.offload import OffloadHooks, manager_of
-from runtime_hooks.engines.v0_32.points import HOOKS
+from runtime_hooks.engines.v0_32.points import POINTS
+from runtime_hooks.engines.v0_32.reads import READS
 from runtime_hooks.engines.v0_32.serving import answer_refusals
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.engines.v0_32.worker import check_workers
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from runtime_hooks.journal import Journal
 
 __all__ = ["HOOKS", "Attachment", "hook", "unfit"]
+
+HOOKS: Final = (*POINTS, *READS)
+"""What has to be as it was tried."""
 
 
 class Attachment:

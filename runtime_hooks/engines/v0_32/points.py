@@ -6,7 +6,7 @@ from typing import Final
 
 from runtime_hooks.engines.hooks import Hook
 
-__all__ = ["HOOKS"]
+__all__ = ["POINTS"]
 
 _SCHEDULER: Final = "vllm.v1.core.sched.scheduler:Scheduler."
 _POOL: Final = "vllm.v1.core.block_pool:BlockPool."
@@ -16,7 +16,7 @@ _QUEUE: Final = "vllm.v1.core.kv_cache_utils:FreeKVCacheBlockQueue."
 _MAP: Final = "vllm.v1.core.block_pool:BlockHashToBlockMap."
 _SERVING: Final = "vllm.entrypoints.generate.base.serving:GenerateBaseServing."
 
-HOOKS: Final = (
+POINTS: Final = (
     Hook(
         f"{_SCHEDULER}add_request",
         ("self", "request"),
