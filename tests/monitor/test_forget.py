@@ -296,7 +296,7 @@ class TestLate:
             (lives(A), [AFTER]),
             ([*lives(A), AFTER], lives(B)),
         ):
-            monitor = Monitor(HARD, keep=Keep(ended=0, records=records))
+            monitor = Monitor(Mode.DEMOTABLE, keep=Keep(ended=0, records=records))
             for file, events in (("one", first), ("two", [*second, AFTER])):
                 for number, event in enumerate(events):
                     place = At(file, number + 1, number)
