@@ -107,7 +107,8 @@ def check(
         why=conclusion.why,
         obligations=conclusion.obligations,
         events=Events(conclusion.read, conclusion.unknown, conclusion.rejected),
-        claims=[_claim(verdict) for verdict in conclusion.claims],
+        claims=[_claim(judged) for judged in conclusion.claims if judged.other is None],
+        others=_others(conclusion),
         trust=trusted.report(),
         forgotten=_forgotten(conclusion),
         claim=claim,
@@ -153,10 +154,20 @@ def _claim(judged: ClaimVerdict) -> ClaimReport:
     )
 
 
+def _others(conclusion: Conclusion) -> dict[Mode, int]:
+    others: Counter[Mode] = Counter()
+    for judged, count in (*((judged, 1) for judged in conclusion.claims), *conclusion.forgotten):
+        if judged.other is not None:
+            others[judged.other] += count
+    return dict(others)
+
+
 def _forgotten(conclusion: Conclusion) -> Forgotten:
     verdicts: Counter[ModeVerdict] = Counter()
     obligations: dict[str, Counter[Verdict]] = {name: Counter() for name in conclusion.obligations}
     for judged, count in conclusion.forgotten:
+        if judged.other is not None:
+            continue
         verdicts[judged.verdict] += count
         for name, found in judged.findings.items():
             obligations[name][found.verdict] += count

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.census import Keep
 from monitor.compile import compile_mode
 from monitor.stream import Stream
+from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from spec.states import ClaimState
 from spec.verdicts import Verdict, pool
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from monitor.claim import ClaimRun
     from monitor.records import At, Record
     from monitor.watch import Finding
-    from spec.claims import Mode
 
 __all__ = ["ClaimVerdict", "Conclusion", "ModeVerdict", "Monitor"]
+
+_MODES: Final = frozenset(Mode)
 
 
 class ModeVerdict(StrEnum):
@@ -37,7 +39,8 @@ class ModeVerdict(StrEnum):
 class ClaimVerdict:
     """One claim of a file, with the finding of each obligation.
 
-    Its verdict follows the rule of the mode's; a claim that never entered is inconclusive.
+    Its verdict follows the rule of the mode's; a claim that never entered is inconclusive. `other`
+    is the mode that it asked for, where that is another one; then it counts for nothing.
     """
 
     file: str
@@ -46,6 +49,7 @@ class ClaimVerdict:
     verdict: ModeVerdict
     why: str
     findings: dict[str, Finding]
+    other: Mode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Conclusion:
 
 @dataclass(slots=True)
 class Monitor:
-    """Judges streams by one bundle of one mode, whatever mode a claim declares.
+    """Judges streams by one bundle of one mode: the claims that ask for it, or for none by name.
 
     Args:
         only: judge this claim id alone.
@@ -152,10 +156,11 @@ class Monitor:
         """The verdict, every stream being finished."""
         self.finish()
         claims, forgotten = tuple(self._claims()), tuple(self._forgotten())
-        judged = (*claims, *(alike for alike, _ in forgotten))
+        every = (*claims, *(alike for alike, _ in forgotten))
+        judged = tuple(claim for claim in every if claim.other is None)
         names = MODES[self.mode].names(self.bundle)
         obligations = {n: pool(self._evidence(c, n) for c in judged) for n in names}
-        absent, unknown = self._absent(judged), dict(self._unknown)
+        absent, unknown = self._absent(every), dict(self._unknown)
         verdict, why = _decide(obligations, absent, strict=self.strict)
         rest = (self._read, unknown, self._rejected)
         return Conclusion(verdict, why, absent, obligations, claims, forgotten, *rest)
@@ -174,7 +179,13 @@ class Monitor:
 
     def _judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
         findings, entered = dict(claim.findings()), self.entered(claim)
+        if claim.declared_mode in _MODES - {self.mode}:
+            other = Mode(claim.declared_mode)
+            why = f"it is of another mode, {other}"
+            return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, findings, other)
         absent = "" if entered else f"not {self._entry}"
+        if claim.other_mode in _MODES:
+            absent = f"it was accepted in another mode, {claim.other_mode}"
         verdict, why = _decide({n: f.verdict for n, f in findings.items()}, absent)
         return ClaimVerdict(file, claim, entered, verdict, why, findings)
 
@@ -185,8 +196,11 @@ class Monitor:
             return f"{lines} could not be read"
         if self.only is not None and not claims:
             return f"claim {self.only} does not occur"
-        if not any(self.entered(c.claim) for c in claims):
-            return f"no {self._entry} claim"
+        if not any(judged.entered for judged in claims):
+            said = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
+            others = sorted({mode for mode in said if mode in _MODES - {self.mode}})
+            rest = f" of this mode, only of {', '.join(others)}" if others else ""
+            return f"no {self._entry} claim{rest}"
         return self._torn()
 
     def _torn(self) -> str:
@@ -236,9 +250,13 @@ class Monitor:
         return verdict if shows else Verdict.UNEXERCISED
 
     def entered(self, claim: ClaimRun) -> bool:
-        """Whether the runtime owes the claim anything: it was accepted, or it is watched."""
+        """Whether the runtime owes the claim anything: it was accepted, or it is watched.
+
+        One that was accepted in another mode than it asked for was not accepted.
+        """
         watched = claim.registered and claim.state is not ClaimState.REFUSED
-        return claim.accepted or (watched and not self._accepts)
+        owes = claim.accepted or (watched and not self._accepts)
+        return owes and claim.other_mode not in _MODES
 
 
 def _decide(

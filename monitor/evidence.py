@@ -153,16 +153,17 @@ def _found(
 def _judged(mode: Mode, judged: ClaimVerdict, name: str, absent: str) -> tuple[Verdict, str]:
     """What one claim shows of an obligation, and why not."""
     found = judged.findings[name]
+    if judged.other is not None:
+        return Verdict.UNEXERCISED, f"the claim is of another mode, {judged.other}"
     if found.verdict is Verdict.VIOLATED:
         return found.verdict, found.why
+    if (accepted := judged.claim.other_mode) in MODES:  # the recorded dialects have other words
+        return Verdict.UNEXERCISED, f"the claim is of another mode, {accepted}"
     if absent:
         return Verdict.INCONCLUSIVE, absent
     if found.verdict is Verdict.SATISFIED:
         if not judged.entered:
             return Verdict.UNEXERCISED, "the claim never entered"
-        for said in (judged.claim.declared_mode, judged.claim.other_mode):
-            if said != mode and said in MODES:  # the recorded dialects have words of their own
-                return Verdict.UNEXERCISED, f"the claim is of another mode, {said}"
         if any(at.line < _places(judged.claim.entry)[0].line for at in _places(found.trail)):
             return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
     return found.verdict, found.why

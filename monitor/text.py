@@ -107,9 +107,9 @@ def _account(report: Report, width: int) -> Text:
     if report.forgotten.claims:
         ended = counted(report.forgotten.claims, "claim")
         rows.append(("forgotten", f"{ended}: ended, counted above, and listed nowhere"))
-    declared = Counter(c.declared_mode for c in report.claims if c.declared_mode is not None)
-    if set(declared) - {report.mode}:
-        rows.append(("declared", f"{_tally(declared)}; judged by {report.mode} all the same"))
+    if report.others:
+        others = _tally({str(mode): number for mode, number in report.others.items()})
+        rows.append(("not judged", f"{others}: claims of another mode"))
     return _grid(rows, width)
 
 
@@ -134,7 +134,7 @@ def _claim(claim: ClaimReport, mode: str, width: int) -> Text:
         ("state", f"{claim.state}, as reported"),
     ]
     if claim.declared_mode not in (None, mode):
-        rows.append(("declared", f"{printable(claim.declared_mode or '')}, judged by {mode}"))
+        rows.append(("declared", printable(claim.declared_mode or "")))
     if claim.why in _ABSENT:
         rows.append(("because", claim.why))
     for names, found in _alike(claim):

@@ -50,7 +50,7 @@ class ObligationReport(msgspec.Struct, frozen=True):
 class ClaimReport(msgspec.Struct, frozen=True):
     """One claim of one stream; `state` is where its lifecycle stands, as reported.
 
-    `declared_mode` is what the claim asked for, whatever mode it is judged by.
+    `declared_mode` is what the claim asked for, in the word of its dialect.
     """
 
     claim_id: str
@@ -107,7 +107,8 @@ class Report(msgspec.Struct, frozen=True):
     """A whole check. `why` says what decided the verdict.
 
     `claims` has the live claims, those that ended last, and the first that ended and were violated
-    or could not be judged; the others are counted in `forgotten`.
+    or could not be judged; the others are counted in `forgotten`. Claims that go by another mode
+    are not judged, and counted in `others`.
     """
 
     schema: Literal["resident-claims/verdict/1"]
@@ -124,6 +125,7 @@ class Report(msgspec.Struct, frozen=True):
     claims: list[ClaimReport]
     trust: Trust
     forgotten: Forgotten
+    others: dict[Mode, int]
     claim: str | None = None
 
 

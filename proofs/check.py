@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from proofs.cores import Cores
     from proofs.engines.search import Found, Outcome
+    from proofs.engines.spacer import Proof
     from proofs.model import Model
     from proofs.reach import Reached
     from proofs.receptive import Receptive
@@ -109,7 +110,9 @@ def check_mode(
     if certificate is not None and answer.proof is not None:
         write_certificate(certificate, mode, bundle, answer.proof)
     progress(f"{mode}: taking the contract apart")
-    apart, spec = _apart(mode, depth, plain), MODES[mode]
+    same = bundle is Bundle.CONTRACT and answer.engine is EngineName.RECORDED
+    known = answer.proof if same else None  # which is what would be asked for again
+    apart, spec = _apart(mode, depth, plain, known or proof_of(mode)), MODES[mode]
     progress(f"{mode}: telling its story, and whether anybody can be forced")
     found, readable = runs.result(), readable_contract(mode)
     witnessed = found.witness.found
@@ -152,8 +155,7 @@ def _runs(mode: Mode, bundle: Bundle, depth: int) -> _Runs:
     return _Runs(witness, seconds, tales(mode), reachable(mode), receptive(mode), lemmas)
 
 
-def _apart(mode: Mode, depth: int, plain: bool) -> _Apart:
-    proof = proof_of(mode)
+def _apart(mode: Mode, depth: int, plain: bool, proof: Proof) -> _Apart:
     rests = rests_on(mode, proof)
     runs = Switched(mode, plain=plain, rests={name: each.names for name, each in rests.items()})
     lacks = lacking(runs, (*runs.obligations, *runs.guards))

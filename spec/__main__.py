@@ -12,6 +12,7 @@ from spec.cli import Format, FormatOption, add_docs, add_schema, new_app, page, 
 from spec.drawing import Picture, diagram_named, in_form, picture_for
 from spec.files import write_bytes
 from spec.lookup import find
+from spec.machine import Observer
 from spec.modes import ModeSpec
 from spec.pages import event_schema, pages
 from spec.readings import Reading
@@ -25,6 +26,7 @@ from spec.views import (
     obligation_view,
     reading_view,
 )
+from spec.words import WordView, word_text, word_view
 
 __all__ = ["app", "main"]
 
@@ -47,22 +49,29 @@ def list_all(form: FormatOption = Format.TEXT) -> None:
 @app.command(epilog=f"{_EXAMPLE}show hard_protected")
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A mode, an obligation, or its code.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A mode, an obligation or its code, a reading, a depth, an order, a signal.",
+        ),
     ],
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Show one mode, one obligation or one reading."""
+    """Show one mode, obligation or reading, or one depth, order or signal of lowering."""
     found = find(name)
-    view: ModeView | ObligationView | ReadingView
+    view: ModeView | ObligationView | ReadingView | WordView
     if isinstance(found, ModeSpec):
         view = mode_view(found)
         text = mode_text(view)
     elif isinstance(found, Reading):
         view = reading_view(found)
         text = reading_text(view)
-    else:
+    elif isinstance(found, Observer):
         view = obligation_view(found)
         text = obligation_text(view)
+    else:
+        view = word_view(found)
+        text = word_text(view)
     if form is Format.JSON:
         print_json(view)
         return

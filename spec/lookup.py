@@ -1,4 +1,4 @@
-"""Modes, obligations and readings by the names that people type."""
+"""Modes, obligations, readings and words of lowering by the names that people type."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from spec.modes import MODES, ModeSpec
 from spec.obligations import ALIASES, OBLIGATIONS
 from spec.readings import READINGS
 from spec.suggest import resolve
+from spec.words import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spec.machine import Observer
     from spec.readings import Reading
+    from spec.words import Word
 
 __all__ = ["OTHER_NAMES", "find", "find_mode"]
 
@@ -29,11 +31,16 @@ def find_mode(text: str) -> ModeSpec:
     return _MODES[resolve(text, _MODES, what="mode")]
 
 
-def find(text: str) -> ModeSpec | Observer | Reading:
-    """The mode, obligation or reading called `text`; raises UnknownName."""
+def find(text: str) -> ModeSpec | Observer | Reading | Word:
+    """The mode, obligation, reading or word of lowering called `text`; raises UnknownName."""
     readings = {reading.name: reading for reading in READINGS}
-    everything: dict[str, ModeSpec | Observer | Reading] = {**_MODES, **OBLIGATIONS, **readings}
-    what = "mode, obligation or reading"
+    everything: dict[str, ModeSpec | Observer | Reading | Word] = {
+        **WORDS,
+        **_MODES,
+        **OBLIGATIONS,
+        **readings,
+    }
+    what = "mode, obligation, reading, depth, order or signal"
     return everything[resolve(text, everything, what=what, aliases=OTHER_NAMES)]
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "obligation_text",
     "printable",
     "reading_text",
+    "wrap",
 ]
 
 _WIDTH: Final = 80
@@ -70,18 +71,18 @@ def mode_text(mode: ModeView) -> Text:
     """The mode as `spec show` prints it."""
     text = Text()
     text.append(f"mode {mode.name}\n", "bold")
-    text.append(f"{_wrap(mode.promise)}\n")
+    text.append(f"{wrap(mode.promise)}\n")
     _head(text, f"Obligations ({len(mode.contract)})")
     for part in mode.parts:
         marks = [" critical"] if part.critical else []
         marks += [" added by the contract"] if part.added else []
         text.append(f"  {part.code:<3} {part.name}", "bold")
         text.append(f"{','.join(marks)}\n", "yellow")
-        text.append(f"{_wrap(part.reason, 6)}\n")
+        text.append(f"{wrap(part.reason, 6)}\n")
         if part.added:
-            text.append(f"{_wrap(f'Added because {part.added}.', 6)}\n")
+            text.append(f"{wrap(f'Added because {part.added}.', 6)}\n")
     _head(text, "What may give way when a request does not fit beside the claim")
-    text.append(f"{_wrap(', '.join(mode.actions) or 'nothing is named', 2)}\n")
+    text.append(f"{wrap(', '.join(mode.actions) or 'nothing is named', 2)}\n")
     _head(text, "How deep an adapter must reach into the runtime")
     for depths in mode.depths:
         text.append(f"  {' and '.join(depths)}\n")
@@ -96,14 +97,14 @@ def obligation_text(obligation: ObligationView) -> Text:
     """The obligation as `spec show` prints it."""
     text = Text()
     text.append(f"{obligation.code}  {obligation.name}\n", "bold")
-    text.append(f"{_wrap(obligation.reason)}\n\n")
+    text.append(f"{wrap(obligation.reason)}\n\n")
     for label, value in _facts(obligation):
-        text.append(f"{_wrap(f'{label}: {value}', 0, 2)}\n")
+        text.append(f"{wrap(f'{label}: {value}', 0, 2)}\n")
     _head(text, "States")
     for state in obligation.states:
         text.append(f"  {state.name:<10} ", "bold")
         text.append(f"{state.verdict}\n", STYLES[state.verdict])
-        text.append(f"{_wrap(state.says, 6)}\n")
+        text.append(f"{wrap(state.says, 6)}\n")
     _head(text, "Rules, tried in this order")
     for rule in obligation.rules:
         _rule(text, rule)
@@ -114,10 +115,10 @@ def reading_text(reading: ReadingView) -> Text:
     """The reading as `spec show` prints it."""
     text = Text()
     text.append(f"reading {reading.name}\n", "bold")
-    text.append(f"{_wrap(reading.decides)}\n\n")
-    text.append(f"{_wrap(f'otherwise: {reading.otherwise}', 0, 2)}\n")
+    text.append(f"{wrap(reading.decides)}\n\n")
+    text.append(f"{wrap(f'otherwise: {reading.otherwise}', 0, 2)}\n")
     modes = ", ".join(reading.modes)
-    text.append(f"{_wrap(f'modes: {modes}', 0, 2)}\n")
+    text.append(f"{wrap(f'modes: {modes}', 0, 2)}\n")
     return text
 
 
@@ -136,19 +137,20 @@ def _rule(text: Text, rule: RuleView) -> None:
     text.append(f"  {rule.number} {rule.guard} ", "cyan")
     text.append(f"{rule.name}: ", "bold")
     text.append(f"{', '.join(rule.source)} -> {rule.to}\n")
-    text.append(f"{_wrap(f'because {rule.why}', 6)}\n")
+    text.append(f"{wrap(f'because {rule.why}', 6)}\n")
     if rule.allowed:
-        text.append(f"{_wrap(f'instead: {rule.allowed}', 6)}\n")
-    text.append(f"{_wrap(f'when {rule.reads}', 6, 11)}\n", "bright_black")
+        text.append(f"{wrap(f'instead: {rule.allowed}', 6)}\n")
+    text.append(f"{wrap(f'when {rule.reads}', 6, 11)}\n", "bright_black")
     for register, value in rule.sets.items():
-        text.append(f"{_wrap(f'sets {register} to {value}', 6, 11)}\n", "bright_black")
+        text.append(f"{wrap(f'sets {register} to {value}', 6, 11)}\n", "bright_black")
 
 
 def _head(text: Text, title: str) -> None:
     text.append(f"\n{title}\n", "bold underline")
 
 
-def _wrap(words: str, indent: int = 0, hanging: int | None = None) -> str:
+def wrap(words: str, indent: int = 0, hanging: int | None = None) -> str:
+    """Words on lines of at most 80 columns, the later ones `hanging` columns in."""
     later = " " * (indent if hanging is None else hanging)
     return textwrap.fill(
         words,

@@ -8,6 +8,7 @@ import msgspec
 
 from proofs.labels.view import SCHEMA, Change, Changes, Rows, RowView
 from spec.claims import Mode
+from spec.digest import spec_digest
 from spec.errors import DocumentError
 from spec.lowering.load import read_bounded
 from spec.lowering.vocabulary import POSITIVE, Label
@@ -97,7 +98,7 @@ def changes(
     ]
     found += [_gone(row) for row in gone]
     rows = [change for change in found if change is not None]
-    return Changes(rows, len(left) - len(gone))
+    return Changes(rows, len(left) - len(gone), old.spec if old.spec != spec_digest() else None)
 
 
 def _key(row: RowView) -> Key:

@@ -23,7 +23,7 @@ from spec.modes import Bundle
 from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pydantic import BaseModel
 
@@ -61,7 +61,8 @@ def _matrix(found: Sequence[Descriptor], rows: Sequence[RowView]) -> str:
         "# The lowering matrix\n",
         "What each runtime, as publicly known, may call a mode, by the relation of "
         "[lowering](lowering.md). The bundles are the paper's, as its audits asked; where the "
-        "contract's bundle gives another label, the last column says so. The anchors of the "
+        "contract's bundle gives another label, the last column says so. Depths at which a mode "
+        "has the same label for the same reason share a line. The anchors of the "
         "positive rows are in the [provenance index](lowering-provenance.md).\n",
         table(
             ["label", "means", "rows"],
@@ -80,13 +81,22 @@ def _matrix(found: Sequence[Descriptor], rows: Sequence[RowView]) -> str:
             table(
                 ["mode", "depth", "label", "why"],
                 [
-                    [r.mode, r.depth, _SIGNS.get(Label(r.label), r.label), last_column(r)]
-                    for r in group
+                    [mode, ", ".join(row.depth for row in same), *said]
+                    for (mode, *said), same in _alike(group)
                 ],
             )
             + "\n"
         )
     return "\n".join(parts)
+
+
+def _alike(rows: Iterable[RowView]) -> list[tuple[tuple[str, ...], list[RowView]]]:
+    """Rows by their mode and by what is said of them, in the order of the first of each."""
+    found: dict[tuple[str, ...], list[RowView]] = {}
+    for row in rows:
+        said = (row.mode, _SIGNS.get(Label(row.label), row.label), last_column(row))
+        found.setdefault(said, []).append(row)
+    return list(found.items())
 
 
 def _legend() -> str:

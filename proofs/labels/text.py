@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from spec.digest import SHORT
 from spec.lowering.vocabulary import Label, Subtype
 from spec.obligations import OBLIGATIONS
 from spec.screens import printable
@@ -188,6 +189,9 @@ def _each(named: Sequence[str], style: str) -> Text:
 
 def print_changes(console: Console, found: Changes) -> None:
     """What changed, one row a line."""
+    if found.other_spec is not None:
+        digest = printable(found.other_spec[:SHORT])
+        console.print(Text(f"The old labels are by another specification, {digest}."))
     if not found.rows:
         console.print(Text("Nothing changed."))
     for change in found.rows:

@@ -101,10 +101,15 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What changed since an earlier labelling, and how many of its rows were not asked for."""
+    """What changed since an earlier labelling, and how many of its rows were not asked for.
+
+    `other_spec` is the digest of the specification that it was made by, where that is another one;
+    then a label may have changed because what is asked for has.
+    """
 
     rows: list[Change]
     not_asked: int
+    other_spec: str | None
 
     @property
     def worse(self) -> bool:

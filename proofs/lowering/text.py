@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from rich.padding import Padding
@@ -20,6 +21,7 @@ __all__ = ["print_lowering"]
 
 _STYLES: Final = {"proved": "green", "refuted": "red", "vacuous": "magenta", "unknown": "magenta"}
 _INDENT: Final = 10
+_NEVER: Final = " never turns "
 
 
 def print_lowering(out: Console, check: LoweringCheck) -> None:
@@ -29,8 +31,8 @@ def print_lowering(out: Console, check: LoweringCheck) -> None:
         "over every descriptor that the schema admits, every mode, bundle and depth; each with "
         "a case in which its premise holds, so that none is vacuous\n"
     )
-    for proof in check.theorems:
-        _print_proof(out, proof)
+    for clause, group in groupby(check.theorems, key=lambda proof: _parts(proof)[1]):
+        _print_alike(out, clause, list(group))
     _print_universe(out, check)
     _print_audit(out, check)
 
@@ -51,18 +53,41 @@ def _differ(check: LoweringCheck) -> bool:
     return any(each.differ for each in check.universe) or audit.agree < len(audit.rows)
 
 
-def _print_proof(out: Console, proof: Proof) -> None:
-    head = Text(f"{proof.result:<8}  ", _STYLES[proof.result]).append(proof.name, "bold not dim")
-    out.print(head)
-    out.print(Padding(Text(proof.says), (0, 0, 0, _INDENT)))
+def _parts(proof: Proof) -> tuple[str, str]:
+    """What a theorem is about, and the clause that it has in common with others, if it has one."""
+    about, never, clause = proof.says.partition(_NEVER)
+    return (about, f"{never}{clause}".strip()) if never else (proof.says, "")
+
+
+def _print_alike(out: Console, clause: str, proofs: list[Proof]) -> None:
+    """Theorems that differ in what they are about: their clause and their cases once."""
+    cases = {tuple(proof.witnesses.items()) for proof in proofs}
+    alike = clause != "" and len(proofs) > 1 and len(cases) == 1
+    if alike:
+        out.print(Text(f"What {clause}:"))
+    for proof in proofs:
+        head = Text(f"{proof.result:<8}  ", _STYLES[proof.result]).append(proof.name, "bold")
+        out.print(head)
+        out.print(_indented(Text(_parts(proof)[0] if alike else proof.says)))
+        if not alike:
+            _print_cases(out, proof)
+        if proof.counterexample is not None:
+            _print_counterexample(out, proof.counterexample)
+    if alike:
+        _print_cases(out, proofs[0], each="for each ")
+
+
+def _print_cases(out: Console, proof: Proof, each: str = "") -> None:
     shown = [name for name, found in proof.witnesses.items() if found == "shown"]
     lacking = [f"{name}: {found}" for name, found in proof.witnesses.items() if found != "shown"]
     if shown:
-        out.print(Padding(Text(f"a case: {'; '.join(shown)}", "bright_black"), (0, 0, 0, _INDENT)))
+        out.print(_indented(Text(f"{each}a case: {'; '.join(shown)}", "bright_black")))
     if lacking:
-        out.print(Padding(Text(f"no case: {'; '.join(lacking)}", "magenta"), (0, 0, 0, _INDENT)))
-    if proof.counterexample is not None:
-        _print_counterexample(out, proof.counterexample)
+        out.print(_indented(Text(f"{each}no case: {'; '.join(lacking)}", "magenta")))
+
+
+def _indented(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, _INDENT))
 
 
 def _print_counterexample(out: Console, found: Counterexample) -> None:

@@ -127,7 +127,7 @@ class TestOwnership:
     def ended(self, event: str, by: str, *before: str) -> str:
         facts = [about(kind) for kind in before]
         ends = [*facts, about("claim_retired"), about(event, by=by)]
-        report = judge([*canonical_claim(), *ends], Mode.DEMOTABLE)
+        report = judge([*canonical_claim(mode="demotable"), *ends], Mode.DEMOTABLE)
         return verdicts(report)["ordered_lifecycle_events"]
 
     def test_owner(self) -> None:
@@ -136,17 +136,17 @@ class TestOwnership:
             assert "satisfied" == self.ended(event, "tenant:1")
             assert "violated" == self.ended(event, "tenant:2")
 
-    @pytest.mark.parametrize("declared", ["demotable", "hard_protected", None])
+    @pytest.mark.parametrize("declared", [True, False])
     @pytest.mark.parametrize("mode", [m for m in MODES if "explicit_acceptance" in MODES[m].paper])
-    def test_runtime_demotes(self, mode: Mode, declared: str | None) -> None:
-        """The runtime may demote where the mode judged by lets it, whatever the claim declares."""
+    def test_runtime_demotes(self, mode: Mode, declared: bool) -> None:
+        """The runtime may demote where the mode judged by lets it."""
         allowed = "satisfied" if mode is Mode.DEMOTABLE else "violated"
-        trace = canonical_claim(mode="demotable" if declared is None else declared)
-        if declared is None:
+        trace = canonical_claim(mode=mode)
+        if not declared:
             del trace[0]["mode"]
         ends = [about("claim_retired"), about("claim_demoted", by="runtime")]
         report = judge([*trace, *ends], mode)
-        assert declared == claim_of(report).declared_mode
+        assert (mode if declared else None) == claim_of(report).declared_mode
         assert allowed == verdicts(report)["ordered_lifecycle_events"]
 
     def test_runtime_releases(self) -> None:
@@ -246,13 +246,40 @@ class TestRule:
         nothing = judge([canonical("request_finished", request_id="q")], Mode.BEST_EFFORT)
         assert ("inconclusive", "no registered claim") == (nothing.verdict, nothing.why)
 
-    def test_declared_mode(self) -> None:
-        """A claim is judged by the mode asked for, whatever mode it declares."""
-        for mode in ("hard_protected", "best_effort"):
-            trace = [*canonical_claim(mode=mode), canonical("block_evicted", block_ids=[100])]
-            report = judge(trace, Mode.HARD_PROTECTED)
-            assert "violated" == report.verdict
-            assert mode == report.claims[0].declared_mode
+    def test_other_mode(self) -> None:
+        """A claim of another mode was never promised this one: it is not judged, and not kept."""
+        victim = canonical("block_evicted", block_ids=[100])
+        report = judge([*canonical_claim(mode="demotable"), victim], Mode.HARD_PROTECTED)
+        assert "inconclusive" == report.verdict
+        assert "no accepted claim of this mode, only of demotable" == report.why
+        assert ([], {"demotable": 1}) == (report.claims, report.others)
+        assert {"unexercised"} == set(report.obligations.values())
+
+    def test_beside_another_mode(self) -> None:
+        """What becomes of it is nobody's breach of this one."""
+        other = canonical_claim(OTHER, first=500, mode="demotable")
+        demoted = [about("claim_retired", OTHER), about("claim_demoted", OTHER, by="runtime")]
+        trace = [*canonical_claim(), *other, *demoted]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert ("kept", [CLAIM]) == (report.verdict, [claim.claim_id for claim in report.claims])
+        assert "kept" == judge(trace, Mode.DEMOTABLE).verdict
+
+    def test_accepted_in_another_mode(self) -> None:
+        """The claim is what was submitted: it is held to that, and was not accepted."""
+        trace = canonical_claim()
+        trace[2]["mode"] = "demotable"
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert "no accepted claim of this mode, only of demotable" == report.why
+        assert "it was accepted in another mode, demotable" == claim_of(report).why
+        victim = canonical("block_evicted", block_ids=[100])
+        assert "violated" == judge([*trace, victim], Mode.HARD_PROTECTED).verdict
+        weaker = judge(trace, Mode.DEMOTABLE)
+        assert ("inconclusive", {"hard_protected": 1}) == (weaker.verdict, weaker.others)
+
+    def test_other_mode_alone(self) -> None:
+        """A claim that is named to be judged alone, and is of another mode, is not judged."""
+        report = judge(canonical_claim(mode="demotable"), Mode.HARD_PROTECTED, claim=CLAIM)
+        assert "no accepted claim of this mode, only of demotable" == report.why
 
     def test_owed_acceptance(self) -> None:
         """Committed and not yet said: pending, so inconclusive; passed over: violated."""

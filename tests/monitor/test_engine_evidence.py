@@ -12,7 +12,7 @@ from tests.monitor.traces_canonical import about, canonical, canonical_claim
 
 def looked_up(claim: str) -> Trace:
     """A claim is registered, cached and looked up, and never accepted."""
-    trace = canonical_claim(claim, first=500)
+    trace = canonical_claim(claim, first=500, mode="demotable")
     lookup = about("prefix_lookup", claim, request_id="q", held=4)
     quiet = without(trace, "claim_committed", "claim_accepted", "claim_materialized")
     return [*quiet, lookup]

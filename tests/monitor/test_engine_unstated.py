@@ -70,7 +70,8 @@ class TestTerms:
 
     def test_registered(self) -> None:
         """Where a mode owes its telemetry from registration on, the terms are due there."""
-        registered = without(stripped(canonical_claim(), *IDENTITY), "claim_accepted")
+        claim = stripped(canonical_claim(mode="best_effort"), *IDENTITY)
+        registered = without(claim, "claim_accepted")
         assert {OBJECT.replace("accepted", "registered")} == why(registered, Mode.BEST_EFFORT)
 
     def test_violated_before(self) -> None:
@@ -87,7 +88,7 @@ class TestOwner:
 
     def test_unknown(self) -> None:
         """An end by somebody is neither right nor wrong where nobody stated the owner."""
-        trace = [*stripped(canonical_claim(), "owner_scope"), *self.ended]
+        trace = [*stripped(canonical_claim(mode="demotable"), "owner_scope"), *self.ended]
         report = judge(trace, Mode.DEMOTABLE)
         assert {"ordered_lifecycle_events"} == having(report, "inconclusive")
         found = claim_of(report).obligations["ordered_lifecycle_events"]
@@ -95,13 +96,13 @@ class TestOwner:
 
     def test_at_acceptance(self) -> None:
         """The acceptance may state the owner."""
-        trace = [*stripped(canonical_claim(), "owner_scope"), *self.ended]
+        trace = [*stripped(canonical_claim(mode="demotable"), "owner_scope"), *self.ended]
         trace[2]["owner_scope"] = "tenant:1"
         assert "kept" == judge(trace, Mode.DEMOTABLE).verdict
 
     def test_still_ordered(self) -> None:
         """Who owns the claim changes nothing about an end that the registry does not know of."""
-        trace = [*stripped(canonical_claim(), "owner_scope"), self.ended[1]]
+        trace = [*stripped(canonical_claim(mode="demotable"), "owner_scope"), self.ended[1]]
         assert "violated" == verdicts(judge(trace, Mode.DEMOTABLE))["ordered_lifecycle_events"]
 
     def test_relaxed(self) -> None:
@@ -199,11 +200,12 @@ class TestClock:
     def test_other_modes(self) -> None:
         """Where responsibility does not end by itself, only the runtime's right to expire it is
         open."""
-        assert "kept" == judge(self.lasting("3 steps"), Mode.DEMOTABLE).verdict
-        report = judge([*self.lasting("3 steps"), *self.expired], Mode.DEMOTABLE)
+        lasting = canonical_claim(mode="demotable", duration="3 steps")
+        assert "kept" == judge(lasting, Mode.DEMOTABLE).verdict
+        report = judge([*lasting, *self.expired], Mode.DEMOTABLE)
         assert {"ordered_lifecycle_events"} == having(report, "inconclusive")
         owner = [about("claim_retired"), about("claim_expired", by="tenant:1")]
-        assert "kept" == judge([*self.lasting("3 steps"), *owner], Mode.DEMOTABLE).verdict
+        assert "kept" == judge([*lasting, *owner], Mode.DEMOTABLE).verdict
 
     def test_no_duration(self) -> None:
         """A claim that states no duration has none to run out."""

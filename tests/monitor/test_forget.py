@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -77,8 +78,9 @@ def conclude(
     """The verdict on these events, claims being forgotten as soon as they are over."""
     monitor = Monitor(mode, keep=Keep(ended=ended, records=records))
     for line, (number, event) in enumerate(numbered(events), 1):
-        place = At("f", line, number)
-        monitor.take(Record(place, Stamp("run", number, event.time_ns), ((event, place),)))
+        place, asked = At("f", line, number), event.mode and str(mode)
+        taken = (msgspec.structs.replace(event, mode=asked), place)
+        monitor.take(Record(place, Stamp("run", number, event.time_ns), (taken,)))
     return monitor.conclude()
 
 
@@ -294,7 +296,7 @@ class TestLate:
             (lives(A), [AFTER]),
             ([*lives(A), AFTER], lives(B)),
         ):
-            monitor = Monitor(HARD, keep=Keep(ended=0, records=records))
+            monitor = Monitor(Mode.DEMOTABLE, keep=Keep(ended=0, records=records))
             for file, events in (("one", first), ("two", [*second, AFTER])):
                 for number, event in enumerate(events):
                     place = At(file, number + 1, number)

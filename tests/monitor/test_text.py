@@ -110,11 +110,12 @@ class TestBody:
         assert "events 10 read" in said
         assert "unknown 2 gpu_hiccup: of no known kind" in said
 
-    def test_declared(self) -> None:
-        """A difference of modes is shown, and only a difference."""
+    def test_other_mode(self) -> None:
+        """Claims of another mode are counted where there are any, and looked at no closer."""
         said = words(judge(canonical_refusal(), Mode.DEMOTABLE))
-        assert "1 hard_protected; judged by demotable all the same" in said
-        assert "declared" not in words(judge(canonical_refusal(), Mode.HARD_PROTECTED))
+        assert "inconclusive: no accepted claim of this mode, only of hard_protected" in said
+        assert "not judged 1 hard_protected: claims of another mode" in said
+        assert "not judged" not in words(judge(canonical_refusal(), Mode.HARD_PROTECTED))
 
     def test_alike(self) -> None:
         """Obligations that are open for one and the same reason stand together."""

@@ -289,7 +289,7 @@ class TestUntold:
 
     def test_canonical_is_told(self) -> None:
         """In the canonical form silence is a breach as ever."""
-        trace = without(canonical_claim(), "claim_materialized")
+        trace = without(canonical_claim(mode="best_effort"), "claim_materialized")
         trace += [about("claim_retired"), about("claim_released", by="tenant:1")]
         assert "violated" == judge(trace, Mode.BEST_EFFORT).verdict
 

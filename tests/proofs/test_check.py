@@ -49,6 +49,13 @@ class TestContract:
         )
         assert 0 == exit_code([check])
 
+    def test_proved_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The proof of the contract is what its clauses are traced to; it is asked for once."""
+        monkeypatch.setattr(
+            "proofs.check.proof_of", lambda _: pytest.fail("it was asked for again")
+        )
+        assert "proved" == check_mode(Mode.BEST_EFFORT).sound.result
+
 
 class TestPaper:
     """The bundles as the papers print them."""

@@ -258,6 +258,17 @@ class TestAgainst:
         assert 0 == code
         assert "Nothing changed." in out
 
+    def test_other_specification(self, old: Path, capsys: Capture) -> None:
+        """Labels by another specification are compared, and said to be."""
+        said = json.loads(old.read_text())
+        assert "specification" not in ran(capsys, "--all", "--against", old)[1]
+        old.write_text(json.dumps({**said, "spec": "0123456789abcdef" * 4}))
+        code, out, _ = ran(capsys, "--all", "--against", old)
+        assert 0 == code
+        assert "The old labels are by another specification, 0123456789ab.\nNothing changed." in out
+        found = json.loads(ran(capsys, "--all", "--against", old, "--format", "json")[1])
+        assert "0123456789abcdef" * 4 == found["changes"]["other_spec"]
+
     @pytest.mark.parametrize(
         ("label", "way", "code"),
         [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -16,10 +18,11 @@ from proofs.mutation.campaign import Fate, exit_code, tally
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.commands import Mutation
 from proofs.mutation.operators import OPERATORS, Mutant, mutants
-from proofs.mutation.state import State, usual_place
+from proofs.mutation.state import State, runs_digest, usual_place
 from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.errors import SpecError
+from tests.proofs.mutation_figures import mutants_digest, recorded
 from tests.proofs.test_mutation import MUTANTS, OF_OPERATORS, mutant
 
 SAMPLE = {
@@ -294,3 +297,41 @@ class TestPage:
         """The page says how many mutants and runs there are."""
         assert f"{len(runs.runs())} runs" in self.PAGE
         assert f"{sum(MUTANTS.values()):,} mutants" in self.PAGE
+
+    def test_recorded(self) -> None:
+        """The figures are of a campaign against these mutants, told by these runs."""
+        found = recorded()
+        again = "python -m proofs mutate --format json | python -m tests.proofs.mutation_figures"
+        assert (runs_digest(), mutants_digest()) == (found.runs, found.mutants), again
+        assert {str(m): n for m, n in MUTANTS.items()} == {
+            mode: sum(fates.values()) for mode, fates in found.tally.items()
+        }
+
+    def test_figures(self) -> None:
+        """Each figure on the page is the one that was recorded."""
+        found = recorded()
+        every: Counter[str] = Counter()
+        for mode, fates in found.tally.items():
+            every.update(fates)
+            assert _row(mode, fates) in self.PAGE
+        assert _row("all", every) in self.PAGE
+        reasons = sum(every[check] for check in CHECKS if check != "pins")
+        total, pins, same = every.total(), every["pins"], every["equivalent"]
+        assert (
+            f"None of the {total:,} mutants survives: {reasons:,} are killed for a reason, "
+            f"{pins:,} only because a pinned verdict is another one, and {same:,} are shown to be "
+            "no change."
+        ) in self.PAGE
+        assert f"of the {pins:,} it is known only that they change a verdict" in self.PAGE
+        assert 0 == every["survived"] + every["unknown"]
+        for check in CHECKS:
+            assert f" | {every[check]:,} | {found.alone[check]:,} |\n" in self.PAGE
+        for number in found.equivalent.values():
+            assert f" | {number:,} |\n" in self.PAGE
+        assert every["equivalent"] == sum(found.equivalent.values())
+
+
+def _row(name: str, fates: Mapping[str, int]) -> str:
+    columns = (*CHECKS, "equivalent", "survived")
+    counts = (sum(fates.values()), *(fates.get(column, 0) for column in columns))
+    return f"| {name} | {' | '.join(f'{count:,}' for count in counts)} |\n"

@@ -13,15 +13,18 @@ from spec.__main__ import main
 from spec.cli import DEBUG, Code, FormatOption, json_page, new_app, print_json, run, version_text
 from spec.digest import short_digest
 from spec.errors import SpecError, UnknownName
-from spec.lookup import find, find_mode
+from spec.lookup import OTHER_NAMES, find, find_mode
+from spec.lowering.signals import Signal
+from spec.lowering.vocabulary import Order
 from spec.machine import Observer
-from spec.modes import MODES
+from spec.modes import MODES, Depth
 from spec.obligations import OBLIGATIONS
 from spec.readings import READINGS
 from spec.suggest import resolve
+from spec.words import WORDS
 
 Capture = pytest.CaptureFixture[str]
-NAMES = [*(mode.value for mode in MODES), *OBLIGATIONS, *(reading.name for reading in READINGS)]
+NAMES = [*map(str, MODES), *OBLIGATIONS, *(reading.name for reading in READINGS), *WORDS]
 
 
 class TestList:
@@ -79,6 +82,25 @@ class TestShow:
         assert "Modes without explicit acceptance owe their telemetry" in out
         assert "otherwise: A mode that promises only telemetry" in out
         assert out.endswith("modes: best_effort, soft_priority, routed_reuse")
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("allocator_hook", "has a part in the modes: hard_protected"),
+            ("restore_before_reuse", "obligations that need it: offload_restorability"),
+            ("pin_with_ttl", "may be mistaken for: expiring, hard_protected"),
+        ],
+    )
+    def test_word(self, name: str, said: str, capsys: Capture) -> None:
+        """A depth, an order or a signal is shown with what hangs on it."""
+        assert Code.OK == main(["show", name])
+        assert said in capsys.readouterr().out
+
+    def test_words(self) -> None:
+        """No two things that are shown have one name."""
+        named = [*MODES, *OBLIGATIONS, *OTHER_NAMES, *(each.name for each in READINGS), *WORDS]
+        assert len(named) == len(set(named))
+        assert len(WORDS) == len(Depth) + len(Order) + len(Signal)
 
     def test_obligation(self, capsys: Capture) -> None:
         """An obligation found by its old name tells states, rules, terms and what was right."""

@@ -1,0 +1,61 @@
+"""The figures of the last campaign against mutants that was run to its end.
+
+A campaign takes minutes, so what it came to is recorded, with what it was run on:
+
+    python -m proofs mutate --format json | python -m tests.proofs.mutation_figures
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from proofs.mutation.campaign import EQUIVALENT
+from proofs.mutation.commands import Mutation
+from proofs.mutation.operators import mutants
+from proofs.mutation.state import runs_digest
+from spec.claims import Mode
+
+PLACE: Final = Path(__file__).parent / "goldens" / "mutation.json"
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """The counts, by mode and fate; `equivalent` by the argument. `runs` and `mutants` are digests
+    of what the mutants were told by, and of what they are.
+    """
+
+    runs: str
+    mutants: str
+    tally: dict[str, dict[str, int]]
+    alone: dict[str, int]
+    equivalent: dict[str, int]
+
+
+def mutants_digest() -> str:
+    """Which mutants there are, as SHA-256."""
+    said = (f"{mode} {m.name}: {m.says}\n" for mode in Mode for m in mutants(mode))
+    return sha256("".join(said).encode()).hexdigest()
+
+
+def recorded() -> Figures:
+    """What is recorded."""
+    return msgspec.json.decode(PLACE.read_bytes(), type=Figures)
+
+
+def main() -> None:
+    """Record the campaign on standard input; raises AssertionError if it is not whole."""
+    told = msgspec.json.decode(sys.stdin.buffer.read(), type=Mutation)
+    assert set(Mode) == set(told.tally)
+    assert (0, runs_digest()) == (told.unfinished, told.runs)
+    arguments = Counter(fate.detail for fate in told.fates if fate.result == EQUIVALENT)
+    figures = Figures(told.runs, mutants_digest(), told.tally, told.alone, dict(arguments))
+    PLACE.write_bytes(msgspec.json.format(msgspec.json.encode(figures), indent=1) + b"\n")
+
+
+if __name__ == "__main__":
+    main()
