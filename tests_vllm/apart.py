@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,8 @@ from runtime_hooks.demo.engine import serve, tiny_llm
 from tests_vllm.conftest import LONG_S
 from tests_vllm.stage import end_of
 from tests_vllm.table import ROWS
+
+_IDLE_S = 2.0  # an engine that falls idle may miss a signal: docs/findings.md
 
 
 def main(name: str, twin: str, folder: str) -> None:
@@ -29,6 +32,7 @@ def main(name: str, twin: str, folder: str) -> None:
     os.environ.update(RESIDENT_CLAIMS=str(settings), VLLM_ENABLE_V1_MULTIPROCESSING="1")
     llm = tiny_llm(at, row.usable, shutdown_timeout=LONG_S, **row.engine())
     ends = [end_of(*serve(llm, asked)) for asked in row.asks if isinstance(asked, tuple)]
+    time.sleep(_IDLE_S)
     llm.llm_engine.engine_core.shutdown(timeout=LONG_S)
     print(json.dumps({"ends": " ".join(ends), "process": os.getpid()}))
 
