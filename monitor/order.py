@@ -11,7 +11,7 @@ from spec.durations import Duration, TimeUnit
 from spec.events import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from monitor.claim import ClaimRun
     from monitor.records import At, Stamp
@@ -142,9 +142,12 @@ class Clock:
         found = None if claim.elapsed else self._unknown.get(claim.claim_id)
         return None if found and found[1] == _STEPS and self._steps_told else found
 
-    def due(self, time_ns: int | None) -> Iterator[ClaimRun]:
+    def due(self, time_ns: int | None) -> Iterable[ClaimRun]:
         """Claims whose duration is over at this time, each once."""
-        while time_ns is not None and self._ends and self._ends[0][0] <= time_ns:
+        return self._take_due(time_ns) if self._ends and time_ns is not None else ()
+
+    def _take_due(self, time_ns: int) -> Iterator[ClaimRun]:
+        while self._ends and self._ends[0][0] <= time_ns:
             _, tie, claim_id = heapq.heappop(self._ends)
             claims = self._running.get(claim_id, {})
             if (claim := claims.pop(tie, None)) is not None:

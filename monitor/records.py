@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 if TYPE_CHECKING:
     from spec.alphabet import Kind
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["At", "Doubt", "Record", "Stamp", "Trail"]
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(msgspec.Struct, frozen=True):
     """Where something was read: a file as the user named it, and a line counted from 1."""
 
     file: str
@@ -25,8 +25,7 @@ Trail: TypeAlias = "tuple[tuple[Kind, At | None], ...]"
 """Events in their order, each with its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(msgspec.Struct, frozen=True):
     """Order of one line in its stream. `skips` says that missing numbers are no loss there, `mark`
     that the line is a mark of the stream.
     """
@@ -38,8 +37,7 @@ class Stamp:
     mark: Mark | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(msgspec.Struct, frozen=True):
     """Why nothing new is concluded from the events of a line on: what the line leaves unsaid.
 
     It concerns `claim_id`, or every claim alive in the stream; and the obligations in `only`, or
@@ -51,8 +49,7 @@ class Doubt:
     only: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """One line: its place, its order, and the canonical events it stands for, each with its place.
 
     A line of a kind that nobody knows has no events and names the kind in `unknown`.

@@ -80,12 +80,11 @@ class Requests:
     def arrive(self, event: Event, at: At, now: int, pool: int) -> None:
         """A request arrives, or another of the same id, which is in hand where that one is."""
         name = event.request_id or ""
-        before = self.get(name)
-        again = before.arrived and not before.ended
-        request = Request(at, since=now, pool=pool, again=again, claims=before.claims)
-        request.losses, request.forgotten = self._track.losses, before.forgotten
-        if again:
-            request.since = before.since
+        request = Request(at, since=now, pool=pool, losses=self._track.losses)
+        if (before := self._requests.get(name)) is not None:
+            request.claims, request.forgotten = before.claims, before.forgotten
+            request.again = before.arrived and not before.ended
+            request.since = before.since if request.again else now
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
@@ -116,8 +115,11 @@ class Requests:
 
     def end(self, request_id: str) -> None:
         """The request ended. What it needed no longer matters; what failed may still be told."""
-        request = self._requests[request_id]
-        if not request.failed and request.unnamed is None:
+        request = self._requests.get(request_id)
+        if request is None:
+            return
+        known = request.claims or request.former or request.forgotten
+        if known and not request.failed and request.unnamed is None:
             fresh = Request(claims=request.claims, former=request.former)
             fresh.forgotten = request.forgotten
             self._requests[request_id] = request = fresh

@@ -282,7 +282,14 @@ class Stream:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
             self._requests.arrive(event, at, self._count, self._census.declared)
-        request = self._requests.get(request_id)
+        named = event.claim_id is not None or event.blocking_claim_ids
+        if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
+            self._tell_request(event, self._requests.get(request_id), request_id, at)
+        if event.kind is Kind.REQUEST_FINISHED:
+            self._requests.end(request_id)
+
+    def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
+        """Claims hear of what is done about a request."""
         if event.claim_id is not None:
             claim = self._claim(event, event.claim_id, at)
             self._check_identity(event, claim, at)
@@ -312,8 +319,6 @@ class Stream:
             self._deliver(claim, view)
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self._requests.close(claim, request_id)
-        if event.kind is Kind.REQUEST_FINISHED:
-            self._requests.end(request_id)
 
     def _concerned(
         self, event: Event, request: Request, named: frozenset[str]

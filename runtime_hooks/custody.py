@@ -57,11 +57,11 @@ class Custody:
     def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
         """The allocator took cached blocks as victims."""
         named = None if request_id is None else name_of(request_id)
-        self._gone(Kind.BLOCK_EVICTED, blocks, request_id=named)
+        self._gone(Kind.BLOCK_EVICTED, blocks, {"request_id": named})
 
     def lost(self, blocks: Sequence[int]) -> None:
         """A failure took cached blocks."""
-        self._gone(Kind.BLOCK_LOST, blocks)
+        self._gone(Kind.BLOCK_LOST, blocks, {})
 
     def reuse(
         self,
@@ -97,7 +97,7 @@ class Custody:
         """The cache was cleared, or it was not and the blocks are held again."""
         self._holds.resume(gone=done)
         if done:
-            self._gone(Kind.BLOCK_LOST, None)
+            self._gone(Kind.BLOCK_LOST, None, {})
 
     def clear_way(self, keys: Sequence[bytes]) -> None:
         """A request comes that will make what it does not find of these contents. Where one is
@@ -160,17 +160,19 @@ class Custody:
             self.let_go(entry)
         self.ledger.remove(entry)
 
-    def _gone(self, kind: Kind, blocks: Sequence[int] | None, **fields: str | None) -> None:
+    def _gone(
+        self, kind: Kind, blocks: Sequence[int] | None, fields: dict[str, str | None]
+    ) -> None:
         """Cached blocks are gone, or all of them (None)."""
         self._tick()
         for part, said in self.watch.apart(kind, blocks):
-            losers = list(self.ledger.lose(part))
-            broken = [entry for entry in losers if entry.look() == (True, False)]
-            self._holds.forget(part)
-            self._voice.fact(kind, block_ids=tuple(part or ()), **fields, **said)
-            for entry in broken:
-                if not entry.copied:
-                    self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
+            losers = self.ledger.lose(part)
+            harmed = [e for e in losers if e.look() == (True, False) and not e.copied]
+            if losers:
+                self._holds.forget(part)
+            self._voice.fact(kind, **{"block_ids": tuple(part or ()), **fields, **said})
+            for entry in harmed:
+                self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
             self.watch.gone(kind, part)
             for entry in losers if part is not None else ():
                 if self._keeps(entry):  # a second copy takes the place

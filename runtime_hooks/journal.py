@@ -7,7 +7,6 @@ dropped and counted; its number stays taken, so every reader sees the gap.
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -25,7 +24,7 @@ __all__ = ["Journal", "Line", "Sink"]
 Line: TypeAlias = Event | StreamMark
 """What a journal hands on: events, between the two marks of their stream."""
 
-_IDLE_S: Final = 0.02
+_IDLE_S: Final = 0.1  # what comes meanwhile is written at once: waking up costs more than writing
 _PAUSE_S: Final = 0.001
 _BATCH: Final = 32  # events between two pauses: the engine waits for the interpreter no longer
 
@@ -62,7 +61,7 @@ class Journal:
         self._sinks, self._limit = list(sinks), limit
         self._waiting: deque[tuple[int, int, Kind, Mapping[str, Any]]] = deque()
         self._number = 1  # the first mark has 0
-        self._closing = False
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="resident-claims", daemon=True)
         self._thread.start()
 
@@ -91,14 +90,14 @@ class Journal:
 
     def close(self, timeout_s: float = 10.0) -> None:
         """Write what waits, and end; the second time nothing happens."""
-        self._closing = True
+        self._closing.set()
         self._thread.join(timeout_s)
         if self._thread.is_alive():
             LOG.error("resident-claims: %d events are not written yet", self.waiting)
 
     def _run(self) -> None:
         self._mark(Mark.STREAM_OPENED, 0)
-        while not (self._closing and not self._waiting):
+        while not self._closing.is_set() or self._waiting:
             self._hand_on()
         self._mark(Mark.STREAM_CLOSED, self._number)
         self._each(lambda sink: sink.close())
@@ -110,8 +109,7 @@ class Journal:
     def _hand_on(self) -> None:
         batch = self._batch()
         self._each(lambda sink: sink.take(batch) if batch else sink.idle())
-        if not self._closing:
-            time.sleep(_PAUSE_S if len(batch) == _BATCH else _IDLE_S)
+        self._closing.wait(_PAUSE_S if len(batch) == _BATCH else _IDLE_S)
 
     def _each(self, act: Callable[[Sink], None]) -> None:
         """Do something with each sink; one that fails is left out from then on, and alone."""

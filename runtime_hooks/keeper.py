@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Arrival", "Keeper", "Pool", "Refusal"]
 
 _NS: Final = 1_000_000_000
+_SECONDS: Final = TimeUnit.SECONDS
 
 
 class Pool(Holding, Ranking, Protocol):
@@ -281,8 +282,8 @@ class Keeper:
 
     def tick(self) -> None:
         """Time has passed: end the claims whose duration is over."""
-        self._now[TimeUnit.SECONDS] = self._voice.now_ns = self._clock()
-        self._intake.expire(TimeUnit.SECONDS)
+        self._now[_SECONDS] = self._voice.now_ns = self._clock()
+        self._intake.expire(_SECONDS)
 
     def close(self) -> None:
         """The engine ends in order: first its requests do, then all that is cached is lost.

@@ -150,11 +150,12 @@ class Ledger:
     def lose(self, blocks: Iterable[int] | None) -> dict[Entry, list[int]]:
         """Blocks are gone, or all of them (None); the claims that lost some, and which."""
         losers: dict[Entry, list[int]] = {}
-        if self._by_block:
-            for block in list(self._by_block) if blocks is None else blocks:
-                for entry, position in self._by_block.pop(block, {}).items():
-                    losers.setdefault(entry, []).append(block)
-                    del entry.blocks[position]
+        if not self._by_block or (blocks is not None and self._by_block.keys().isdisjoint(blocks)):
+            return losers
+        for block in list(self._by_block) if blocks is None else blocks:
+            for entry, position in self._by_block.pop(block, {}).items():
+                losers.setdefault(entry, []).append(block)
+                del entry.blocks[position]
         return losers
 
     def owners(self, block: int) -> Mapping[Entry, int]:

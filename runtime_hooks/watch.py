@@ -45,7 +45,7 @@ class Watch:
         """Blocks that are gone, with what is to be said of them; victims in parts, each of the same
         ranked claims: the losses of one are told before another loses blocks.
         """
-        if blocks is None or kind is not Kind.BLOCK_EVICTED or not self.ledger.owned:
+        if blocks is None or not self.ledger.owned or kind is not Kind.BLOCK_EVICTED:
             return [(blocks, {})]
         parts = [tuple(part) for _, part in groupby(blocks, self._ranked)]
         lowest = self._ranks.passed_over(parts)
@@ -53,7 +53,8 @@ class Watch:
 
     def gone(self, kind: Kind, blocks: Sequence[int] | None) -> None:
         """Blocks are gone, or all of them (None), which was stated: tell it of the claims."""
-        losers = self.ledger.lose(blocks)
+        if not (losers := self.ledger.lose(blocks)):
+            return
         self._ranks.forget(blocks)
         for entry, lost in losers.items():
             about = {"claim_id": entry.claim_id}

@@ -9,8 +9,10 @@ that follows is a block that nobody owns.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from monitor.dialects._json import kind_in, struct
 from monitor.dialects._recorded import (
