@@ -9,7 +9,7 @@ from monitor.blocks import Blocks
 from monitor.claim import UNSTATED, ClaimRun
 from monitor.doubt import BLOCKS
 from monitor.objects import Objects
-from monitor.order import Clock
+from monitor.order import Clock, Order
 from monitor.past import REMEMBERED, Past
 from monitor.ranks import Ranks
 from monitor.requests import Requests
@@ -64,6 +64,7 @@ class Keep:
             asked for another mode are guests: they are followed for the sake of the pool alone.
         told: called with each claim that is forgotten.
         seen: knows those of which nothing else is known; one for each stream, by default.
+        order: of the lines; one for each stream, by default.
     """
 
     ended: int | None = None
@@ -72,6 +73,7 @@ class Keep:
     elsewhere: Callable[[str], bool] | None = None
     told: Callable[[ClaimRun], None] | None = None
     seen: Seen | None = None
+    order: Order | None = None
 
 
 class Census:

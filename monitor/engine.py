@@ -142,12 +142,13 @@ class Monitor:
             stream.finish()
 
     def _stream(self, file: str, name: str) -> Stream:
-        key = (file, name)
-        if key not in self._streams:
-            self._streams[key] = Stream(compile_mode(self.mode, self.bundle), name, self._keep())
+        stream = self._streams.get((file, name))
+        if stream is None:
+            stream = Stream(compile_mode(self.mode, self.bundle), name, self._keep())
+            self._streams[file, name] = stream
             if file in self._spoiled:
-                self._streams[key].lose(*self._spoiled[file])
-        return self._streams[key]
+                stream.lose(*self._spoiled[file])
+        return stream
 
     def _keep(self) -> Keep:
         return replace(self.keep or Keep(), one=self.only)

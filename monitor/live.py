@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from monitor.census import Keep
 from monitor.engine import Monitor
+from monitor.order import Order
 from monitor.past import REMEMBERED
 from monitor.records import At, Doubt, Record, Stamp
 from monitor.seen import Seen
@@ -98,7 +99,7 @@ class Live:
     ) -> None:
         self.stream = stream
         self._most, self._full = most, False
-        seen = Seen()
+        seen, order = Seen(), Order()
         self._monitors = {
             mode: Monitor(
                 mode,
@@ -108,6 +109,7 @@ class Live:
                     told=partial(self._forget, mode),
                     records=REMEMBERED // len(modes),
                     seen=seen,
+                    order=order,
                 ),
             )
             for mode in modes

@@ -26,12 +26,17 @@ _STEPS = "its duration is in steps, and no duration_elapsed tells them"
 
 @dataclass(slots=True)
 class Order:
-    """The last sequence number and time of a stream, and whether it has the end it promised."""
+    """The last sequence number and time of a stream, and whether it has the end it promised.
+
+    Several who read the same lines may have one in common.
+    """
 
     _sequence: int | None = None
     _time: int | None = None
     _opened: At | None = None
     _closed: bool = False
+    _last: Stamp | None = None
+    _said: tuple[str, str] = ("", "")
 
     @property
     def cut(self) -> tuple[At, str] | None:
@@ -40,6 +45,11 @@ class Order:
 
     def check(self, stamp: Stamp, at: At) -> tuple[str, str]:
         """What ran backwards and what is missing at this line, in words; empty where nothing."""
+        if stamp is not self._last:
+            self._last, self._said = stamp, self._check(stamp, at)
+        return self._said
+
+    def _check(self, stamp: Stamp, at: At) -> tuple[str, str]:
         self._closed = stamp.mark is Mark.STREAM_CLOSED
         if stamp.mark is Mark.STREAM_OPENED:
             self._opened = self._opened or at

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 if TYPE_CHECKING:
     from monitor.claim import ClaimRun
@@ -24,8 +25,7 @@ IN_HAND: Final = 2_000
 _PAST_KEPT = 10_000  # ended requests of which it is known that a claim had to do with them
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     """One request, whatever claims it has to do with.
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
@@ -48,10 +48,10 @@ class Request:
     lacks: bool = False
     unnamed: tuple[At | None, str] | None = None
     ended: bool = False
-    failed: set[str] = field(default_factory=set)
-    claims: dict[str, ClaimRun] = field(default_factory=dict)
-    former: set[str] = field(default_factory=set)
-    forgotten: set[str] = field(default_factory=set)
+    failed: set[str] = msgspec.field(default_factory=set)
+    claims: dict[str, ClaimRun] = msgspec.field(default_factory=dict)
+    former: set[str] = msgspec.field(default_factory=set)
+    forgotten: set[str] = msgspec.field(default_factory=set)
 
     def tell(self, view: View) -> None:
         """What the request needs, of what."""

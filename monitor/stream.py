@@ -62,7 +62,7 @@ class Stream:
         self._census = Census(compiled, name, keep, seen, self._track)
         self._requests, self._clock = self._census.requests, self._census.clock
         self._early = Early(seen)
-        self._order = Order()
+        self._order = keep.order or Order()
 
     @property
     def claims(self) -> dict[str, ClaimRun]:
@@ -136,9 +136,11 @@ class Stream:
 
     def _take_unnamed(self, event: Event, at: At) -> None:
         """A fact that names no claim is about the claims on its object, or of its blocks."""
+        if event.object_id is None and event.kind is Kind.BLOCK_CACHED:
+            return
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
-        if event.object_id is None and event.kind is not Kind.BLOCK_CACHED:
+        if event.object_id is None:
             names = self._census.blocks.owners(event.block_ids)
             meant = [claim for name in names if (claim := self._census.known(name)) is not None]
             if not names and (only := open_without(event.kind, self._names)):

@@ -9,9 +9,11 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from runtime_hooks.requests import PREFIX, claim_of, namespace_of, object_of
 from spec.errors import ClaimError
@@ -160,7 +162,7 @@ class Ahead:
     def serve(self, arrival: Arrival) -> None:
         """A request came: decide on the claims that wait for its prefix."""
         self.drain()
-        if arrival.no_admit:
+        if arrival.no_admit or not self._on:
             return
         found = [
             each

@@ -47,12 +47,15 @@ class Custody:
     def cached(self, start: int, pairs: Sequence[tuple[bytes, int]]) -> None:
         """Computed blocks are cached: contents and blocks, at logical positions from `start` on."""
         self._tick()
-        self.place(pairs)
-        kept, told = self.ledger.owns, self.watch.ledger.owns
-        rest = [(at, b) for at, (_, b) in enumerate(pairs, start) if not (kept(b) or told(b))]
-        if rest:
-            positions, blocks = zip(*rest, strict=True)
-            self._voice.fact(Kind.BLOCK_CACHED, block_ids=blocks, positions=positions)
+        blocks = {block: at for at, (_, block) in enumerate(pairs, start)}
+        if self.ledger.claimed or self.watch.ledger.claimed:
+            self.place(pairs)
+            for ledger in (self.ledger, self.watch.ledger):
+                for block in ledger.owned_of(blocks.keys()):
+                    del blocks[block]
+        if blocks:
+            told = {"block_ids": tuple(blocks), "positions": tuple(blocks.values())}
+            self._voice.fact(Kind.BLOCK_CACHED, **told)
 
     def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
         """The allocator took cached blocks as victims."""
@@ -104,7 +107,7 @@ class Custody:
         missing it finds none behind: those that claims hold there are dropped, so that what it
         makes instead has their room.
         """
-        if not self.ledger.on(keys[:1]):
+        if not (keys and self.ledger.on(keys[:1])):
             return
         found = dict(self._pool.find(keys))
         lead = sum(1 for _ in takewhile(found.__contains__, keys))

@@ -8,9 +8,11 @@ that is said in it bears the same time, and claims whose duration is over are en
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from runtime_hooks.custody import Custody
 from runtime_hooks.enforce.holds import Holding
@@ -26,7 +28,7 @@ from spec.alphabet import Kind
 from spec.claims import Mode, TimeUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from runtime_hooks.ahead import Ahead, Prompt
     from runtime_hooks.config import Settings
@@ -50,8 +52,7 @@ class Pool(Holding, Ranking, Protocol):
         """Blocks that are usable at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True):
     """A request, in whole blocks of its prompt.
 
     `keys` are their contents; `blocks` are the most that it can come to use; of the first
@@ -230,14 +231,15 @@ class Keeper:
                 return self._act(Kind.REQUEST_REFUSED, request)
         return None
 
-    @contextmanager
-    def answering(self) -> Iterator[None]:
-        """What came with a request is decided and answered in here. Where that fails nobody learns
-        of a claim that was taken, so nobody could give it up: it is given up.
+    def answer(self, act: Callable[..., object], *about: Any) -> None:
+        """Do what decides on what came with a request and answers it.
+
+        Where that fails nobody learns of a claim that was taken, so nobody could give it up: it is
+        given up.
         """
         self._intake.begin()
         try:
-            yield
+            act(*about)
         except Exception:
             self.fail()  # before it, for a runtime may not end every claim
             self._intake.undo()

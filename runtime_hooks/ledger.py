@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from spec.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
     from spec.claims import ResidentClaim
 
@@ -89,13 +89,18 @@ class Ledger:
         entry.blocks.clear()
 
     @property
+    def claimed(self) -> bool:
+        """Whether any content is a claim's."""
+        return bool(self._by_key)
+
+    @property
     def owned(self) -> bool:
         """Whether any block is a claim's."""
         return bool(self._by_block)
 
-    def owns(self, block: int) -> bool:
-        """Whether the block is a claim's."""
-        return block in self._by_block
+    def owned_of(self, blocks: Collection[int]) -> Set[int]:
+        """Those of these blocks that are a claim's."""
+        return self._by_block.keys() & blocks
 
     def on(self, keys: Iterable[bytes]) -> dict[Entry, set[int]]:
         """The claims on any of these contents, and at which positions."""
@@ -137,8 +142,6 @@ class Ledger:
     def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, dict[int, int]]:
         """Blocks came to hold these contents; the positions that claims gained, and the blocks."""
         gained: dict[Entry, dict[int, int]] = {}
-        if not self._by_key:
-            return gained
         for key, block in pairs:
             for entry, position in self._by_key.get(key, {}).items():
                 if position not in entry.blocks:

@@ -160,8 +160,7 @@ class Tier:
 
     def failed(self, request_id: str) -> tuple[str, ...]:
         """The contents did not come back: the claims that the request is refused for."""
-        load = self._over(request_id)
-        if not load.claims:
+        if request_id not in self._loads or not (load := self._over(request_id)).claims:
             return ()
         self._tick()
         named = name_of(request_id)

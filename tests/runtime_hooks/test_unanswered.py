@@ -1,5 +1,7 @@
 """A claim of which its client is not told, because something of ours failed, is given up."""
 
+from functools import partial
+
 import pytest
 
 from monitor.engine import ModeVerdict
@@ -18,8 +20,8 @@ def fail(*_: object, **__: object) -> None:
 def arrive(engine: TinyEngine) -> None:
     """A request with a claim on what is cached already, of which the arrival fails."""
     arrival = Arrival("active", keys_of("active", 20), 20, 20, claim("claim:lost", 20))
-    with pytest.raises(RuntimeError), engine.keeper.answering():
-        engine.keeper.arrive(arrival)
+    with pytest.raises(RuntimeError):
+        engine.keeper.answer(engine.keeper.arrive, arrival)
 
 
 @pytest.mark.parametrize(
@@ -46,11 +48,10 @@ def test_arrival(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
 def test_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier request was told of stays, whatever fails later."""
     engine = TinyEngine()
-    with engine.keeper.answering():
-        assert engine.serve("resident", 40, claim("claim:kept", 40))
+    engine.keeper.answer(engine.serve, "resident", 40, claim("claim:kept", 40))
     monkeypatch.setattr(engine.keeper, "_finish", fail)
-    with pytest.raises(RuntimeError), engine.keeper.answering():
-        engine.keeper.finish("resident")
+    with pytest.raises(RuntimeError):
+        engine.keeper.answer(engine.keeper.finish, "resident")
     assert ["claim:kept"] == list(engine.keeper._registry.live)
 
 
@@ -63,7 +64,7 @@ def test_pin(monkeypatch: pytest.MonkeyPatch) -> None:
         fail()
 
     monkeypatch.setattr(Pins, "finish", finish)
-    with pytest.raises(RuntimeError), engine.keeper.answering():
-        engine.serve("turn", 20, pin={"job_id": "agent"})
+    with pytest.raises(RuntimeError):
+        engine.keeper.answer(partial(engine.serve, pin={"job_id": "agent"}), "turn", 20)
     assert 0 == engine.keeper.claims
     assert 80 == len(engine.pool.free)

@@ -7,12 +7,13 @@ output of their step has come.
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from runtime_hooks.engines.v0_32.engine import keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from runtime_hooks.engines.v0_32.wraps import Wraps
     from runtime_hooks.keeper import Keeper
@@ -63,10 +64,11 @@ class BlockHooks:
         while self._steps:
             step, fresh = self._steps.popleft()
             for start, blocks, keys in fresh:
-                still = [i for i, block in enumerate(blocks) if block.block_hash is keys[i]]
-                for first, end in _runs(still):
-                    pairs = [(keys[i], blocks[i].block_id) for i in range(first, end)]
-                    self._keeper.custody.cached(start + first, pairs)
+                gone = (i for i, block in enumerate(blocks) if block.block_hash is not keys[i])
+                for last, end in pairwise((-1, *gone, len(blocks))):
+                    pairs = [(keys[i], blocks[i].block_id) for i in range(last + 1, end)]
+                    if pairs:
+                        self._keeper.custody.cached(start + last + 1, pairs)
             if step is output:
                 break
 
@@ -163,14 +165,3 @@ class BlockHooks:
             return done
 
         return reset_prefix_cache
-
-
-def _runs(places: Iterable[int]) -> list[tuple[int, int]]:
-    """Ascending numbers as runs, each from its first to past its last."""
-    runs: list[tuple[int, int]] = []
-    for place in places:
-        if runs and runs[-1][1] == place:
-            runs[-1] = (runs[-1][0], place + 1)
-        else:
-            runs.append((place, place + 1))
-    return runs

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 from vllm.v1.request import RequestStatus
 
@@ -60,13 +60,9 @@ class StepHooks:
             known = request.request_id in self._scheduler.requests  # a session's next input
             call(request)
             if not known:
-                self._wraps.attempt("add_request", self._answered, self._arrive, request)
+                self._wraps.attempt("add_request", self._keeper.answer, self._arrive, request)
 
         return add_request
-
-    def _answered(self, act: Callable[[Any], None], about: Any) -> None:
-        with self._keeper.answering():
-            act(about)
 
     def _arrive(self, request: Any) -> None:
         arrival = arrival_of(request, self._scheduler, claims=self._keeper.awaits)
@@ -86,6 +82,8 @@ class StepHooks:
         """vLLM makes several requests of one that asks for several answers, each with the same
         metadata: what the first of them was answered.
         """
+        if not self._parents:
+            return None
         parent, metadata = _parent_of(request), request.kv_transfer_params
         known = self._parents.get(parent) if parent else None
         return known[1] if known is not None and known[0] == metadata else None
@@ -104,7 +102,7 @@ class StepHooks:
 
     def end(self, request_id: str, hook: str) -> None:
         """A request has ended, whatever way, which was seen at a hook."""
-        self._wraps.attempt(hook, self._answered, self._ended, request_id)
+        self._wraps.attempt(hook, self._keeper.answer, self._ended, request_id)
 
     def _ended(self, request_id: str) -> None:
         self._note(request_id, self._keeper.finish(request_id))
