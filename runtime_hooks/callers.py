@@ -22,7 +22,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.requests import CLAIM, PIN, RELEASE
+from runtime_hooks.requests import CLAIM, NULL, PIN, RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,6 +41,7 @@ MOST: Final = 1 << 16
 """Proofs that are believed within `WINDOW_S`, for each is remembered so long."""
 
 _SECRET: Final = "RESIDENT_CLAIMS_SECRET"
+_ASKED: Final = (CLAIM, RELEASE, PIN)
 _NS: Final = 1_000_000_000
 
 
@@ -76,8 +77,9 @@ class Callers:
         if not isinstance(said, dict) or not os.environ.get(_SECRET):
             return ""
         scope, made, asks, proof = (said.get(k) for k in ("scope", "made_ns", "asks", "proof"))
-        texts = isinstance(scope, str) and isinstance(asks, str) and isinstance(proof, str)
-        if not texts or type(made) is not int:
+        if not (isinstance(scope, str) and isinstance(asks, str) and isinstance(proof, str)):
+            return ""
+        if not isinstance(made, int):
             return ""
         try:
             right = _proof(scope, made, asks).encode()
@@ -102,7 +104,7 @@ class Callers:
 
 def _digest(metadata: Mapping[str, Any]) -> str:
     """All that is asked for in the name of a scope."""
-    asked = [metadata.get(key) for key in (CLAIM, RELEASE, PIN)]
+    asked = [None if metadata.get(key) is NULL else metadata.get(key) for key in _ASKED]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 

@@ -58,8 +58,9 @@ class Arrival(msgspec.Struct, frozen=True):
     `keys` are their contents; `blocks` are the most that it can come to use; of the first
     `reusable` it may use what is cached. `claim` is the claim that came with it, and `release` the
     one that it gives up, `pin` says of which job it is, all unread; `no_admit` says that its blocks
-    are not cached. `caller` is who is said to call, unread, and `scope` who does, None where that
-    is not asked; `namespace` and `adapter` are of its cache.
+    are not cached, `faults` why other things that came with it are turned away. `caller` is who is
+    said to call, unread, and `scope` who does, None where that is not asked; `namespace` and
+    `adapter` are of its cache.
     """
 
     request_id: str
@@ -70,6 +71,7 @@ class Arrival(msgspec.Struct, frozen=True):
     release: object = None
     pin: object = None
     no_admit: bool = False
+    faults: dict[str, str] = {}
     caller: object = None
     scope: str | None = None
     namespace: str = ""
@@ -158,14 +160,14 @@ class Keeper:
 
         Returns:
             Whether it may be scheduled now (if not, `decide` will tell), and why what came with it
-            was turned away: by `claim`, `release` and `pin`, empty where it was not.
+            was turned away: by `claim`, `release`, `pin` and `no_admit`, empty where it was not.
         """
         self.tick()
         arrival = self.identified(arrival)
         if not arrival.no_admit:
             self.custody.clear_way(arrival.keys[: arrival.reusable])
         self.ahead.serve(arrival)
-        answers: dict[str, str] = {}
+        answers = dict(arrival.faults)
         if arrival.release is not None:
             answers["release"] = self._intake.give_up(arrival)
         if arrival.claim is not None:

@@ -15,7 +15,7 @@ from runtime_hooks import callers
 from runtime_hooks.ahead import Prompt
 from runtime_hooks.callers import CALLER, WINDOW_S, Callers, prepare, told
 from runtime_hooks.config import Settings
-from runtime_hooks.requests import CLAIM
+from runtime_hooks.requests import CLAIM, NULL
 from runtime_hooks.scopes import OwnerScopes
 from spec.claims import Mode
 from tests.runtime_hooks.engine import NS, TinyEngine, claim
@@ -283,6 +283,14 @@ class TestEngine:
         assert engine.serve("mine", 20, third, caller=told("tenant-a", {CLAIM: third}))
         assert {"claim": ""} == engine.answers[-1]
         assert ["tenant-a"] == [e.owner_scope for e in engine.kinds("claim_accepted")]
+
+    def test_null(self) -> None:
+        """A claim beside nothing that is stated as null is the caller's."""
+        engine, mine = TinyEngine(scopes=SCOPES), {**claim(blocks=20), "owner_scope": "tenant-a"}
+        said = told("tenant-a", {CLAIM: mine, "pin": None})
+        assert engine.serve("mine", 20, mine, pin=NULL, caller=said)
+        assert "" == engine.answers[0]["claim"]
+        assert "pin is no object with a job_id" in engine.answers[0]["pin"]
 
     def test_release_and_pin(self) -> None:
         """Nobody known gives a claim up, or pins."""
