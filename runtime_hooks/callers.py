@@ -57,8 +57,9 @@ def told(scope: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError, RecursionError: what is asked for cannot be written as JSON.
     """
-    said = {"scope": scope, "made_ns": time.monotonic_ns(), "asks": _digest(metadata)}
-    return {**said, "proof": _proof(**said)}
+    made, asks = time.monotonic_ns(), _digest(metadata)
+    proof = _proof(scope, made, asks)
+    return {"scope": scope, "made_ns": made, "asks": asks, "proof": proof}
 
 
 class Callers:

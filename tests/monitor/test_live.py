@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from monitor import follow
 from monitor.engine import Monitor
 from monitor.follow import Followed
 from monitor.live import Live, LiveEnd, LiveVerdict
@@ -121,6 +122,31 @@ class TestFollowed:
         if ended:
             followed.take(LiveEnd("run"))
         assert code == followed.code
+
+    @pytest.mark.parametrize("forgotten", [False, True])
+    def test_stays_violated(self, forgotten: bool) -> None:
+        """What is told later of a claim that was violated does not undo it."""
+        followed = Followed()
+        for verdict in (Verdict.VIOLATED, Verdict.SATISFIED):
+            told = LiveVerdict("run", A, Mode.DEMOTABLE, "", verdict, forgotten=forgotten)
+            followed.take(told)
+        followed.take(LiveEnd("run"))
+        assert 1 == followed.code
+
+    def test_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of more claims than are kept it is not said that they are kept."""
+        monkeypatch.setattr(follow, "OPEN", 2)
+        codes = []
+        for count in (2, 3):
+            followed = Followed()
+            for number in range(count):
+                told = LiveVerdict("run", f"claim:{number}", Mode.DEMOTABLE, "", Verdict.SATISFIED)
+                followed.take(told)
+                followed.take(told)
+            followed.take(LiveEnd("run"))
+            assert 2 == len(followed._open)
+            codes.append(followed.code)
+        assert [0, 3] == codes
 
     def test_nothing_kept(self) -> None:
         """What is forgotten there is forgotten here; a verdict on it that comes later counts."""
