@@ -202,7 +202,13 @@ class Monitor:
             others = sorted({mode for mode in said if mode in _MODES - {self.mode}})
             rest = f" of this mode, only of {', '.join(others)}" if others else ""
             return f"no {self._entry} claim{rest}"
-        return self._torn()
+        return self._cut() or self._torn()
+
+    def _cut(self) -> str:
+        """A stream that promised an end which does not come, if there is one: nobody knows what is
+        missing there, though no claim was alive."""
+        cuts = ((stream.name, stream.cut) for stream in self._streams.values())
+        return next((f"{name}: {cut[1]}" for name, cut in cuts if cut is not None), "")
 
     def _torn(self) -> str:
         """A run of which one file accepts the claims and another does not, if there is one."""

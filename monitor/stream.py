@@ -85,6 +85,11 @@ class Stream:
         """The claims that were forgotten."""
         return self._census.past
 
+    @property
+    def cut(self) -> tuple[At, str] | None:
+        """Where an end was promised that has not come, and what that means."""
+        return self._order.cut
+
     # Order.
 
     def stamp(self, stamp: Stamp, at: At) -> None:
@@ -115,8 +120,8 @@ class Stream:
 
     def finish(self) -> None:
         """The stream is over: an end that was promised, and what durations came to, are known."""
-        if (cut := self._order.cut) is not None:
-            self.lose(*cut)
+        if self.cut is not None:
+            self.lose(*self.cut)
         self._census.finish()
 
     # Events.
