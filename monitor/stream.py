@@ -311,8 +311,9 @@ class Stream:
             request.forgotten.clear()
         blame = Blame(event, request, self.claims)
         if self._track.lost is None:
-            for name in blame.named - self.claims.keys():
-                self._early.add(name, event, at, blame)
+            for name in blame.named:
+                if name not in self.claims:
+                    self._early.add(name, event, at, blame)
         for claim in self._concerned(event, request, blame.named):
             followed = self._open(claim, event, at)
             view = self._view(event, claim, at)
