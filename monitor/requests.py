@@ -86,7 +86,8 @@ class Requests:
 
     def drop(self, request_id: str) -> None:
         """Let go of a request of which nothing is known, as of one that was not met."""
-        if self._requests.get(request_id) == _UNKNOWN:
+        request = self._requests.get(request_id)
+        if request is not None and not request.arrived and request == _UNKNOWN:
             del self._requests[request_id]
 
     def arrive(self, event: Event, at: At, now: int, pool: int) -> None:
