@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.compile import compile_observer
 from spec.obligations import OBLIGATIONS
-from spec.terms import FALSE, variables
+from spec.terms import FALSE, Scope, variables
+from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from spec.machine import Rule
@@ -37,13 +38,27 @@ RIVALS: Final = frozenset({"rival"})
 def without(name: str, fields: frozenset[str]) -> Step | None:
     """The observer of this name, compiled without the rules that read any of these fields.
 
+    Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
+    is: of the rules that find a breach those are left that do so in any, and come before it.
+
     None where it reads none of them: it judges as well as before.
     """
     observer = OBLIGATIONS[name]
-    if not any(_reads(rule, fields) for rule in observer.rules):
+    broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
+    read = [_reads(rule, fields) for rule in observer.rules]
+    if not any(read):
         return None
-    rules = tuple(replace(r, when=FALSE) if _reads(r, fields) else r for r in observer.rules)
-    return compile_observer(replace(observer, rules=rules))
+    turns = [n for n, rule in enumerate(observer.rules) if read[n] and rule.to not in broken]
+    first = turns[0] if turns else len(read)
+
+    def stays(number: int, rule: Rule) -> bool:
+        if read[number]:
+            return False
+        anywhere = not rule.source and not any(v.scope is Scope.OWN for v in variables(rule.when))
+        return not turns or rule.to not in broken or (number < first and anywhere)
+
+    rules = [r if stays(n, r) else replace(r, when=FALSE) for n, r in enumerate(observer.rules)]
+    return compile_observer(replace(observer, rules=tuple(rules)))
 
 
 def _reads(rule: Rule, fields: frozenset[str]) -> bool:

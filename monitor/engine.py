@@ -136,6 +136,16 @@ class Monitor:
         """Claims in hand that have not ended, of every stream."""
         return sum(stream.live for stream in self._streams.values())
 
+    @property
+    def requests(self) -> int:
+        """Requests of which something is known, of every stream."""
+        return sum(len(stream.requests) for stream in self._streams.values())
+
+    def has(self, claim_id: str) -> bool:
+        """Whether a claim of this id was met, and is not forgotten for good, in any stream."""
+        streams = self._streams.values()
+        return any(claim_id in each.claims or each.past.has(claim_id) for each in streams)
+
     def finish(self) -> None:
         """Every stream is over."""
         for stream in self._streams.values():
@@ -202,7 +212,13 @@ class Monitor:
             others = sorted({mode for mode in said if mode in _MODES - {self.mode}})
             rest = f" of this mode, only of {', '.join(others)}" if others else ""
             return f"no {self._entry} claim{rest}"
-        return self._torn()
+        return self._cut() or self._torn()
+
+    def _cut(self) -> str:
+        """A stream that promised an end which does not come, if there is one: nobody knows what is
+        missing there, though no claim was alive."""
+        cuts = ((stream.name, stream.order.cut) for stream in self._streams.values())
+        return next((f"{name}: {cut[1]}" for name, cut in cuts if cut is not None), "")
 
     def _torn(self) -> str:
         """A run of which one file accepts the claims and another does not, if there is one."""

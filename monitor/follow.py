@@ -16,9 +16,12 @@ from spec.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Followed", "follow", "live_line"]
+__all__ = ["OPEN", "Followed", "follow", "live_line"]
 
-_OPEN: Final = (Verdict.PENDING, Verdict.INCONCLUSIVE, Verdict.VIOLATED)
+OPEN: Final = 100_000
+"""Claims in hand of which the last verdict is known; of more nothing is concluded."""
+
+_TO_EXPLAIN: Final = (Verdict.PENDING, Verdict.INCONCLUSIVE, Verdict.VIOLATED)
 _CHUNK: Final = 1 << 16
 _HINT: Final = "name the socket of a process that runs with RESIDENT_CLAIMS_MONITOR"
 
@@ -48,7 +51,7 @@ def follow(path: str) -> Iterator[LiveLine]:
 def live_line(told: LiveVerdict) -> str:
     """One verdict on one line, for people."""
     words = [told.claim_id, f"{told.mode}, {told.state}", str(told.verdict)]
-    if told.verdict in _OPEN:
+    if told.verdict in _TO_EXPLAIN:
         words.append(f"{told.heaviest}: {told.why}")
         words += [] if told.sequence is None else [f"at {told.sequence}"]
     words += ["(final)"] if told.final else ["(ended)"] if told.forgotten else []
@@ -60,23 +63,26 @@ class Followed:
 
     def __init__(self) -> None:
         self.ended = False
-        self._open: dict[str, LiveVerdict] = {}
-        self._verdicts: set[Verdict] = set()  # of claims that were forgotten
+        self._open: dict[str, Verdict] = {}
+        self._verdicts: set[Verdict] = set()  # that stand, whatever is told of their claims later
 
     def take(self, told: LiveLine) -> None:
         """One more line."""
         if isinstance(told, LiveEnd):
             self.ended = True
-        elif told.forgotten:
-            self._open.pop(told.claim_id, None)
+            return
+        self._open.pop(told.claim_id, None)
+        if told.forgotten or told.verdict is Verdict.VIOLATED:
             self._verdicts.add(told.verdict)
+        elif len(self._open) < OPEN:
+            self._open[told.claim_id] = told.verdict
         else:
-            self._open[told.claim_id] = told
+            self._verdicts.add(Verdict.INCONCLUSIVE)
 
     @property
     def code(self) -> int:
         """1 violated, 0 where the stream ended and all was kept, else 3."""
-        verdicts = self._verdicts | {told.verdict for told in self._open.values()}
+        verdicts = self._verdicts | {*self._open.values()}
         if Verdict.VIOLATED in verdicts:
             return 1
         return 0 if self.ended and verdicts == {Verdict.SATISFIED} else 3

@@ -20,7 +20,6 @@ from monitor.order import Order
 from monitor.past import REMEMBERED
 from monitor.records import At, Doubt, Record, Stamp
 from monitor.seen import Seen
-from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event, StreamMark
 from spec.verdicts import Verdict, pool
@@ -30,10 +29,16 @@ if TYPE_CHECKING:
 
     from monitor.claim import ClaimRun
 
-__all__ = ["Live", "LiveEnd", "LiveLine", "LiveVerdict", "live_schema"]
+__all__ = ["REQUESTS", "Live", "LiveEnd", "LiveLine", "LiveVerdict", "live_schema"]
+
+REQUESTS: Final = 100_000
+"""Requests of which something is known; with more of them nothing more is taken in."""
+
+LOOK: Final = 256  # lines between two looks at how many requests there are
 
 _EVERY_S: Final = 0.5
 _TOO_MANY: Final = Doubt("more claims are live than are judged here")
+_TOO_MANY_REQUESTS: Final = Doubt("more requests are in hand than are followed here")
 _SHARE: Final = 20  # a look at all claims takes at most one part in so many of the time
 
 Text = Annotated[str, Meta(max_length=4096)]
@@ -89,8 +94,9 @@ class Live:
     """Judges the events of one stream by each of some modes; what counts is a claim's own mode.
 
     Args:
-        most: live claims that are judged. Once there are more nothing more is taken in, and those
-            that are alive are inconclusive.
+        most: live claims that are judged, and ids that nobody registered. Once there are more, or
+            more requests than `REQUESTS`, nothing more is taken in, and the claims that are alive
+            are inconclusive.
         ended: claims that are looked at, and told to those who come late, after they have ended.
     """
 
@@ -131,8 +137,8 @@ class Live:
         stamp = Stamp(self.stream, line.sequence, line.time_ns, mark=mark)
         if isinstance(line, StreamMark):
             record = Record(at, stamp)
-        elif line.kind is Kind.CLAIM_REGISTERED and self._live >= self._most:
-            record = Record(at, stamp, doubts=(_TOO_MANY,))
+        elif (doubt := self._exceeds(line)) is not None:
+            record = Record(at, stamp, doubts=(doubt,))
             self._full = True
         else:
             record = Record(at, stamp, ((line, at),))
@@ -155,13 +161,21 @@ class Live:
         return found
 
     @property
-    def _live(self) -> int:
-        return max(monitor.live for monitor in self._monitors.values())
-
-    @property
     def standing(self) -> list[LiveVerdict]:
         """The verdicts as they were last told."""
         return [*self._last, *self._told.values()]
+
+    def _exceeds(self, event: Event) -> Doubt | None:
+        """Why an event is one too many: it brings one more claim than is judged, or there are more
+        requests than are followed, which is looked at now and then.
+        """
+        claim, each = event.claim_id, self._monitors.values()
+        new = claim is not None and not any(m.has(claim) for m in each)
+        if new and max(m.live for m in each) >= self._most:
+            return _TOO_MANY
+        if self._read % LOOK == 0 and max(m.requests for m in each) > REQUESTS:
+            return _TOO_MANY_REQUESTS
+        return None
 
     def _changed(self, *, final: bool) -> Iterator[LiveVerdict]:
         for mode, monitor in self._monitors.items():

@@ -58,6 +58,9 @@ class Request(msgspec.Struct):
         view.needed, view.usable = self.needed, self.usable
 
 
+_UNKNOWN: Final = Request()
+
+
 class Requests:
     """The requests of a stream by their ids: those that have not ended, and some that have.
 
@@ -76,6 +79,16 @@ class Requests:
         if request_id not in self._requests:
             self._requests[request_id] = Request()
         return self._requests[request_id]
+
+    def __len__(self) -> int:
+        """How many requests something is known of."""
+        return len(self._requests)
+
+    def drop(self, request_id: str) -> None:
+        """Let go of a request of which nothing is known, as of one that was not met."""
+        request = self._requests.get(request_id)
+        if request is not None and not request.arrived and request == _UNKNOWN:
+            del self._requests[request_id]
 
     def arrive(self, event: Event, at: At, now: int, pool: int) -> None:
         """A request arrives, or another of the same id, which is in hand where that one is."""

@@ -60,9 +60,9 @@ class Stream:
         keep = keep or Keep()
         seen = keep.seen or Seen()
         self._census = Census(compiled, name, keep, seen, self._track)
-        self._requests, self._clock = self._census.requests, self._census.clock
+        self.requests, self._clock = self._census.requests, self._census.clock
         self._early = Early(seen)
-        self._order = keep.order or Order()
+        self.order = keep.order or Order()
 
     @property
     def claims(self) -> dict[str, ClaimRun]:
@@ -89,7 +89,7 @@ class Stream:
 
     def stamp(self, stamp: Stamp, at: At) -> None:
         """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
-        back, missing = self._order.check(stamp, at)
+        back, missing = self.order.check(stamp, at)
         if missing:
             self.lose(at, missing)
         if back:
@@ -115,7 +115,7 @@ class Stream:
 
     def finish(self) -> None:
         """The stream is over: an end that was promised, and what durations came to, are known."""
-        if (cut := self._order.cut) is not None:
+        if (cut := self.order.cut) is not None:
             self.lose(*cut)
         self._census.finish()
 
@@ -132,6 +132,8 @@ class Stream:
             self._take_claim(event, event.claim_id, at)
         else:
             self._take_unnamed(event, at)
+        if event.request_id is not None:
+            self.requests.drop(event.request_id)
         self._census.settle()
 
     def _take_unnamed(self, event: Event, at: At) -> None:
@@ -148,7 +150,7 @@ class Stream:
                 self.doubt(Doubt(why, only=only), at)
         lost = len(meant) < len(names) or self.past.others_on(event.object_id)
         if event.kind is Kind.LOAD_FAILED and event.request_id is not None and lost:
-            self._requests.get(event.request_id).unnamed = (at, _WHOSE)
+            self.requests.get(event.request_id).unnamed = (at, _WHOSE)
         for claim in meant:
             self._concern(event, claim, at, named=False)
 
@@ -187,7 +189,7 @@ class Stream:
         view = self._view(event, claim, at)
         view.mine, view.named = mine, named
         if event.request_id is not None:
-            request = self._requests.get(event.request_id)
+            request = self.requests.get(event.request_id)
             if self._open(claim, event, at):
                 claim.touch(event.request_id)
             if event.kind is Kind.LOAD_FAILED and claim.lost:
@@ -283,12 +285,12 @@ class Stream:
         if request_id is None:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
-            self._requests.arrive(event, at, self._count, self._census.declared)
+            self.requests.arrive(event, at, self._count, self._census.declared)
         named = event.claim_id is not None or event.blocking_claim_ids
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
-            self._tell_request(event, self._requests.get(request_id), request_id, at)
+            self._tell_request(event, self.requests.get(request_id), request_id, at)
         if event.kind is Kind.REQUEST_FINISHED:
-            self._requests.end(request_id)
+            self.requests.end(request_id)
 
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
         """Claims hear of what is done about a request."""
@@ -306,8 +308,9 @@ class Stream:
             request.forgotten.clear()
         blame = Blame(event, request, self.claims)
         if self._track.lost is None:
-            for name in blame.named - self.claims.keys():
-                self._early.add(name, event, at, blame)
+            for name in blame.named:
+                if name not in self.claims:
+                    self._early.add(name, event, at, blame)
         for claim in self._concerned(event, request, blame.named):
             followed = self._open(claim, event, at)
             view = self._view(event, claim, at)
@@ -320,7 +323,7 @@ class Stream:
                 request.tell(view)
             self._deliver(claim, view)
             if event.kind is Kind.REQUEST_FINISHED and followed:
-                self._requests.close(claim, request_id)
+                self.requests.close(claim, request_id)
 
     def _concerned(
         self, event: Event, request: Request, named: frozenset[str]
@@ -353,7 +356,7 @@ class Stream:
             Whether it is followed: one that a forgotten claim had in hand is not, nor one too many.
         """
         request_id = event.request_id or ""
-        request = self._requests.get(request_id)
+        request = self.requests.get(request_id)
         if claim.responsible and request.needed <= request.usable:
             self._track.doubt_pool(claim)
         if self._census.too_late(claim, event):
@@ -361,7 +364,7 @@ class Stream:
         if claim.claim_id in request.former or claim.claim_id in request.forgotten:
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
         new = request_id not in claim.requests
-        if not self._requests.follow(claim, request_id, at):
+        if not self.requests.follow(claim, request_id, at):
             return False
         if new and event.kind is not Kind.REQUEST_ARRIVED:
             view = View(Kind.REQUEST_ARRIVED, request.at, request_id)

@@ -70,6 +70,7 @@ class _Waiting:
     stated: dict[str, Any]
     on: str  # the name of its prefix
     footprint: int
+    named: bool  # of the prefix nothing but the name is known
 
 
 class Ahead:
@@ -95,6 +96,7 @@ class Ahead:
         self._inbox: deque[tuple[Callable[[], str], Future[str]]] = deque()
         self._on: dict[str, dict[str, _Waiting]] = {}  # by prefix, then by claim
         self._footprints: Counter[int] = Counter()
+        self._named = 0  # claims of which it is not known how long their prefix is
 
     # Any thread.
 
@@ -164,14 +166,19 @@ class Ahead:
         self.drain()
         if arrival.no_admit or not self._on:
             return
+        most = len(arrival.keys)
+        sizes = range(1, most + 1) if self._named else [n for n in self._footprints if n <= most]
         found = [
-            each
-            for size in list(self._footprints)
-            if size <= len(arrival.keys)
+            (size, each)
+            for size in sizes
             for each in self._on.get(object_of(arrival.keys[size - 1]), {}).values()
         ]
-        for each in found:
+        for size, each in found:
             self._forget(each)
+            if size != each.footprint:
+                reason = f"its object has {size} blocks, and the claim is for {each.footprint}"
+                self._over(each.ticket, REJECTED, reason)
+                continue
             each.ticket.state = ACCEPTED
             reason = self._take(replace(arrival, claim=each.stated, scope=None))
             if reason:
@@ -203,8 +210,10 @@ class Ahead:
                 self._over(ticket, REJECTED, reason)
                 return reason
             on = object_of(keys[size - 1])
-        self._on.setdefault(on, {})[claim.claim_id] = _Waiting(ticket, stated, on, size)
+        each = _Waiting(ticket, stated, on, size, prompt is None)
+        self._on.setdefault(on, {})[claim.claim_id] = each
         self._footprints[size] += 1
+        self._named += each.named
         return ""
 
     def _give_up(self, claim_id: str, scope: str) -> str:
@@ -223,6 +232,7 @@ class Ahead:
         del waiting[each.ticket.claim_id]
         if not waiting:
             del self._on[each.on]
+        self._named -= each.named
         self._footprints[each.footprint] -= 1
         if not self._footprints[each.footprint]:
             del self._footprints[each.footprint]

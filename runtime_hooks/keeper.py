@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from runtime_hooks.callers import Callers
 from runtime_hooks.custody import Custody
 from runtime_hooks.enforce.holds import Holding
 from runtime_hooks.enforce.ranks import Ranking
 from runtime_hooks.enforce.room import blockers, in_conflict, proof
 from runtime_hooks.intake import RUNTIME, Intake
 from runtime_hooks.registry import Registry
-from runtime_hooks.requests import name_of
-from runtime_hooks.scopes import scope_of
+from runtime_hooks.requests import CLAIM, PIN, RELEASE, name_of
 from runtime_hooks.tier import Tier
 from runtime_hooks.voice import Voice
 from spec.alphabet import Kind
@@ -58,8 +58,9 @@ class Arrival(msgspec.Struct, frozen=True):
     `keys` are their contents; `blocks` are the most that it can come to use; of the first
     `reusable` it may use what is cached. `claim` is the claim that came with it, and `release` the
     one that it gives up, `pin` says of which job it is, all unread; `no_admit` says that its blocks
-    are not cached. `caller` is who is said to call, unread, and `scope` who does, None where that
-    is not asked; `namespace` and `adapter` are of its cache.
+    are not cached, `faults` why other things that came with it are turned away. `caller` is who is
+    said to call, unread, and `scope` who does, None where that is not asked; `namespace` and
+    `adapter` are of its cache.
     """
 
     request_id: str
@@ -70,6 +71,7 @@ class Arrival(msgspec.Struct, frozen=True):
     release: object = None
     pin: object = None
     no_admit: bool = False
+    faults: dict[str, str] = {}
     caller: object = None
     scope: str | None = None
     namespace: str = ""
@@ -128,6 +130,7 @@ class Keeper:
     ) -> None:
         self._registry = Registry(settings, pool.usable, tier=tier is not None)
         self._settings, self._pool, self._clock = settings, pool, clock
+        self._callers = Callers()
         self._voice = Voice(journal, settings.drill)
         self.custody = Custody(pool, self._registry, self._voice, self.tick)
         self.tier = Tier(tier, self.custody, self._registry, self._voice, self.tick)
@@ -157,15 +160,14 @@ class Keeper:
 
         Returns:
             Whether it may be scheduled now (if not, `decide` will tell), and why what came with it
-            was turned away: by `claim`, `release` and `pin`, empty where it was not.
+            was turned away: by `claim`, `release`, `pin` and `no_admit`, empty where it was not.
         """
         self.tick()
-        if self._settings.scopes:
-            arrival = replace(arrival, scope=scope_of(arrival.caller))
+        arrival = self.identified(arrival)
         if not arrival.no_admit:
             self.custody.clear_way(arrival.keys[: arrival.reusable])
         self.ahead.serve(arrival)
-        answers: dict[str, str] = {}
+        answers = dict(arrival.faults)
         if arrival.release is not None:
             answers["release"] = self._intake.give_up(arrival)
         if arrival.claim is not None:
@@ -188,6 +190,13 @@ class Keeper:
         else:  # told at once: its client may go away before the next step
             self._refuse(request)
         return False, answers
+
+    def identified(self, arrival: Arrival) -> Arrival:
+        """A request, with the scope of who sent it where that is asked and was not yet."""
+        if not self._settings.scopes or arrival.scope is not None:
+            return arrival
+        asks = {CLAIM: arrival.claim, RELEASE: arrival.release, PIN: arrival.pin}
+        return replace(arrival, scope=self._callers.scope_of(arrival.caller, asks))
 
     def decide(self) -> tuple[list[str], list[Refusal]]:
         """A step begins; what becomes of the requests that were put off: those that fit now, those

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.ahead import Prompt
+from runtime_hooks.callers import prepare
 from runtime_hooks.config import Settings, SettingsError, load, load_ahead
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.engines.hooks import faults
 from runtime_hooks.faults import LOG
 from runtime_hooks.inline import Inline
 from runtime_hooks.journal import Journal
-from runtime_hooks.scopes import prepare
 from runtime_hooks.tracefile import TraceFile
 from spec.errors import ClaimError
 

@@ -20,6 +20,7 @@ __all__ = [
     "CLAIM",
     "NOBODY",
     "NO_ADMIT",
+    "NULL",
     "PIN",
     "PREFIX",
     "RELEASE",
@@ -43,6 +44,9 @@ NO_ADMIT: Final = "no_admit"
 
 PIN: Final = "pin"
 """The key of what a request says of its job: `job_id`, `last_step`, `ttl` and `owner_scope`."""
+
+NULL: Final = object()
+"""What a request says where it says null, which is something, and nothing of use."""
 
 PREFIX: Final = "prefix:"
 """What the name of an object begins with that is a prefix of a prompt."""
@@ -74,6 +78,7 @@ def claim_of(
     check_caller(scope)
     if not isinstance(raw, dict):
         got = repr(raw[:_SHOWN]) if isinstance(raw, str) else f"a {type(raw).__name__}"
+        got = "null" if raw is NULL else got
         raise ClaimError(f"{CLAIM} is no object (got {got})", "docs/vllm.md shows one")
     given = raw.get("cache_identity")
     fields = len(raw) + (len(given) if isinstance(given, dict) else 0)

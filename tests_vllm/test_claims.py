@@ -24,6 +24,7 @@ ANOTHER = {
 LONG, DEEP = "x" * 10_000_000, functools.reduce(lambda inner, _: [inner], range(400), [])
 BAD = [
     ("claim", {"resident_claim": "claim:a"}, "resident_claim is no object"),
+    ("claim", {"resident_claim": None}, "resident_claim is no object (got null)"),
     ("claim", {"resident_claim": {}}, "claim_id: Field required"),
     (
         "claim",
@@ -47,7 +48,11 @@ BAD = [
     ("claim", {**claim("claim:13", 5), "no_admit": True}, "asks not to be cached"),
     ("release", {"release_claim": {"claim_id": "claim:kept"}}, "is not owned by"),
     ("release", {"release_claim": {"claim_id": LONG}}, "there is no live claim"),
+    ("release", {"release_claim": None}, "release_claim is no object"),
     ("release", {"release_claim": 3}, "release_claim is no object"),
+    ("no_admit", {"no_admit": 1}, "it is neither true nor false"),
+    ("no_admit", {"no_admit": None}, "it is neither true nor false"),
+    ("pin", {"pin": None}, "pin is no object"),
     ("pin", {"pin": 3}, "pin is no object"),
     ("pin", {"pin": {"job_id": "agent", "ttl": LONG}}, "ttl is no text of 1 to 256"),
 ]

@@ -16,9 +16,10 @@ SCOPES = {"key-a": "tenant-a", "key-b": "tenant-b"}
 OPTIONS = "--middleware runtime_hooks.scopes.OwnerScopes --api-key key-a key-b key-c"
 
 
-def ask(server: Server, prompt: list[int], metadata: Any, key: str) -> Any:
+def ask(server: Server, prompt: list[int], metadata: Any, key: str, answers: int = 1) -> Any:
     """What the response to a request of that caller says of claims."""
-    answer = server.complete(prompt, key=key, extra_body={"kv_transfer_params": metadata})
+    asked = {"kv_transfer_params": metadata}
+    answer = server.complete(prompt, key=key, n=answers, extra_body=asked)
     return answer.kv_transfer_params["resident_claims"]
 
 
@@ -39,5 +40,7 @@ def test_scopes(tmp_path: Path) -> None:
         said = ask(server, other, release, "key-b")
         assert "not owned by who gives it up" in said["release"]["reason"]
         assert {"release": {"decision": "accepted"}} == ask(server, other, release, "key-a")
+        pin = {"pin": {"job_id": "agent"}}
+        assert {"pin": {"decision": "accepted"}} == ask(server, other, pin, "key-a", answers=3)
     finally:
         server.kill()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -67,6 +67,15 @@ class Counted:
         return self.take(Kind.REQUEST_FINISHED, request_id=request)
 
 
+class Sought(dict[str, ClaimRun]):
+    """Claims that are sought by their ids, and never gone through."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError
+
+    keys = values = items = __iter__  # type: ignore[assignment]
+
+
 class TestCost:
     def test_a_request_that_fits(self) -> None:
         """A request that fits beside all claims costs no step of a claim that owes nothing."""
@@ -74,6 +83,18 @@ class TestCost:
         run.fill()
         assert [0] * len(REQUESTS) == [run.arrive(name, 5) for name in REQUESTS]
         assert [0] * len(REQUESTS) == [run.finish(name) for name in REQUESTS]
+
+    def test_claims_that_are_not_concerned(self) -> None:
+        """What is said of a request is looked up among the claims, who are not gone through, also
+        where it names one that is not there."""
+        run = Counted(Mode.HARD_PROTECTED)
+        run.fill()
+        run.stream._census.claims = Sought(run.stream.claims)
+        run.arrive("request:1", 5)
+        run.take(Kind.REQUEST_REFUSED, request_id="request:1", blocking_claim_ids=("claim:no",))
+        run.finish("request:1")
+        with pytest.raises(AssertionError):
+            run.stream.claims.keys()
 
     def test_a_claim_that_owes(self) -> None:
         """Its end is told to the one claim that owes something by then."""

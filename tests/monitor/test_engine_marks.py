@@ -65,10 +65,26 @@ class TestEnd:
         headless = [{**line, "sequence": n} for n, line in enumerate(canonical_refusal(), 1)]
         assert "inconclusive" == judge([*headless, {**CLOSED, "sequence": 9}], HARD).verdict
 
-    def test_other_stream(self) -> None:
-        """Each stream has its own."""
-        lines = [OPENED, *canonical_refusal(), CLOSED, {**OPENED, "stream": "another"}]
-        assert "kept" == judge(lines, HARD).verdict
+    @pytest.mark.parametrize("stream", ["another", ""])
+    @pytest.mark.parametrize("marks", [[OPENED, CLOSED], []])
+    @pytest.mark.parametrize("first", [True, False])
+    def test_other_stream(self, stream: str, marks: Trace, first: bool) -> None:
+        """Each stream has its own: the claims of one that was not cut are judged by it. But what
+        another one that was cut would have said is missing, also where it says nothing else.
+        """
+        lines = [*marks[:1], *canonical_refusal(), *marks[1:]]
+        foreign = [{**mark, "stream": stream} for mark in (OPENED, CLOSED)]
+        whole = [*foreign[:1], *lines, *foreign[1:]]
+        assert "kept" == judge(whole, HARD).verdict
+        report = judge([*foreign[:1], *lines] if first else [*lines, *foreign[:1]], HARD)
+        assert ("inconclusive", "kept") == (report.verdict, claim_of(report).verdict)
+        assert report.why.endswith(": the stream was cut: stream_closed is not its last line")
+
+    def test_other_stream_violated(self) -> None:
+        """A breach stays one beside a stream that was cut."""
+        victim = canonical("block_evicted", block_ids=[100])
+        lines = [*canonical_claim(), victim, {**OPENED, "stream": "another"}]
+        assert "violated" == judge(lines, HARD).verdict
 
     def test_untimed(self) -> None:
         """A mark without a time stops no duration; a line of another kind does."""

@@ -114,6 +114,10 @@ class TestOwner:
         assert "satisfied" == verdicts(judge(trace, Mode.HARD_PROTECTED))[name]
         unknown = stripped(trace, "owner_scope")
         assert "inconclusive" == verdicts(judge(unknown, Mode.HARD_PROTECTED))[name]
+        early = [*canonical_claim(), arrived, self.ended[1], finished]
+        assert "satisfied" == verdicts(judge(early, Mode.HARD_PROTECTED))[name]
+        unknown = stripped(early, "owner_scope")
+        assert "inconclusive" == verdicts(judge(unknown, Mode.HARD_PROTECTED))[name]
 
 
 SECOND = 1_000_000_000

@@ -224,7 +224,17 @@ class TestLate:
         stream = [*lives(A, B), AFTER, *events, AFTER]
         whole, short = broken(conclude(stream, ended=None)), broken(conclude(stream))
         assert short
-        assert short <= whole <= short | {"materialization_predicate"}
+        rest_on_blocks = {"materialization_predicate", "claim_harm_attribution"}
+        assert short <= whole <= short | rest_on_blocks
+
+    @pytest.mark.parametrize("mode", ENDING)
+    def test_second_harm(self, mode: Mode) -> None:
+        """In a second life, which is one too many, the harm is told: nothing else is broken."""
+        lost = Event(kind=Kind.BLOCK_LOST, block_ids=blocks(A, 0, 1, 2)["block_ids"])
+        again = [*accepted(A, ""), *filled(A, ""), lost, say(Kind.CLAIM_HARMED, A), AFTER]
+        stream = [*lives(A, B), AFTER, *again]
+        assert {"ordered_lifecycle_events"} == broken(conclude(stream, mode, ended=None))
+        assert {"ordered_lifecycle_events"} == broken(conclude(stream, mode))
 
     @pytest.mark.parametrize("events", LATE.values(), ids=LATE)
     def test_beyond_the_records(self, events: list[Event]) -> None:

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from monitor import follow, live
 from monitor.engine import Monitor
 from monitor.follow import Followed
 from monitor.live import Live, LiveEnd, LiveVerdict
 from monitor.records import At, Record, Stamp
-from spec.alphabet import Kind
+from monitor.stream import Stream
+from spec.alphabet import CONFLICT_ACTIONS, Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.verdicts import Verdict, pool
@@ -40,6 +42,15 @@ class Told:
             self.number += 1
         self.live._next = 0.0
         return self.live.changes()
+
+
+def streams(told: Told) -> list[Stream]:
+    """The stream, as each mode judges it."""
+    return [stream for each in told.live._monitors.values() for stream in each._streams.values()]
+
+
+def arrived(request: str) -> Event:
+    return at(Kind.REQUEST_ARRIVED, request, needed=1, usable=10)
 
 
 def known(told: list[LiveVerdict]) -> list[tuple[str, Verdict, bool]]:
@@ -95,6 +106,64 @@ class TestForgotten:
         assert [B, C] == [verdict.claim_id for verdict in told.live.standing]
 
 
+class TestBounds:
+    """What a stream may say without end, and never close."""
+
+    def test_never_registered(self) -> None:
+        """Ids that nobody registered count as claims: beyond the bound nothing is concluded."""
+        told = Told()
+        told.take(accepted(A, ""))
+        for number in range(9):
+            told.take([say(Kind.CLAIM_MATERIALIZED, f"claim:{number}")])
+        held = [len(stream.claims) for stream in streams(told)]
+        assert [2] * len(ENDING) == held
+        verdicts = {each.claim_id: each.verdict for each in told.live.changes(final=True)}
+        assert Verdict.INCONCLUSIVE is verdicts[A]
+
+    def test_at_the_bound(self) -> None:
+        """More may be said of claims that are in hand, and of those that ended."""
+        told = Told()
+        told.take([*lives(C), *accepted(A, ""), *accepted(B, "")])
+        told.take([say(Kind.CLAIM_MATERIALIZED, each) for each in CLAIMS])
+        assert not told.live._full
+
+    def test_told_of_again(self) -> None:
+        """A request of which more is said after it finished, or that never came, is not held."""
+        told = Told(most=9)
+        told.take(lives(A))
+        for number in range(9):
+            request = f"request:{number}"
+            told.take([arrived(request), at(Kind.REQUEST_FINISHED, request)])
+            told.take([at(kind, request) for kind in CONFLICT_ACTIONS])
+            told.take([at(Kind.REQUEST_FINISHED, f"another:{number}")])
+        assert [0] * len(ENDING) == [len(stream.requests) for stream in streams(told)]
+
+    def test_of_a_tainted_claim(self) -> None:
+        """Neither is one that is told of a claim of which nothing is concluded."""
+        told = Told(most=9)
+        told.take(accepted(A, ""))
+        told.number += 1
+        for number in range(9):
+            told.take([say(Kind.PREFIX_LOOKUP, A, f"request:{number}", held=1)])
+        assert [0] * len(ENDING) == [len(stream.requests) for stream in streams(told)]
+
+    def test_never_finished(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of more requests in hand than are followed nothing is concluded, and no more come in."""
+        monkeypatch.setattr(live, "REQUESTS", 3)
+        monkeypatch.setattr(live, "LOOK", 1)
+        told = Told()
+        told.take(lives(A))
+        told.take(accepted(B, ""))
+        told.take([arrived(f"request:{number}") for number in range(3)])
+        told.take([at(Kind.REQUEST_DEFERRED, "request:0"), arrived("request:3")])
+        assert not told.live._full
+        told.take([arrived("request:4"), arrived("request:5")])
+        assert told.live._full
+        assert [4] * len(ENDING) == [len(stream.requests) for stream in streams(told)]
+        verdicts = {each.claim_id: each.verdict for each in told.live.changes(final=True)}
+        assert Verdict.INCONCLUSIVE is verdicts[B]
+
+
 class TestFollowed:
     """What following comes to."""
 
@@ -121,6 +190,31 @@ class TestFollowed:
         if ended:
             followed.take(LiveEnd("run"))
         assert code == followed.code
+
+    @pytest.mark.parametrize("forgotten", [False, True])
+    def test_stays_violated(self, forgotten: bool) -> None:
+        """What is told later of a claim that was violated does not undo it."""
+        followed = Followed()
+        for verdict in (Verdict.VIOLATED, Verdict.SATISFIED):
+            told = LiveVerdict("run", A, Mode.DEMOTABLE, "", verdict, forgotten=forgotten)
+            followed.take(told)
+        followed.take(LiveEnd("run"))
+        assert 1 == followed.code
+
+    def test_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of more claims than are kept it is not said that they are kept."""
+        monkeypatch.setattr(follow, "OPEN", 2)
+        codes = []
+        for count in (2, 3):
+            followed = Followed()
+            for number in range(count):
+                told = LiveVerdict("run", f"claim:{number}", Mode.DEMOTABLE, "", Verdict.SATISFIED)
+                followed.take(told)
+                followed.take(told)
+            followed.take(LiveEnd("run"))
+            assert 2 == len(followed._open)
+            codes.append(followed.code)
+        assert [0, 3] == codes
 
     def test_nothing_kept(self) -> None:
         """What is forgotten there is forgotten here; a verdict on it that comes later counts."""

@@ -54,6 +54,22 @@ class TestWaits:
         assert engine.serve("request", 60, prompt="p")
         assert "accepted" == ticket.state
 
+    @pytest.mark.parametrize("blocks", [59, 61])
+    def test_other_size(self, blocks: int) -> None:
+        """An object of another size than the claim's footprint is not what it is for: it waits no
+        more once that is seen, neither is its id taken.
+        """
+        engine, on = TinyEngine(), object_of(keys_of("p", 60)[-1])
+        ticket = engine.keeper.ahead.register(claim(blocks=blocks, object_id=on))
+        assert engine.serve("short", 59, prompt="p")
+        assert "waiting" == ticket.state
+        assert engine.serve("long", 70, prompt="p")
+        assert "rejected" == ticket.state
+        assert f"its object has 60 blocks, and the claim is for {blocks}" == ticket.reason
+        assert not engine.keeper.awaits
+        assert engine.serve("request", 20, claim(blocks=20))
+        assert {"claim": ""} == engine.answers[-1]
+
     def test_own_object(self) -> None:
         """A prompt says what it is for, whatever its owner calls the object."""
         engine = TinyEngine()

@@ -4,7 +4,7 @@ import pytest
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.keeper import Arrival
-from runtime_hooks.requests import identity_text, name_of
+from runtime_hooks.requests import NULL, identity_text, name_of
 from spec.claims import Mode
 from tests.runtime_hooks.engine import IDENTITY, TinyEngine, claim, keys_of
 
@@ -14,7 +14,8 @@ for _ in range(5_000):
 OTHER = {**IDENTITY.model_dump(), "model_id": "another"}
 BAD: list[tuple[object, str]] = [
     ([], "resident_claim is no object"),
-    ("claim:a", "resident_claim is no object"),
+    ("claim:a", "resident_claim is no object (got 'claim:a')"),
+    (NULL, "resident_claim is no object (got null)"),
     ({}, "claim_id: Field required"),
     (claim(blocks=0), "materialization_predicate"),
     (claim(materialization_predicate="60 blocks"), "materialization_predicate"),
@@ -61,6 +62,12 @@ class TestTurnedAway:
         assert 80 == len(engine.pool.free)
         assert 1 == len(engine.kinds("claim_rejected"))
         assert [] == engine.kinds("claim_accepted", "claim_committed")
+
+    def test_faults(self) -> None:
+        """What an adapter turned away is answered beside the rest."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim(), faults={"no_admit": "it is neither"})
+        assert {"no_admit": "it is neither", "claim": ""} == engine.answers[0]
 
     def test_nothing_else_disturbed(self) -> None:
         """A claim that is live is kept while all of these come and go."""

@@ -10,10 +10,10 @@ from vllm.v1.core.kv_cache_utils import get_request_block_hasher, make_block_has
 from vllm.v1.kv_cache_interface import FullAttentionSpec
 from vllm.v1.request import Request
 
+from runtime_hooks.callers import CALLER
 from runtime_hooks.engines.v0_32.queue import RankedQueue
 from runtime_hooks.keeper import Arrival
-from runtime_hooks.requests import CLAIM, NO_ADMIT, PIN, RELEASE, namespace_of
-from runtime_hooks.scopes import CALLER
+from runtime_hooks.requests import CLAIM, NO_ADMIT, NULL, PIN, RELEASE, namespace_of
 from spec.claims import CacheIdentity
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
         claims: whether there are claims already, with which it may share blocks.
     """
     size, metadata = scheduler.block_size, _metadata(request)
-    claim, pin = metadata.get(CLAIM), metadata.get(PIN)
+    claim, release, pin = (_stated(metadata, key) for key in _ACTIONS)
+    no_admit = metadata.get(NO_ADMIT, False)
     wanted = claims or claim is not None or pin is not None
     return Arrival(
         request.request_id,
@@ -106,9 +107,10 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
         blocks=_most_blocks(request, scheduler),
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
         claim=claim,
-        release=metadata.get(RELEASE),
+        release=release,
         pin=pin,
-        no_admit=metadata.get(NO_ADMIT) is True,
+        no_admit=no_admit is True,
+        faults={} if isinstance(no_admit, bool) else {NO_ADMIT: "it is neither true nor false"},
         caller=metadata.get(CALLER),
         namespace=namespace_of(request.cache_salt),
         adapter=request.lora_request.lora_name if request.lora_request else None,
@@ -125,6 +127,11 @@ def _metadata(request: Any) -> dict[str, Any]:
             found[action.action_type] = action.payload if known else unknown
     params = request.kv_transfer_params
     return {**found, **params} if isinstance(params, dict) else found
+
+
+def _stated(metadata: Mapping[str, Any], key: str) -> Any:
+    """What is stated under a key; None where nothing is."""
+    return NULL if key in metadata and metadata[key] is None else metadata.get(key)
 
 
 def _most_blocks(request: Any, scheduler: Scheduler) -> int:

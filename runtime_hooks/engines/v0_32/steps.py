@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
@@ -31,6 +31,14 @@ METADATA: Final = "resident_claims"
 """The key, in the response's `kv_transfer_params`, of what became of the request's claim."""
 
 
+class _Part(NamedTuple):
+    """A request in parts, as its first one came: what with, from whom, and the answers to that."""
+
+    metadata: Any
+    scope: str | None
+    answers: dict[str, str]
+
+
 class StepHooks:
     """The hooks on one scheduler."""
 
@@ -40,7 +48,7 @@ class StepHooks:
         self._refused: list[tuple[Any, dict[str, Any]]] = []
         self._notes: dict[str, dict[str, Any]] = {}  # by request, for its last output
         self._done: list[str] = []  # requests that ended since the last output, with notes
-        self._parents: OrderedDict[str, tuple[Any, dict[str, str]]] = OrderedDict()
+        self._parents: OrderedDict[str, _Part] = OrderedDict()
         self.before_output: Callable[[Any], None] = lambda output: None
         self.still_loads: Callable[[Any], bool] = lambda request: False
 
@@ -66,31 +74,33 @@ class StepHooks:
 
     def _arrive(self, request: Any) -> None:
         arrival = arrival_of(request, self._scheduler, claims=self._keeper.awaits)
-        said = self._said_before(request)
-        if said is not None:
-            arrival = replace(arrival, claim=None, release=None)
+        first = self._first_part(request)
+        if first is not None:
+            arrival = replace(arrival, claim=None, release=None, scope=first.scope)
+        arrival = self._keeper.identified(arrival)
         fits, answers = self._keeper.arrive(arrival)
         if not fits:
             self._put_off.add(request.request_id)
         if arrival.no_admit:
             self._blocks.not_admitted.add(request.request_id)
-        if arrival.claim is not None or arrival.release is not None:
-            self._remember(request, {k: v for k, v in answers.items() if k != "pin"})
-        self._note(request.request_id, {**(said or {}), **answers})
+        if first is None and answers:
+            once = {k: v for k, v in answers.items() if k != "pin"}
+            self._remember(request, _Part(request.kv_transfer_params, arrival.scope, once))
+        self._note(request.request_id, {**(first.answers if first else {}), **answers})
 
-    def _said_before(self, request: Any) -> dict[str, str] | None:
+    def _first_part(self, request: Any) -> _Part | None:
         """vLLM makes several requests of one that asks for several answers, each with the same
-        metadata: what the first of them was answered.
+        metadata: the first of them.
         """
         if not self._parents:
             return None
         parent, metadata = _parent_of(request), request.kv_transfer_params
         known = self._parents.get(parent) if parent else None
-        return known[1] if known is not None and known[0] == metadata else None
+        return known if known is not None and known.metadata == metadata else None
 
-    def _remember(self, request: Any, answers: dict[str, str]) -> None:
+    def _remember(self, request: Any, part: _Part) -> None:
         if parent := _parent_of(request):
-            self._parents[parent] = (request.kv_transfer_params, answers)
+            self._parents[parent] = part
             if len(self._parents) > _PARENTS:
                 self._parents.popitem(last=False)
 
