@@ -57,7 +57,7 @@ def show(
     ],
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Show one mode, obligation or reading, or one depth, order or signal of lowering."""
+    """Show a mode, an obligation, a reading, or a word of lowering."""
     found = find(name)
     view: ModeView | ObligationView | ReadingView | WordView
     if isinstance(found, ModeSpec):
