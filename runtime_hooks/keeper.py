@@ -77,6 +77,11 @@ class Arrival(msgspec.Struct, frozen=True):
     namespace: str = ""
     adapter: str | None = None
 
+    @property
+    def plain(self) -> bool:
+        """Whether nothing came with it that is to be decided on or answered."""
+        return self.claim is None and self.release is None and self.pin is None and not self.faults
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -163,6 +168,10 @@ class Keeper:
             was turned away: by `claim`, `release`, `pin` and `no_admit`, empty where it was not.
         """
         self.tick()
+        if arrival.plain and not self.awaits:
+            request = self._in_hand[arrival.request_id] = _InHand(arrival, arrival.blocks)
+            self._state(request)
+            return True, {}
         arrival = self.identified(arrival)
         if not arrival.no_admit:
             self.custody.clear_way(arrival.keys[: arrival.reusable])

@@ -1,3 +1,13 @@
-"""The plugin inside a real engine: `make test-vllm`."""
+"""The plugin inside a real engine: `make test-vllm`.
+
+Each worker of pytest-xdist has a core to itself: threads of two engines on the same cores wait for
+one another.
+"""
+
+import os
 
 import runtime_hooks.demo.tiny  # noqa: F401  (the environment is set before vLLM is imported)
+
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
 from vllm import SamplingParams
 from vllm.utils.hashing import get_hash_fn_by_name
 from vllm.v1.core.kv_cache_utils import get_request_block_hasher, make_block_hash_with_group_id
@@ -98,22 +99,27 @@ def arrival_of(request: Any, scheduler: Scheduler, *, claims: bool) -> Arrival:
         claims: whether there are claims already, with which it may share blocks.
     """
     size, metadata = scheduler.block_size, _metadata(request)
-    claim, release, pin = (_stated(metadata, key) for key in _ACTIONS)
-    no_admit = metadata.get(NO_ADMIT, False)
-    wanted = claims or claim is not None or pin is not None
-    return Arrival(
+    wanted = claims or not metadata.keys().isdisjoint((CLAIM, PIN))
+    arrival = Arrival(
         request.request_id,
         tuple(keys_of(request, request.num_prompt_tokens, size)) if wanted else (),
         blocks=_most_blocks(request, scheduler),
         reusable=0 if request.skip_reading_prefix_cache else (request.num_tokens - 1) // size,
+        namespace=namespace_of(request.cache_salt),
+        adapter=request.lora_request.lora_name if request.lora_request else None,
+    )
+    if not metadata:
+        return arrival
+    claim, release, pin = (_stated(metadata, key) for key in _ACTIONS)
+    no_admit = metadata.get(NO_ADMIT, False)
+    return replace(
+        arrival,
         claim=claim,
         release=release,
         pin=pin,
         no_admit=no_admit is True,
         faults={} if isinstance(no_admit, bool) else {NO_ADMIT: "it is neither true nor false"},
         caller=metadata.get(CALLER),
-        namespace=namespace_of(request.cache_salt),
-        adapter=request.lora_request.lora_name if request.lora_request else None,
     )
 
 
