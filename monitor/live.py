@@ -151,14 +151,18 @@ class Live:
         Args:
             final: the stream is over, and every verdict is told.
         """
-        began = time.monotonic()
         found, self._new = self._new, []
-        if began < self._next and not final:
-            return found
-        found += self._changed(final=final)
-        ended = time.monotonic()
-        self._next = ended + max(_EVERY_S, _SHARE * (ended - began))
+        if self.due or final:
+            began = time.monotonic()
+            found += self._changed(final=final)
+            ended = time.monotonic()
+            self._next = ended + max(_EVERY_S, _SHARE * (ended - began))
         return found
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to look at all claims again."""
+        return time.monotonic() >= self._next
 
     @property
     def standing(self) -> list[LiveVerdict]:

@@ -41,7 +41,10 @@ class Inline:
         """Judge events, and tell what has changed."""
         for line in lines:
             self._live.take(line)
-        self.idle()
+        if self._live.due:  # to let listeners in costs more than most lines
+            self.idle()
+        else:
+            self._tell(self._live.changes())
 
     def idle(self) -> None:
         """Let listeners in, and tell what has changed."""

@@ -24,7 +24,7 @@ __all__ = ["Journal", "Line", "Sink"]
 Line: TypeAlias = Event | StreamMark
 """What a journal hands on: events, between the two marks of their stream."""
 
-_IDLE_S: Final = 0.1  # what comes meanwhile is written at once: waking up costs more than writing
+_IDLE_S: Final = 0.2  # what comes meanwhile is written at once: waking up costs more than writing
 _PAUSE_S: Final = 0.001
 _BATCH: Final = 32  # events between two pauses: the engine waits for the interpreter no longer
 
