@@ -37,7 +37,7 @@ setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-v
 # Every trace of the table is judged, and counted as evidence, where Z3 is.
 test-vllm: $(STAMP) $(VLLM_VENV)/.stamp ## Run the tests of the plugin inside that vLLM
 	@rm -rf build/table
-	$(VLLM_VENV)/bin/python -m pytest -n 2 tests_vllm --keep build/table
+	$(VLLM_VENV)/bin/python -m pytest -n 2 --dist loadfile tests_vllm --keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
 test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading, on a CUDA device
@@ -52,7 +52,7 @@ test-vllm-gpu: $(STAMP) ## The same in GPU_VENV=..., with vLLM's own offloading,
 
 witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of a real engine show
 	@rm -rf build/table
-	$(VLLM_VENV)/bin/python -m pytest -n 2 tests_vllm/test_table.py --keep build/table
+	$(VLLM_VENV)/bin/python -m pytest tests_vllm/test_table.py --keep build/table
 	$(BIN)/python -m tests_vllm.witness build/table
 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
