@@ -65,13 +65,15 @@ class Drill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Failures asked for, for tests and drills; none by default.
 
     `suppress` are kinds of reports that are not written; `misattribute` maps a kind of report to
-    the claim id that it names instead; `fail_loads` is how many loads of a claim fail, by its id,
-    or of blocks that nobody claimed, by the empty id.
+    the claim id that it names instead; `fail_loads` and `fail_stores` are how many loads of a claim
+    from the offload tier fail, and how many copies to it, by its id, or of blocks that nobody
+    claimed, by the empty id.
     """
 
     suppress: tuple[Kind, ...] = ()
     misattribute: dict[Kind, str] = {}
     fail_loads: dict[str, Count] = {}
+    fail_stores: dict[str, Count] = {}
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -64,6 +64,10 @@ class Tier:
         self._voice, self._tick = voice, tick
         self._loads: dict[str, _Load] = {}
 
+    def claims_on(self, keys: Iterable[bytes]) -> list[str]:
+        """The ids of the claims whose copies these contents are, or would be."""
+        return sorted(entry.claim_id for entry in self._claims_on(keys))
+
     def begin(self, entry: Entry) -> None:
         """A claim was accepted, of which there may be a copy already."""
         if self._copies is not None and entry.claim.protection_mode is Mode.OFFLOADABLE:

@@ -56,6 +56,20 @@ class TestSuccess:
         assert [] == engine.kinds("store_finished")
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
+    def test_store_fails(self, make: Make) -> None:
+        """Where a drill lets the copy fail there is none; one is made for the next request."""
+        engine = make(engine=offloading(), drill=Drill(fail_stores={CLAIM: 1, "claim:other": 1}))
+        engine.serve((*RESIDENT, claim(mode="offloadable")), ("filler", 1))
+        (refused,) = engine.serve(ACTIVE)
+        engine.serve(RESIDENT, ("filler", 1))
+        (served,) = engine.serve(ACTIVE)
+        assert ["abort", "length"] == [refused.finish_reason, served.finish_reason]
+        assert {} == engine.armed.attachments[0].faults
+
+        engine.close()
+        assert 1 == len(engine.kinds("store_finished")) == len(engine.kinds("claim_offloaded"))
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
     @pytest.mark.parametrize(
         ("enforce", "lost"), [((Mode.OFFLOADABLE,), 0), ((), 1)], ids=["enforced", "not enforced"]
     )

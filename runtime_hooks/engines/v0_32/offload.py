@@ -44,7 +44,7 @@ class OffloadHooks:
         self._scheduler, self._manager = scheduler, manager
         self._context = ReqContext("resident-claims")
         self._prepare_load, self._complete_load = manager.prepare_load, manager.complete_load
-        self._fail = Counter(drill.fail_loads)
+        self._fail_loads, self._fail_stores = Counter(drill.fail_loads), Counter(drill.fail_stores)
         self._failing: set[str] = set()  # requests whose load a drill lets fail
         self._aborted: set[str] = set()  # requests that were, and whose load is under way
         self._unstored: set[bytes] = set()  # contents whose store is about to be called complete
@@ -90,19 +90,26 @@ class OffloadHooks:
 
     def _begin(self, request_id: str, keys: list[bytes]) -> None:
         for claim in self._keeper.tier.loading(request_id, keys) or [""]:
-            if self._fail[claim]:
-                self._fail[claim] -= 1
+            if self._fail_loads[claim]:
+                self._fail_loads[claim] -= 1
                 self._failing.add(request_id)
 
     def _stored(self, call: Callable[..., None]) -> Callable[..., None]:
         def complete_store(keys: Any, req_context: Any, success: bool = True) -> None:
-            done = list(keys)
-            success = success and self._unstored.isdisjoint(done)
+            done, failing = list(keys), list[str]()
+            if success:
+                self._wraps.attempt("complete_store", self._fail_store, done, failing)
+            success = success and self._unstored.isdisjoint(done) and not failing
             call(done, req_context, success)
             if success:
                 self._wraps.attempt("complete_store", self._keeper.tier.stored, done)
 
         return complete_store
+
+    def _fail_store(self, keys: list[bytes], failing: list[str]) -> None:
+        """A drill: take copies that were made for failed, because of these claims."""
+        failing += [c for c in self._keeper.tier.claims_on(keys) or [""] if self._fail_stores[c]]
+        self._fail_stores.subtract(failing)
 
     def _output(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         """vLLM takes every store for one that succeeds; those that failed are known here."""
