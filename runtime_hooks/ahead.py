@@ -21,7 +21,7 @@ from spec.errors import ClaimError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from runtime_hooks.keeper import Arrival
+    from runtime_hooks.arrivals import Arrival
     from spec.claims import CacheIdentity, Mode, ResidentClaim
 
 __all__ = ["MOST", "Ahead", "Prompt", "Ticket"]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runtime_hooks.ahead import Prompt
+    from runtime_hooks.arrivals import Arrival
     from runtime_hooks.custody import Custody
     from runtime_hooks.enforce.holds import Holding
-    from runtime_hooks.keeper import Arrival
     from runtime_hooks.ledger import Entry
     from runtime_hooks.registry import Now, Registry
     from runtime_hooks.tier import Tier

@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import msgspec
 from msgspec.structs import replace
 
+from runtime_hooks.arrivals import Refusal
 from runtime_hooks.callers import Callers
 from runtime_hooks.custody import Custody
 from runtime_hooks.enforce.holds import Holding
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runtime_hooks.ahead import Ahead, Prompt
+    from runtime_hooks.arrivals import Arrival
     from runtime_hooks.config import Settings
     from runtime_hooks.journal import Journal
     from runtime_hooks.ledger import Entry
     from runtime_hooks.tier import Copies
     from spec.claims import CacheIdentity
-    from spec.events import CapacityProof
 
-__all__ = ["Arrival", "Keeper", "Pool", "Refusal"]
+__all__ = ["Keeper", "Pool"]
 
 _NS: Final = 1_000_000_000
 _SECONDS: Final = TimeUnit.SECONDS
@@ -50,48 +50,6 @@ class Pool(Holding, Ranking, Protocol):
     @property
     def usable(self) -> int:
         """Blocks that are usable at all."""
-
-
-class Arrival(msgspec.Struct, frozen=True):
-    """A request, in whole blocks of its prompt.
-
-    `keys` are their contents; `blocks` are the most that it can come to use; of the first
-    `reusable` it may use what is cached. `claim` is the claim that came with it, and `release` the
-    one that it gives up, `pin` says of which job it is, all unread; `no_admit` says that its blocks
-    are not cached, `faults` why other things that came with it are turned away. `caller` is who is
-    said to call, unread, and `scope` who does, None where that is not asked; `namespace` and
-    `adapter` are of its cache.
-    """
-
-    request_id: str
-    keys: Sequence[bytes]
-    blocks: int
-    reusable: int
-    claim: object = None
-    release: object = None
-    pin: object = None
-    no_admit: bool = False
-    faults: dict[str, str] = {}
-    caller: object = None
-    scope: str | None = None
-    namespace: str = ""
-    adapter: str | None = None
-
-    @property
-    def plain(self) -> bool:
-        """Whether nothing came with it that is to be decided on or answered."""
-        return self.claim is None and self.release is None and self.pin is None and not self.faults
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a request is refused: the claims that it does not fit beside, and the sum; or, without a
-    sum, the claims whose blocks did not come back for it.
-    """
-
-    request_id: str
-    blocking_claim_ids: tuple[str, ...]
-    proof: CapacityProof | None = None
 
 
 @dataclass(slots=True)

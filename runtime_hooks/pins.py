@@ -19,7 +19,7 @@ from spec.errors import ClaimError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime_hooks.keeper import Arrival
+    from runtime_hooks.arrivals import Arrival
 
 __all__ = ["Pin", "Pins", "pin_of"]
 

@@ -11,9 +11,10 @@ import msgspec
 from monitor.dialects import Reader
 from monitor.engine import Conclusion, Monitor
 from runtime_hooks.ahead import Prompt
+from runtime_hooks.arrivals import Arrival, Refusal
 from runtime_hooks.config import Settings
 from runtime_hooks.journal import Journal, Line
-from runtime_hooks.keeper import Arrival, Keeper, Refusal
+from runtime_hooks.keeper import Keeper
 from spec.claims import CacheIdentity, Mode
 from spec.events import Event
 

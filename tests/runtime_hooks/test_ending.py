@@ -3,7 +3,7 @@
 import pytest
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.keeper import Arrival
+from runtime_hooks.arrivals import Arrival
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event

@@ -1,8 +1,8 @@
 """What the keeper does with claims, judged by the monitor from what it tells."""
 
 from monitor.engine import ModeVerdict
+from runtime_hooks.arrivals import Arrival
 from runtime_hooks.config import Drill
-from runtime_hooks.keeper import Arrival
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import CapacityProof

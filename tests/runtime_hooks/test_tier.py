@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from monitor.engine import ModeVerdict
+from runtime_hooks.arrivals import Arrival
 from runtime_hooks.config import Drill
-from runtime_hooks.keeper import Arrival
 from spec.alphabet import Kind
 from spec.claims import Mode
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of

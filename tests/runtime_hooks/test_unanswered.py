@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.keeper import Arrival
+from runtime_hooks.arrivals import Arrival
 from runtime_hooks.pins import Pins
 from spec.claims import Mode
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of

@@ -11,9 +11,9 @@ from vllm.v1.core.kv_cache_utils import get_request_block_hasher, make_block_has
 from vllm.v1.kv_cache_interface import FullAttentionSpec
 from vllm.v1.request import Request
 
+from runtime_hooks.arrivals import Arrival
 from runtime_hooks.callers import CALLER
 from runtime_hooks.engines.v0_32.queue import RankedQueue
-from runtime_hooks.keeper import Arrival
 from runtime_hooks.requests import CLAIM, NO_ADMIT, NULL, PIN, RELEASE, namespace_of
 from spec.claims import CacheIdentity
 
