@@ -37,7 +37,7 @@ _EXAMPLE = "Example: python -m spec "
 
 @app.command("list", epilog=f"{_EXAMPLE}list")
 def list_all(form: FormatOption = Format.TEXT) -> None:
-    """List the modes, the obligations and the readings."""
+    """List the modes, obligations, readings and words of lowering."""
     listing = list_view()
     if form is Format.JSON:
         print_json(listing)

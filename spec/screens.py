@@ -47,7 +47,7 @@ def printable(text: str) -> str:
 
 
 def list_tables(listing: ListView) -> tuple[Table, ...]:
-    """The modes, the obligations and the readings."""
+    """The modes, the obligations, the readings and the words of lowering."""
     modes = _table("Modes", "mode", "promise")
     for mode in listing.modes:
         modes.add_row(mode.name, mode.promise)
@@ -57,7 +57,10 @@ def list_tables(listing: ListView) -> tuple[Table, ...]:
     readings = _table("Readings", "reading", "in short")
     for reading in listing.readings:
         readings.add_row(reading.name, reading.in_short)
-    return modes, obligations, readings
+    words = _table("Words of lowering", "kind", "words")
+    for kind, names in listing.words.items():
+        words.add_row(kind, ", ".join(names))
+    return modes, obligations, readings, words
 
 
 def _table(title: str, *columns: str) -> Table:

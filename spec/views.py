@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from spec.lowering.depths import LADDER
+from spec.lowering.signals import Signal
+from spec.lowering.vocabulary import Order
 from spec.machine import Observer
 from spec.modes import MODES, Bundle, ModeSpec
 from spec.obligations import OBLIGATIONS
@@ -101,11 +104,12 @@ class ModeView(msgspec.Struct, frozen=True):
 
 
 class ListView(msgspec.Struct, frozen=True):
-    """All modes, obligations and readings."""
+    """All modes, obligations and readings, and the words of lowering by their kinds."""
 
     modes: tuple[ModeView, ...]
     obligations: tuple[ObligationView, ...]
     readings: tuple[ReadingView, ...]
+    words: dict[str, tuple[str, ...]]
 
 
 def obligation_view(observer: Observer) -> ObligationView:
@@ -172,4 +176,5 @@ def list_view() -> ListView:
         tuple(mode_view(spec) for spec in MODES.values()),
         tuple(obligation_view(observer) for observer in OBLIGATIONS.values()),
         tuple(reading_view(reading) for reading in READINGS),
+        {"depth": tuple(LADDER), "order": tuple(Order), "signal": tuple(Signal)},
     )
