@@ -194,10 +194,7 @@ class Monitor:
             other = Mode(claim.declared_mode)
             why = f"it is of another mode, {other}"
             return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, findings, other)
-        absent = "" if entered else f"not {self._entry}"
-        if claim.other_mode in _MODES:
-            absent = f"it was accepted in another mode, {claim.other_mode}"
-        verdict, why = _decide({n: f.verdict for n, f in findings.items()}, absent)
+        verdict, why = _decide({n: f.verdict for n, f in findings.items()}, self.missing(claim))
         return ClaimVerdict(file, claim, entered, verdict, why, findings)
 
     def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:
@@ -265,6 +262,12 @@ class Monitor:
         verdict = judged.findings[name].verdict
         shows = verdict is not Verdict.SATISFIED or judged.entered
         return verdict if shows else Verdict.UNEXERCISED
+
+    def missing(self, claim: ClaimRun) -> str:
+        """Why a claim did not enter; empty where it did."""
+        if claim.other_mode in _MODES:
+            return f"it was accepted in another mode, {claim.other_mode}"
+        return "" if self.entered(claim) else f"not {self._entry}"
 
     def entered(self, claim: ClaimRun) -> bool:
         """Whether the runtime owes the claim anything: it was accepted, or it is watched.
