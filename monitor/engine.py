@@ -190,14 +190,10 @@ class Monitor:
 
     def _judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
         findings, entered = dict(claim.findings()), self.entered(claim)
-        if claim.declared_mode in _MODES - {self.mode}:
-            other = Mode(claim.declared_mode)
+        if (other := self._other(claim)) is not None:
             why = f"it is of another mode, {other}"
             return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, findings, other)
-        absent = "" if entered else f"not {self._entry}"
-        if claim.other_mode in _MODES:
-            absent = f"it was accepted in another mode, {claim.other_mode}"
-        verdict, why = _decide({n: f.verdict for n, f in findings.items()}, absent)
+        verdict, why = _decide({n: f.verdict for n, f in findings.items()}, self.missing(claim))
         return ClaimVerdict(file, claim, entered, verdict, why, findings)
 
     def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:
@@ -243,14 +239,21 @@ class Monitor:
 
     def _sides(self, part: Stream) -> tuple[set[str], set[str]]:
         """The ids of the claims of a part of a run that entered, and of those that did not, as far
-        as they are known."""
+        as they are known. What is of another mode is neither."""
         runs = [*part.claims.items(), *part.past.records()]
+        runs = [(claim_id, run) for claim_id, run in runs if self._other(run) is None]
         inside = {claim_id for claim_id, run in runs if self.entered(run)}
         return inside, {claim_id for claim_id, _ in runs} - inside
 
     def _entered_once(self, part: Stream) -> bool:
         """Whether a claim that was forgotten entered."""
-        return any(alike.count and self.entered(alike.run) for alike in part.past)
+        runs = (alike.run for alike in part.past if alike.count)
+        return any(self.entered(run) and self._other(run) is None for run in runs)
+
+    def _other(self, claim: ClaimRun) -> Mode | None:
+        """The mode that a claim asked for, where that is another one."""
+        said = claim.declared_mode
+        return Mode(said) if said in _MODES - {self.mode} else None
 
     @property
     def _entry(self) -> str:
@@ -265,6 +268,12 @@ class Monitor:
         verdict = judged.findings[name].verdict
         shows = verdict is not Verdict.SATISFIED or judged.entered
         return verdict if shows else Verdict.UNEXERCISED
+
+    def missing(self, claim: ClaimRun) -> str:
+        """Why a claim did not enter; empty where it did."""
+        if claim.other_mode in _MODES:
+            return f"it was accepted in another mode, {claim.other_mode}"
+        return "" if self.entered(claim) else f"not {self._entry}"
 
     def entered(self, claim: ClaimRun) -> bool:
         """Whether the runtime owes the claim anything: it was accepted, or it is watched.

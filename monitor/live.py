@@ -54,8 +54,9 @@ class LiveVerdict(
     """One claim of one stream, judged by the mode that it asked for, as it stands.
 
     `obligations` are those that were exercised. `heaviest` names the one that decides, and `why`
-    and `sequence` are its. Of a claim that is `forgotten` no more is told unless more is said of
-    it; `final` is the last verdict of all when the stream ends.
+    and `sequence` are its; it is empty where the claim turned out not to have entered. Of a claim
+    that is `forgotten` no more is told unless more is said of it; `final` is the last verdict of
+    all when the stream ends.
     """
 
     stream: Text
@@ -188,19 +189,30 @@ class Live:
             for claim in (*monitor.claims(), *monitor.altered()):
                 if not self._counts(mode, claim):
                     continue
-                verdict = _judge(claim, mode, final=final)
+                verdict = self._judge(mode, claim, final=final)
                 if final or _is_news(verdict, claim, self._told.get(claim.claim_id)):
                     self._told[claim.claim_id] = verdict
                     yield verdict
 
     def _counts(self, mode: Mode, claim: ClaimRun) -> bool:
-        """Whether a claim is told of as judged by a mode."""
+        """Whether a claim is told of as judged by a mode: of one that was, more may have to be."""
         if claim.guest:
             return False
         if claim.declared_mode is None:
             return claim.lost and mode is self._strangers
-        entered = self._monitors[mode].entered(claim)
+        entered = self._monitors[mode].entered(claim) or claim.claim_id in self._told
         return claim.declared_mode == mode and (entered or claim.lost or bool(claim.broken))
+
+    def _judge(
+        self, mode: Mode, claim: ClaimRun, *, forgotten: bool = False, final: bool = False
+    ) -> LiveVerdict:
+        """The verdict on a claim; one that did not enter is inconclusive unless it was violated."""
+        verdict = _judge(claim, mode, forgotten=forgotten, final=final)
+        absent = self._monitors[mode].missing(claim)
+        if not absent or claim.lost or verdict.verdict is Verdict.VIOLATED:
+            return verdict
+        unclear = {"verdict": Verdict.INCONCLUSIVE, "heaviest": "", "why": absent}
+        return msgspec.structs.replace(verdict, sequence=None, **unclear)
 
     def _elsewhere(self, mode: Mode, claim_id: str) -> bool:
         """Whether a claim of this id is known as one of another mode."""
@@ -209,8 +221,9 @@ class Live:
 
     def _forget(self, mode: Mode, claim: ClaimRun) -> None:
         """A claim is forgotten: what it came to is told for the last time."""
-        told, verdict = self._told.pop(claim.claim_id, None), _judge(claim, mode, forgotten=True)
-        if self._counts(mode, claim) and _is_news(verdict, claim, told):
+        counts, verdict = self._counts(mode, claim), self._judge(mode, claim, forgotten=True)
+        told = self._told.pop(claim.claim_id, None)
+        if counts and _is_news(verdict, claim, told):
             self._last.append(verdict)
             self._new.append(verdict)
 

@@ -299,7 +299,8 @@ class Stream:
             self._check_identity(event, claim, at)
             if self._open(claim, event, at):
                 claim.touch(request_id)
-        for name in event.blocking_claim_ids or ():
+        named = dict.fromkeys(event.blocking_claim_ids or ())
+        for name in named:
             self._census.find(name, at)
         if event.kind in CONFLICT_ACTIONS:
             for name in list(request.forgotten):
@@ -308,10 +309,9 @@ class Stream:
             request.forgotten.clear()
         blame = Blame(event, request, self.claims)
         if self._track.lost is None:
-            for name in blame.named:
-                if name not in self.claims:
-                    self._early.add(name, event, at, blame)
-        for claim in self._concerned(event, request, blame.named):
+            for name in (each for each in named if each not in self.claims):
+                self._early.add(name, event, at, blame)
+        for claim in self._concerned(event, request, named):
             followed = self._open(claim, event, at)
             view = self._view(event, claim, at)
             view.named = False
@@ -326,7 +326,7 @@ class Stream:
                 self.requests.close(claim, request_id)
 
     def _concerned(
-        self, event: Event, request: Request, named: frozenset[str]
+        self, event: Event, request: Request, named: Iterable[str]
     ) -> Iterable[ClaimRun]:
         """Claims with a part in the request: it is in hand, or it presses on their pool.
 

@@ -232,6 +232,17 @@ def test_torn_between_two_claims(tmp_path: Path) -> None:
     assert "inconclusive" == report.verdict
 
 
+def test_torn_between_two_modes(tmp_path: Path) -> None:
+    """Neither does one that accepts only a claim of another mode."""
+    victim = canonical("block_evicted", block_ids=[100])
+    rest = [*canonical_claim(OTHER, first=500, mode="demotable"), victim]
+    parts = {"a": canonical_claim(), "b": rest}
+    files = [write(tmp_path / f"{name}.jsonl", part) for name, part in parts.items()]
+    report = check(files, Mode.HARD_PROTECTED, Bundle.CONTRACT)
+    assert "goes on in a file in which its claims are not accepted" in report.why
+    assert "inconclusive" == report.verdict
+
+
 class TestLenient:
     """Lines that could not be read."""
 

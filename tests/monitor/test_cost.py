@@ -149,6 +149,15 @@ class TestCost:
         ]
         assert {"claims have 30 requests in hand, and no more are followed"} == {w for _, w in left}
 
+    def test_named_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Which are followed of many that an action names is the same in every run."""
+        monkeypatch.setattr(requests, "PAIRS", len(CLAIMS) // 2)
+        run = Counted(Mode.HARD_PROTECTED)
+        run.fill()
+        run.take(Kind.REQUEST_DEFERRED, request_id="request", blocking_claim_ids=tuple(CLAIMS))
+        followed = [claim.claim_id for claim in run.stream.claims.values() if claim.requests]
+        assert CLAIMS[: len(CLAIMS) // 2] == followed
+
     def test_requests_of_one_claim(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of one claim that has too many in hand nothing is concluded either."""
         monkeypatch.setattr(requests, "IN_HAND", 3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor import follow, live
 from monitor.engine import Monitor
-from monitor.follow import Followed
+from monitor.follow import Followed, live_line
 from monitor.live import Live, LiveEnd, LiveVerdict
 from monitor.records import At, Record, Stamp
 from monitor.stream import Stream
@@ -31,8 +31,8 @@ AFTER = at(Kind.REQUEST_FINISHED, "request:after")
 class Told:
     """A monitor of few claims, and what it has told so far."""
 
-    def __init__(self, most: int = 2, ended: int = 0) -> None:
-        self.live = Live("run", ENDING, most=most, ended=ended)
+    def __init__(self, most: int = 2, ended: int = 0, modes: Sequence[Mode] = ENDING) -> None:
+        self.live = Live("run", modes, most=most, ended=ended)
         self.number = 0
 
     def take(self, events: Iterable[Event]) -> list[LiveVerdict]:
@@ -98,6 +98,24 @@ class TestForgotten:
         assert [(A, Verdict.VIOLATED, Mode.DEMOTABLE)] == [
             (each.claim_id, each.verdict, each.mode) for each in late if each.claim_id == A
         ]
+
+    @pytest.mark.parametrize("mode", ["demotable", None])
+    def test_entered_no_more(self, mode: str | None) -> None:
+        """A watched claim that is accepted in another mode, or rejected, after it was told of is
+        inconclusive then, as in a check."""
+        told = Told(ended=1, modes=(Mode.BEST_EFFORT,))
+        known, _, said = (
+            msgspec.structs.replace(event, mode=event.mode and "best_effort")
+            for event in accepted(A, "")
+        )
+        told.take([known])
+        late = msgspec.structs.replace(said, mode=mode)
+        (now,) = told.take([late if mode else say(Kind.CLAIM_REJECTED, A)])
+        why = "it was accepted in another mode, demotable" if mode else "not registered"
+        assert (A, Verdict.INCONCLUSIVE, why) == (now.claim_id, now.verdict, now.why)
+        (last,) = told.live.changes(final=True)
+        assert (Verdict.INCONCLUSIVE, True) == (last.verdict, last.final)
+        assert live_line(last).endswith(f"inconclusive  {why}  (final)\n")
 
     def test_those_who_come_late(self) -> None:
         """They are told of the claims that ended last, too."""
