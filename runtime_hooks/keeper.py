@@ -159,10 +159,14 @@ class Keeper:
         return False, answers
 
     def identified(self, arrival: Arrival) -> Arrival:
-        """A request, with the scope of who sent it where that is asked and was not yet."""
-        if not self._settings.scopes or arrival.scope is not None:
-            return arrival
+        """A request, with the scope of who sent it where that is asked and was not yet.
+
+        One that asks for nothing uses up no proof, of which an engine remembers so many.
+        """
         asks = {CLAIM: arrival.claim, RELEASE: arrival.release, PIN: arrival.pin}
+        nothing = all(asked is None for asked in asks.values())
+        if nothing or not self._settings.scopes or arrival.scope is not None:
+            return arrival
         return replace(arrival, scope=self._callers.scope_of(arrival.caller, asks))
 
     def decide(self) -> tuple[list[str], list[Refusal]]:

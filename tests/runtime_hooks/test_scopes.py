@@ -284,6 +284,16 @@ class TestEngine:
         assert {"claim": ""} == engine.answers[-1]
         assert ["tenant-a"] == [e.owner_scope for e in engine.kinds("claim_accepted")]
 
+    def test_asks_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A request that asks for nothing uses up none of the proofs that are believed."""
+        monkeypatch.setattr(callers, "MOST", 2)
+        engine = TinyEngine(scopes=SCOPES)
+        for name in ("a", "b"):
+            asked = {**claim(f"claim:{name}", 20), "owner_scope": "tenant-a"}
+            assert engine.serve(name, 20, asked, caller=told("tenant-a", {CLAIM: asked}))
+            assert {"claim": ""} == engine.answers[-1]
+            assert engine.serve(f"{name} again", 20, caller=told("tenant-a", {}))
+
     def test_null(self) -> None:
         """A claim beside nothing that is stated as null is the caller's."""
         engine, mine = TinyEngine(scopes=SCOPES), {**claim(blocks=20), "owner_scope": "tenant-a"}
