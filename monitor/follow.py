@@ -53,7 +53,7 @@ def live_line(told: LiveVerdict) -> str:
     words = [told.claim_id, f"{told.mode}, {told.state}", str(told.verdict)]
     if told.verdict in _TO_EXPLAIN:
         words.append(f"{told.heaviest}: {told.why}" if told.heaviest else told.why)
-        words += [] if told.sequence is None else [f"at {told.sequence}"]
+        words += [] if told.sequence is None else [f"at sequence {told.sequence}"]
     words += ["(final)"] if told.final else ["(ended)"] if told.forgotten else []
     return f"{printable('  '.join(words))}\n"
 

@@ -35,6 +35,7 @@ __all__ = ["Stream"]
 _BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _INTRODUCES = _BEGINS | {Kind.CLAIM_ACCEPTED}
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
+_SPEAKS = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
 _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 _WHOSE = "claims on this object ended so long ago that nobody knows whether it is theirs"
 
@@ -222,7 +223,7 @@ class Stream:
             fix_terms(claim, event)
             if claim.declared_mode not in (None, self._compiled.mode):
                 self._census.invite(claim, at)
-        elif self._mode["watched"] and not claim.registered and event.kind in REPORTS:
+        elif self._mode["watched"] and not claim.registered and event.kind in _SPEAKS:
             claim.distrust(at, "it was spoken of before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(predicate_of(event.predicate))

@@ -74,6 +74,9 @@ def table(outcomes: Sequence[Outcome]) -> str:
         odd = "" if each.code == each.expected else f", and {each.expected} was due"
         verdict = f"{each.verdict} (exit {each.code}{odd})"
         lines.append(f"{each.name:26}{each.ends[-1]:>12}{each.victims:>9}  {verdict}")
+    missed = sum(each.code != each.expected for each in outcomes)
+    came = f"of which {missed} did not come out as due" if missed else "each came out as it must"
+    lines.append(f"\n{len(outcomes)} scenes, {came}.")
     return "\n".join(lines) + "\n"
 
 

@@ -46,6 +46,7 @@ TAKEN: Final = (*ENFORCED, Mode.BEST_EFFORT)
 MONITOR: Final = "RESIDENT_CLAIMS_MONITOR"
 """Names the setting `monitor` in the environment."""
 
+_MONITORS: Final = ("off", "observe", "enforce")
 _ON: Final = frozenset({"1", "on", "true", "yes"})
 _LIMIT: Final = 1 << 20  # bytes of a settings file
 _LIMIT_AHEAD: Final = 64 << 20  # bytes of a file of claims
@@ -126,7 +127,10 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     value = environ.get(SWITCH, "").strip()
     fields: Any = {} if value.lower() in _ON else _read(value, SWITCH, _LIMIT)
     if isinstance(fields, dict) and environ.get(MONITOR):
-        fields = {**fields, "monitor": environ[MONITOR].strip().lower()}
+        monitor = environ[MONITOR].strip().lower()
+        if monitor not in _MONITORS:
+            raise SettingsError(f"{MONITOR} is {monitor!r}", f"give one of {', '.join(_MONITORS)}")
+        fields = {**fields, "monitor": monitor}
     return _convert(fields, Settings, value)
 
 

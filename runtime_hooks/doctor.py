@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from runtime_hooks.config import ENFORCED, Settings, SettingsError, load
+from runtime_hooks.config import ENFORCED, TAKEN, Settings, SettingsError, load
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.entry import SWITCH, switched_on
 from spec import __version__
 from spec.claims import Mode
+from spec.screens import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA", "Diagnosis", "HookReport", "as_text", "diagnose"]
 
 SCHEMA: Final = "resident-claims/doctor/1"
+
+_INDENT: Final = 11  # columns before what is said of a thing
 
 
 class HookReport(msgspec.Struct, frozen=True):
@@ -34,7 +37,8 @@ class HookReport(msgspec.Struct, frozen=True):
 class Diagnosis(msgspec.Struct, frozen=True):
     """What the plugin found. `armed` says that it would arm; `why` says why not.
 
-    `settings` are those that the environment asks for, None where it is off there.
+    `asked` says that the environment turns it on; `settings` are those that it asks for, None where
+    it is off there or they cannot be used.
     """
 
     schema: Literal["resident-claims/doctor/1"]
@@ -45,6 +49,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     why: str
     hooks: list[HookReport]
     keeps: list[Mode]
+    asked: bool
     settings: Settings | None
 
 
@@ -57,15 +62,24 @@ def diagnose() -> Diagnosis:
         name, hooks = adapter.__name__, _look(adapter.HOOKS)
         bad = [hook for hook in hooks if hook.fault]
         why = f"vLLM {version}: {bad[0].name}: {bad[0].fault}" if bad else ""
-    settings = None
-    if switched_on():
+    settings, asked = None, switched_on()
+    if asked:
         try:
             settings = load()
         except SettingsError as error:
             why = why or str(error)
     keeps = list(ENFORCED if settings is None else settings.enforce)
     return Diagnosis(
-        SCHEMA, __version__, version, name, not why, why, hooks, [] if why else keeps, settings
+        schema=SCHEMA,
+        tool=__version__,
+        engine=version,
+        adapter=name,
+        armed=not why,
+        why=why,
+        hooks=hooks,
+        keeps=[] if why else keeps,
+        asked=asked,
+        settings=settings,
     )
 
 
@@ -74,21 +88,28 @@ def as_text(found: Diagnosis) -> str:
     lines = [f"engine     {f'vLLM {found.engine}' if found.engine else 'none'}"]
     if found.adapter:
         lines.append(f"adapter    {found.adapter}")
-    lines.append(f"arms       {'yes' if found.armed else f'no: {found.why}'}")
-    lines.append(f"switch     {SWITCH} is {'off' if found.settings is None else 'on'} here")
-    if found.keeps:
-        lines.append(f"keeps      {', '.join(found.keeps)}")
-        lines.append(f"turns away {', '.join(mode for mode in Mode if mode not in ENFORCED)}")
+    lines.append(_row("arms", "yes" if found.armed else f"no: {found.why}"))
+    lines.append(f"switch     {SWITCH} is {'on' if found.asked else 'off'} here")
+    if found.armed:
+        watched = [mode for mode in TAKEN if mode not in found.keeps]
+        away = [mode for mode in Mode if mode not in TAKEN]
+        for what, modes in (("keeps", found.keeps), ("watches", watched), ("turns away", away)):
+            lines.append(_row(what, ", ".join(modes) or "none"))
     if found.hooks:
         lines.append("")
         for hook in found.hooks:
             lines.append(f"{'ok     ' if not hook.fault else 'missing'}    {hook.name}")
             for what, text in (("sees", hook.sees), ("does", hook.does)):
                 if text:
-                    lines.append(f"           {what} {'not: ' if hook.fault else ''}{text}")
+                    said = f"{what} {'not: ' if hook.fault else ''}{text}"
+                    lines.append(wrap(said, _INDENT, _INDENT + 5))
             if hook.fault:
-                lines.append(f"           because {hook.fault}")
+                lines.append(wrap(f"because {hook.fault}", _INDENT, _INDENT + 8))
     return "\n".join(lines) + "\n"
+
+
+def _row(what: str, text: str) -> str:
+    return wrap(f"{what:{_INDENT}}{text}", 0, _INDENT)
 
 
 def _look(points: Sequence[Point]) -> list[HookReport]:

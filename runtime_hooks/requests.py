@@ -94,7 +94,7 @@ def claim_of(
     try:
         claim = ResidentClaim.model_validate(stated)
     except (ValueError, RecursionError) as error:
-        raise ClaimError(_why(error)) from None
+        raise ClaimError(_why(error, raw)) from None
     if claim.cache_identity != identity:
         raise ClaimError("it is for another cache", f"this one is {identity_text(identity)}")
     if scope is not None and claim.owner_scope != scope:
@@ -137,11 +137,19 @@ def name_of(text: str) -> str:
     return f"digest:{_digest(text.encode('utf-8', 'surrogatepass'))}"
 
 
-def _why(error: Exception) -> str:
-    """What is wrong with a claim, where that can be shown."""
+def _why(error: Exception, raw: Mapping[str, Any]) -> str:
+    """What is wrong with a claim, where that can be shown.
+
+    A footprint that was left out is not spoken of where something else is wrong, such as the
+    predicate that gives it.
+    """
     with suppress(ValueError, RecursionError):
         if isinstance(error, ValidationError):
-            return " / ".join(explain(error)[:3])[:_LONGEST]
+            lines = explain(error)
+            if "footprint_blocks" not in raw:
+                others = [line for line in lines if not line.startswith("footprint_blocks:")]
+                lines = others or lines
+            return " / ".join(lines[:3])[:_LONGEST]
     return "it holds a value that is too large or too deep to be shown"
 
 

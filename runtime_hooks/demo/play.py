@@ -13,6 +13,7 @@ from monitor.follow import live_line
 from monitor.live import LiveEnd, LiveVerdict
 from runtime_hooks.demo.engine import Engine
 from runtime_hooks.demo.scenes import SCENES, Scene, offloading
+from spec.screens import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,7 @@ def _play(scene: Scene, folder: Path, tell: Callable[[str], None]) -> Outcome:
     for line in verdicts.read_bytes().splitlines():
         told = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
         if isinstance(told, LiveVerdict):
-            tell("  " + live_line(told))
+            tell(f"{wrap(live_line(told).rstrip(), 2, 4)}\n")
     report = engine.judge(scene.mode)
     victims = sum(len(event.block_ids) for event in engine.kinds("block_evicted"))
     return Outcome(

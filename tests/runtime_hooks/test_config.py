@@ -72,3 +72,11 @@ class TestSettings:
         path.write_bytes(b" " * (1 << 20) + b"{}")
         with pytest.raises(SettingsError, match="over 1048576 bytes"):
             load({"RESIDENT_CLAIMS": str(path)})
+
+    def test_monitor(self) -> None:
+        """The environment's word for the monitor is read in any case, and named where it is bad."""
+        assert Settings(monitor="observe") == (
+            load({"RESIDENT_CLAIMS": "1", "RESIDENT_CLAIMS_MONITOR": " Observe "})
+        )
+        with pytest.raises(SettingsError, match="RESIDENT_CLAIMS_MONITOR is 'observ'; give one of"):
+            load({"RESIDENT_CLAIMS": "1", "RESIDENT_CLAIMS_MONITOR": "observ"})

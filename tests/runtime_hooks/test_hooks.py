@@ -107,4 +107,17 @@ class TestDoctor:
         monkeypatch.setenv("RESIDENT_CLAIMS", "/nowhere/settings.json")
         monkeypatch.setattr("runtime_hooks.doctor.adapter_of", lambda _: (None, ""))
         assert 2 == main(["doctor"])
-        assert "cannot be read: No such file" in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert "No such file" in said
+        assert "RESIDENT_CLAIMS is on here" in said
+
+    def test_modes(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A mode that is taken and not kept is watched; only what is rejected is turned away."""
+        monkeypatch.delenv("RESIDENT_CLAIMS", raising=False)
+        monkeypatch.setattr("runtime_hooks.doctor.adapter_of", lambda _: (None, ""))
+        assert 0 == main(["doctor"])
+        said = capsys.readouterr().out
+        assert "watches    best_effort\n" in said
+        assert "turns away routed_reuse\n" in said

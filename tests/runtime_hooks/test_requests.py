@@ -63,6 +63,14 @@ class TestTurnedAway:
         assert 1 == len(engine.kinds("claim_rejected"))
         assert [] == engine.kinds("claim_accepted", "claim_committed")
 
+    def test_footprint_left_out(self) -> None:
+        """A predicate that is none is told alone: the footprint that it would give is no fault."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim(materialization_predicate="leading(60)"))
+        said = engine.answers[0]["claim"]
+        assert said.startswith("materialization_predicate: ")
+        assert "footprint_blocks" not in said
+
     def test_faults(self) -> None:
         """What an adapter turned away is answered beside the rest."""
         engine = TinyEngine()
