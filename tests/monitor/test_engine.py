@@ -246,6 +246,16 @@ class TestRule:
         nothing = judge([canonical("request_finished", request_id="q")], Mode.BEST_EFFORT)
         assert ("inconclusive", "no registered claim") == (nothing.verdict, nothing.why)
 
+    @pytest.mark.parametrize(
+        ("report", "verdict"), [("claim_rejected", "kept"), ("claim_harmed", "inconclusive")]
+    )
+    def test_unregistered(self, report: str, verdict: str) -> None:
+        """Whoever asks badly is turned away unregistered, and spoils nobody's verdict by that; any
+        other report on a claim that nobody registered does."""
+        registered = without(canonical_claim(mode="best_effort"), "claim_accepted")
+        stranger = canonical(report, claim_id="claim of a request")
+        assert verdict == judge([*registered, stranger], Mode.BEST_EFFORT).verdict
+
     def test_other_mode(self) -> None:
         """A claim of another mode was never promised this one: it is not judged, and not kept."""
         victim = canonical("block_evicted", block_ids=[100])
