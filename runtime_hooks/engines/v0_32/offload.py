@@ -109,7 +109,8 @@ class OffloadHooks:
     def _fail_store(self, keys: list[bytes], failing: list[str]) -> None:
         """A drill: take copies that were made for failed, because of these claims."""
         failing += [c for c in self._keeper.tier.claims_on(keys) or [""] if self._fail_stores[c]]
-        self._fail_stores.subtract(failing)
+        for claim in failing:
+            self._fail_stores[claim] -= 1
 
     def _output(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         """vLLM takes every store for one that succeeds; those that failed are known here."""
