@@ -1,7 +1,6 @@
 """The plugin inside a real engine: `make test-vllm`.
 
-Each worker of pytest-xdist has a core to itself: threads of two engines on the same cores wait for
-one another.
+Each worker of pytest-xdist has a core to itself, however many threads an engine in it starts.
 """
 
 import os
