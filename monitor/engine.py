@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from monitor.census import Keep
 from monitor.compile import compile_mode
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from monitor.watch import Finding
 
 __all__ = ["ClaimVerdict", "Conclusion", "ModeVerdict", "Monitor"]
-
-_MODES: Final = frozenset(Mode)
 
 
 class ModeVerdict(StrEnum):
@@ -205,7 +203,7 @@ class Monitor:
             return f"claim {self.only} does not occur"
         if not any(judged.entered for judged in claims):
             said = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
-            others = sorted({mode for mode in said if mode in _MODES - {self.mode}})
+            others = sorted({mode for mode in said if mode in MODES and mode != self.mode})
             rest = f" of this mode, only of {', '.join(others)}" if others else ""
             return f"no {self._entry} claim{rest}"
         return self._cut() or self._torn()
@@ -253,7 +251,7 @@ class Monitor:
     def _other(self, claim: ClaimRun) -> Mode | None:
         """The mode that a claim asked for, where that is another one."""
         said = claim.declared_mode
-        return Mode(said) if said in _MODES - {self.mode} else None
+        return Mode(said) if said in MODES and said != self.mode else None
 
     @property
     def _entry(self) -> str:
@@ -271,7 +269,7 @@ class Monitor:
 
     def missing(self, claim: ClaimRun) -> str:
         """Why a claim did not enter; empty where it did."""
-        if claim.other_mode in _MODES:
+        if claim.other_mode in MODES:
             return f"it was accepted in another mode, {claim.other_mode}"
         return "" if self.entered(claim) else f"not {self._entry}"
 
@@ -282,7 +280,7 @@ class Monitor:
         """
         watched = claim.registered and claim.state is not ClaimState.REFUSED
         owes = claim.accepted or (watched and not self._accepts)
-        return owes and claim.other_mode not in _MODES
+        return owes and claim.other_mode not in MODES
 
 
 def _decide(

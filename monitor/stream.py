@@ -326,9 +326,7 @@ class Stream:
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self.requests.close(claim, request_id)
 
-    def _concerned(
-        self, event: Event, request: Request, named: Iterable[str]
-    ) -> Iterable[ClaimRun]:
+    def _concerned(self, event: Event, request: Request, named: Iterable[str]) -> list[ClaimRun]:
         """Claims with a part in the request: it is in hand, or it presses on their pool.
 
         Where it fits beside them all, it matters to those alone that owe something by its end.

@@ -41,9 +41,14 @@ class Arrival(msgspec.Struct, frozen=True):
     adapter: str | None = None
 
     @property
+    def asks(self) -> bool:
+        """Whether it asks for something in the name of a scope."""
+        return not (self.claim is None and self.release is None and self.pin is None)
+
+    @property
     def plain(self) -> bool:
         """Whether nothing came with it that is to be decided on or answered."""
-        return self.claim is None and self.release is None and self.pin is None and not self.faults
+        return not (self.asks or self.faults)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
@@ -46,7 +46,8 @@ TAKEN: Final = (*ENFORCED, Mode.BEST_EFFORT)
 MONITOR: Final = "RESIDENT_CLAIMS_MONITOR"
 """Names the setting `monitor` in the environment."""
 
-_MONITORS: Final = ("off", "observe", "enforce")
+_Monitor = Literal["off", "observe", "enforce"]
+_MONITORS: Final = get_args(_Monitor)
 _ON: Final = frozenset({"1", "on", "true", "yes"})
 _LIMIT: Final = 1 << 20  # bytes of a settings file
 _LIMIT_AHEAD: Final = 64 << 20  # bytes of a file of claims
@@ -96,7 +97,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     trace: str = "resident-claims.{pid}.jsonl"
-    monitor: Literal["off", "observe", "enforce"] = "off"
+    monitor: _Monitor = "off"
     socket: str = ""
     enforce: tuple[Mode, ...] = ENFORCED
     defer_s: Seconds = 0.0

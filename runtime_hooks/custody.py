@@ -54,8 +54,8 @@ class Custody:
                 for block in ledger.owned_of(blocks.keys()):
                     del blocks[block]
         if blocks:
-            told = {"block_ids": tuple(blocks), "positions": tuple(blocks.values())}
-            self._voice.fact(Kind.BLOCK_CACHED, **told)
+            ids, positions = tuple(blocks), tuple(blocks.values())
+            self._voice.fact(Kind.BLOCK_CACHED, block_ids=ids, positions=positions)
 
     def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
         """The allocator took cached blocks as victims."""

@@ -163,10 +163,9 @@ class Keeper:
 
         One that asks for nothing uses up no proof, of which an engine remembers so many.
         """
-        asks = {CLAIM: arrival.claim, RELEASE: arrival.release, PIN: arrival.pin}
-        nothing = all(asked is None for asked in asks.values())
-        if nothing or not self._settings.scopes or arrival.scope is not None:
+        if not (self._settings.scopes and arrival.asks) or arrival.scope is not None:
             return arrival
+        asks = {CLAIM: arrival.claim, RELEASE: arrival.release, PIN: arrival.pin}
         return replace(arrival, scope=self._callers.scope_of(arrival.caller, asks))
 
     def decide(self) -> tuple[list[str], list[Refusal]]:

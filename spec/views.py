@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from spec.lowering.depths import LADDER
-from spec.lowering.signals import Signal
-from spec.lowering.vocabulary import Order
 from spec.machine import Observer
 from spec.modes import MODES, Bundle, ModeSpec
 from spec.obligations import OBLIGATIONS
 from spec.readings import READINGS, Reading
 from spec.terms import show
 from spec.wording import term_text
+from spec.words import KINDS
 
 __all__ = [
     "ListView",
@@ -176,5 +174,5 @@ def list_view() -> ListView:
         tuple(mode_view(spec) for spec in MODES.values()),
         tuple(obligation_view(observer) for observer in OBLIGATIONS.values()),
         tuple(reading_view(reading) for reading in READINGS),
-        {"depth": tuple(LADDER), "order": tuple(Order), "signal": tuple(Signal)},
+        {kind: tuple(map(str, words)) for kind, words in KINDS.items()},
     )

@@ -19,11 +19,18 @@ from spec.screens import wrap
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["WORDS", "Word", "WordView", "word_text", "word_view"]
+__all__ = ["KINDS", "WORDS", "Word", "WordView", "word_text", "word_view"]
 
 Word: TypeAlias = Depth | Order | Signal
 
-WORDS: Final[Mapping[str, Word]] = {word.value: word for word in (*LADDER, *Order, *Signal)}
+KINDS: Final[Mapping[str, tuple[Word, ...]]] = {
+    "depth": tuple(LADDER),
+    "order": tuple(Order),
+    "signal": tuple(Signal),
+}
+"""The words in which a runtime is described, by their kinds."""
+
+WORDS: Final[Mapping[str, Word]] = {word.value: word for kind in KINDS.values() for word in kind}
 """The depths, orders and signals by their names."""
 
 
