@@ -302,6 +302,21 @@ class TestEngine:
         assert "" == engine.answers[0]["claim"]
         assert "pin is no object with a job_id" in engine.answers[0]["pin"]
 
+    @pytest.mark.parametrize(
+        "asked", [{"release": {"claim_id": "claim:a"}}, {"pin": {"job_id": "job"}}], ids=str
+    )
+    @pytest.mark.parametrize("before", [0, 1])
+    def test_alone(self, asked: dict[str, Any], before: int) -> None:
+        """Without a caller each is turned away by itself, too, beside a claim or not."""
+        engine = TinyEngine(scopes=SCOPES)
+        for number in range(before):
+            mine = {**claim(f"claim:{number}", 20), "owner_scope": "tenant-a"}
+            assert engine.serve(f"{number}", 20, mine, caller=told("tenant-a", {CLAIM: mine}))
+        assert engine.serve("a", 20, **asked)
+        said = {what: answer for each in engine.answers[before:] for what, answer in each.items()}
+        assert asked.keys() == said.keys()
+        assert all("the caller is not known" in answer for answer in said.values())
+
     def test_release_and_pin(self) -> None:
         """Nobody known gives a claim up, or pins."""
         engine = TinyEngine(scopes=SCOPES)
