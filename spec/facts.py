@@ -22,7 +22,7 @@ __all__ = ["FACTS_ARE_FACTS", "Assumption", "facts_are_facts"]
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """`holds` of every event of a faithful stream; `broken` says what contradicts where it fails."""
+    """`holds` of each event of a faithful stream; `broken` says what contradicts where it fails."""
 
     name: str
     says: str

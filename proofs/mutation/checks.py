@@ -14,6 +14,7 @@ from spec.alphabet import Kind
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.verdicts import Verdict
+from spec.worlds import WORLDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
