@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _EXAMPLE = "Example: python -m proofs lower tensorrt_llm_1_3_0rc14 --mode hard_protected --explain"
+_REQUIRED = (
+    "Only what traces show counts. Preconditions and atoms stay what the descriptor\n"
+    "declares, unless their anchors point nowhere."
+)
 
 
 class RowFormat(StrEnum):
@@ -153,10 +157,12 @@ def _in_form(
             traces = f"{len(shown.files)} trace{'' if len(shown.files) == 1 else 's'}"
             said = f"Evidence of {shown.mode}: {traces}, {len(names)} obligations shown.\n"
             out.print(Text(said))
+        if rows.require_evidence:
+            out.print(Text(f"{_REQUIRED}\n"))
         if explain:
             print_explained(out, rows.rows)
         else:
-            print_rows(out, found, rows.rows, only_shown=rows.require_evidence)
+            print_rows(out, found, rows.rows)
         print_lost(out, rows.nowhere)
         if isinstance(rows.changes, Changes):
             print_changes(out, rows.changes)

@@ -103,20 +103,15 @@ def _rests(row: RowView) -> str:
     return ", ".join(f"{rests} {codes(named)}" for rests, named in there.items())
 
 
-def print_rows(
-    console: Console, found: Sequence[Descriptor], rows: Sequence[RowView], *, only_shown: bool
-) -> None:
+def print_rows(console: Console, found: Sequence[Descriptor], rows: Sequence[RowView]) -> None:
     """A table for each descriptor, then what the labels and the codes mean.
 
     A mode that has the same row at every depth of several has one line.
-
-    Args:
-        only_shown: nothing counted but what traces show.
     """
     about = {each.name: each for each in found}
-    counting = ", counting what traces show alone" if only_shown else ""
-    head = f"Labels for the {rows[0].bundle} bundle of each mode{counting}; --explain says why.\n"
-    console.print(Text(head))
+    console.print(
+        Text(f"Labels for the {rows[0].bundle} bundle of each mode; --explain says why.\n")
+    )
     merged = False
     for name, of_runtime in groupby(rows, key=lambda row: row.descriptor):
         runtime = about[name]

@@ -209,7 +209,8 @@ class TestRequireEvidence:
         asked = (mine, *ASKED, "--evidence", whole, "--require-evidence")
         (row,) = printed(capsys, *asked)["rows"]
         assert ("sound_with_adapter", [], [*NAMES]) == (row["label"], row["declared"], row["shown"])
-        assert "counting what traces show alone" in words(capsys, *asked)
+        for more in ((), ("--explain",)):
+            assert "Only what traces show counts." in words(capsys, *asked, *more)
 
     def test_nowhere(self, mine: Path, whole: Path, capsys: Capture) -> None:
         """Unless the preconditions are anchored in what is not there; each is named."""
