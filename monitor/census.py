@@ -13,6 +13,7 @@ from monitor.order import Clock, Order
 from monitor.past import REMEMBERED, Past
 from monitor.ranks import Ranks
 from monitor.requests import Requests
+from monitor.room import Room
 from monitor.view import Constants, View
 from spec.alphabet import REPORTS, Kind
 from spec.modes import MODES
@@ -79,7 +80,7 @@ class Keep:
 class Census:
     """The claims of one stream, and the ledgers that follow them through its pool.
 
-    `responsible` and `owing` are those of which that is so now, `declared` their blocks.
+    `responsible` and `owing` are those of which that is so now.
     """
 
     def __init__(
@@ -88,8 +89,8 @@ class Census:
         self.claims: dict[str, ClaimRun] = {}
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
-        self.declared = 0
-        self.blocks, self.objects, self.ranks = Blocks(), Objects(), Ranks()
+        self.room = Room()
+        self.blocks, self.objects, self.ranks = Blocks(self.claims), Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
         self.past = Past(seen, keep.records)
         self._compiled, self._stream, self._keep = compiled, stream, keep
@@ -144,6 +145,24 @@ class Census:
         self._take_in(claim)
         return claim
 
+    def join(self, claim: ClaimRun) -> None:
+        """A claim that a registry knows is on its object from now on, with what is held there."""
+        if self.objects.add(claim):
+            self.blocks.join(claim, self.objects.beside(claim))
+            self._place(claim)
+
+    def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
+        """A commitment states the contents of the claim's positions."""
+        self.blocks.state(claim, keys)
+        self.blocks.join(claim, self.objects.beside(claim))
+        self._place(claim)
+
+    def _place(self, claim: ClaimRun) -> None:
+        """What the claim holds was held before it came."""
+        claim.know(lead=claim.lead)
+        self.ranks.note(claim)
+        self.room.forget()
+
     def _take_in(self, claim: ClaimRun) -> None:
         self.claims[claim.claim_id] = claim
         for untold in self._untold.values():
@@ -171,12 +190,13 @@ class Census:
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
         claim.step(view)
-        self.declared += claim.declared - declared
         if claim.responsible and not responsible:
             claim.took, self.responsible[name] = number, claim
         elif responsible and not claim.responsible:
             claim.left = number
             del self.responsible[name]
+        if claim.declared != declared:
+            self.room.put(claim, claim.declared)
         if claim.owes:
             self.owing[name] = claim
         else:

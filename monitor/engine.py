@@ -166,7 +166,7 @@ class Monitor:
         self.finish()
         claims, forgotten = tuple(self._claims()), tuple(self._forgotten())
         every = (*claims, *(alike for alike, _ in forgotten))
-        judged = tuple(claim for claim in every if claim.other is None)
+        judged = tuple(c for c in every if c.other is None and not self._mixed(c.claim))
         names = MODES[self.mode].names(self.bundle)
         obligations = {n: pool(self._evidence(c, n) for c in judged) for n in names}
         absent, unknown = self._absent(every), dict(self._unknown)
@@ -188,10 +188,11 @@ class Monitor:
 
     def _judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
         findings, entered = dict(claim.findings()), self.entered(claim)
-        if (other := self._other(claim)) is not None:
+        if (other := self._other(claim)) is not None and not self._mixed(claim):
             why = f"it is of another mode, {other}"
             return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, findings, other)
-        verdict, why = _decide({n: f.verdict for n, f in findings.items()}, self.missing(claim))
+        obligations = {} if self._mixed(claim) else {n: f.verdict for n, f in findings.items()}
+        verdict, why = _decide(obligations, self.missing(claim))
         return ClaimVerdict(file, claim, entered, verdict, why, findings)
 
     def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:
@@ -201,6 +202,9 @@ class Monitor:
             return f"{lines} could not be read"
         if self.only is not None and not claims:
             return f"claim {self.only} does not occur"
+        if mixed := next((c.claim for c in claims if self._mixed(c.claim)), None):
+            said = f"asked for {mixed.declared_mode} and was accepted in {mixed.other_mode}"
+            return f"claim {mixed.claim_id} {said}"
         if not any(judged.entered for judged in claims):
             said = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
             others = sorted({mode for mode in said if mode in MODES and mode != self.mode})
@@ -252,6 +256,12 @@ class Monitor:
         """The mode that a claim asked for, where that is another one."""
         said = claim.declared_mode
         return Mode(said) if said in MODES and said != self.mode else None
+
+    def _mixed(self, claim: ClaimRun) -> bool:
+        """Whether nobody knows by which of two modes the claim goes, and this is one of them."""
+        asked, accepted = claim.declared_mode, claim.other_mode
+        both = asked in MODES and accepted in MODES and asked != accepted
+        return both and self.mode in (asked, accepted)
 
     @property
     def _entry(self) -> str:

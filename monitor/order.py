@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from monitor.claim import ClaimRun
     from monitor.records import At, Stamp
+    from spec.events import Event
 
 __all__ = ["Clock", "Order"]
 
@@ -146,6 +147,15 @@ class Clock:
         if claim.duration is not None:
             unit = Duration.parse(claim.duration).unit
             self._steps_told = self._steps_told or unit is TimeUnit.STEPS
+
+    def early(self, claim: ClaimRun, event: Event) -> str:
+        """What contradicts that the claim's duration is over; empty if nothing does."""
+        if claim.duration is None:
+            return "a duration elapses of a claim that has none" if claim.registered else ""
+        end = next((end for end, _, name in self._ends if name == claim.claim_id), None)
+        if end is not None and event.time_ns is not None and event.time_ns < end:
+            return "a duration elapses before it is over by the clock of the stream"
+        return ""
 
     def unknown(self, claim: ClaimRun) -> tuple[At | None, str] | None:
         """Why nobody knows whether the claim's duration is over; None where it is known."""
