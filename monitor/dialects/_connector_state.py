@@ -31,12 +31,6 @@ class Claim:
     on_gpu: int = 0
     retired: bool = False
 
-    def rebinds(self, identity: dict[str, object]) -> bool:
-        """Whether `identity` contradicts what was said of the claim's identity before."""
-        known = {name: value for name, value in identity.items() if value is not None}
-        self.identity = {**known, **self.identity}
-        return any(self.identity[name] != value for name, value in known.items())
-
     @property
     def threshold(self) -> int:
         """Blocks that the predicate asks for; 1 where no predicate is stated."""

@@ -1,4 +1,4 @@
-"""What the two recorded dialects have in common: their fields, and how claims begin and end."""
+"""What the recorded dialects have in common: their fields, and how claims begin and end."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from monitor.errors import InputError
 from monitor.records import Doubt
 from spec.alphabet import Kind
 from spec.events import CapacityProof, Event, Name
-from spec.predicates import MAX_BLOCKS
+from spec.predicates import MAX_BLOCKS, MaterializationPredicate
 
 __all__ = [
     "ENDS",
+    "READ_FROM_REPORTS",
+    "Bound",
     "Count",
     "Head",
     "Order",
@@ -22,6 +24,7 @@ __all__ = [
     "acceptance",
     "ends",
     "materialized",
+    "rebinds",
     "unstated",
 ]
 
@@ -35,6 +38,16 @@ ENDS: Final = {
     "resident_claim_demoted": Kind.CLAIM_DEMOTED,
     "resident_claim_expired": Kind.CLAIM_EXPIRED,
 }
+
+READ_FROM_REPORTS: Final = frozenset(
+    {
+        Kind.CLAIM_REGISTERED,
+        Kind.CLAIM_COMMITTED,
+        Kind.CLAIM_RETIRED,
+        Kind.DURATION_ELAPSED,
+    }
+)
+"""The facts that `acceptance` and `ends` read from reports, in every recorded dialect."""
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -52,7 +65,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Recorded(Head, frozen=True):
-    """Fields of both dialects; counts are in blocks."""
+    """Fields of every dialect; counts are in blocks."""
 
     request_id: Name | None = None
     claim_id: Name | None = None
@@ -127,6 +140,41 @@ class Recorded(Head, frozen=True):
         return CapacityProof(resident, needed, total, capacity, shortfall), left_out
 
 
+class Bound(Recorded, frozen=True):
+    """Fields of the dialects that bind each claimed line to the claim's object."""
+
+    cache_identity: Name | None = None
+    reusable_object_id: Name | None = None
+    materialization_predicate: Name | None = None
+    predicate_id: Name | None = None
+    request_token_map_id: Name | None = None
+    block_count_footprint: Count | None = None
+    offload_generation: Order | None = None
+    restored_from_offload_tier: bool | None = None
+    restoration_source: str | None = None
+    claim_scoped_outcome_type: Name | None = None
+    outcome_type: Name | None = None
+    outcome_claim_id: Name | None = None
+
+    @property
+    def binding(self) -> dict[str, Any]:
+        """Whom the line is about: nobody, unless it names a claim."""
+        if self.claim_id is None:
+            return {}
+        return {
+            "claim_id": self.claim_id,
+            "cache_identity": self.cache_identity,
+            "object_id": self.reusable_object_id,
+            "predicate": self.materialization_predicate,
+            "predicate_id": self.predicate_id,
+            "token_map": self.request_token_map_id,
+        }
+
+    def identity(self, predicate: MaterializationPredicate | None) -> dict[str, object]:
+        """What the claim is bound to, the predicate by its meaning."""
+        return {**self.binding, "predicate": predicate}
+
+
 _PROOF: Final = (
     "protected_resident_blocks",
     "resident_plus_active_blocks",
@@ -149,6 +197,14 @@ def acceptance(
         Event(kind=Kind.CLAIM_COMMITTED, **binding, footprint=footprint),
         Event(kind=Kind.CLAIM_ACCEPTED, **binding, **stated),
     )
+
+
+def rebinds(known: dict[str, object], identity: dict[str, object]) -> bool:
+    """Whether `identity` contradicts what is `known` of a claim's; what is new in it is added."""
+    said = {name: value for name, value in identity.items() if value is not None}
+    for name, value in said.items():
+        known.setdefault(name, value)
+    return any(known[name] != value for name, value in said.items())
 
 
 def unstated(claim: str, **stated: object) -> tuple[Doubt, ...]:

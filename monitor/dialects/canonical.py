@@ -18,7 +18,7 @@ from spec.errors import ClaimError
 from spec.events import Event, Mark, StreamMark
 from spec.fields import required_of
 
-__all__ = ["CanonicalDialect"]
+__all__ = ["CanonicalDialect", "recognises"]
 
 _KINDS: Final = frozenset(kind.value for kind in Kind)
 _MARKS: Final = frozenset(mark.value for mark in Mark)
@@ -34,6 +34,11 @@ class _Head(msgspec.Struct):
     stream: Annotated[str, Meta(max_length=1024)] = ""
     sequence: Order | None = None
     time_ns: Order | None = None
+
+
+def recognises(obj: dict[str, object]) -> bool:
+    """Whether a line is in the canonical form."""
+    return "kind" in obj
 
 
 class CanonicalDialect:

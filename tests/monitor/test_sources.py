@@ -64,7 +64,7 @@ class TestReading:
             record.stamp.sequence,
             record.stamp.time_ns,
         )
-        assert not record.stamp.skips
+        assert not record.stamp.form.skips
         assert 1 == source.accounts[0].lines
 
     def test_digest_is_of_the_bytes_on_disk(self, tmp_path: Path) -> None:
