@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-if TYPE_CHECKING:
-    from spec.alphabet import Kind
-    from spec.events import Event, Mark
+from spec.alphabet import Kind
+from spec.events import Event
 
-__all__ = ["CANONICAL", "At", "Doubt", "Form", "Record", "Stamp", "Trail"]
+if TYPE_CHECKING:
+    from spec.events import Mark, StreamMark
+
+__all__ = ["CANONICAL", "At", "Doubt", "Form", "Record", "Stamp", "Trail", "stamp_of"]
 
 
 class At(msgspec.Struct, frozen=True):
@@ -55,6 +57,14 @@ class Stamp(msgspec.Struct, frozen=True):
     form: Form = CANONICAL
     mark: Mark | None = None
     observes: frozenset[Kind] | None = None
+
+
+def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
+    """The stamp of a canonical line of this stream; what it observes are kinds of facts."""
+    if isinstance(line, Event):
+        return Stamp(stream, line.sequence, line.time_ns)
+    observes = None if line.observes is None else frozenset(map(Kind, line.observes))
+    return Stamp(stream, line.sequence, line.time_ns, mark=line.kind, observes=observes)
 
 
 class Doubt(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from tests.monitor.traces import (
     verdicts,
     without,
 )
-from tests.monitor.traces_allocator import allocator_refusal, allocator_victim
+from tests.monitor.traces_allocator import allocator, allocator_refusal, allocator_victim
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 from tests.monitor.traces_connector import connector_success
 
@@ -312,9 +312,9 @@ class TestRule:
         assert "violated" == protect(trace)["explicit_acceptance"]
 
     def test_unknown_kinds(self) -> None:
-        """An unknown kind is counted and changes nothing."""
-        noise = [canonical("gpu_hiccup"), canonical("gpu_hiccup"), canonical("other")]
-        report = judge([*canonical_refusal(), *noise], Mode.HARD_PROTECTED)
+        """An unknown kind of a recorded dialect is counted and changes nothing."""
+        noise = [allocator("gpu_hiccup"), allocator("gpu_hiccup"), allocator("other")]
+        report = judge([*allocator_refusal(), *noise], Mode.HARD_PROTECTED)
         assert {"gpu_hiccup": 2, "other": 1} == report.events.unknown
-        assert len(canonical_refusal()) + 3 == report.events.read
+        assert len(allocator_refusal()) + 3 == report.events.read
         assert "kept" == report.verdict

@@ -12,7 +12,7 @@ from monitor.verdict import Report
 from spec.claims import Mode
 from spec.modes import MODES
 from tests.monitor.traces import OTHER, Trace, changed, judge
-from tests.monitor.traces_allocator import allocator_refusal, allocator_victim
+from tests.monitor.traces_allocator import allocator, allocator_refusal, allocator_victim
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 from tests.monitor.traces_connector import connector_fallback, connector_success
 
@@ -50,7 +50,7 @@ class TestHeadline:
                 [*canonical_refusal(), about("claim_rejected", OTHER)],
                 "kept: hard_protected was kept in 1 of 2 claims; 1 cannot be judged",
             ),
-            ([canonical("gpu_hiccup")], "inconclusive: no accepted claim"),
+            ([allocator("gpu_hiccup")], "inconclusive: no accepted claim"),
         ],
     )
     def test_headline(self, trace: Trace, said: str) -> None:
@@ -105,7 +105,8 @@ class TestBody:
 
     def test_events(self) -> None:
         """Unknown kinds are named with their number."""
-        trace = [*canonical_refusal(), canonical("gpu_hiccup"), canonical("gpu_hiccup")]
+        trace = [*canonical_refusal(), allocator("gpu_hiccup", run_id="x")]
+        trace.append(trace[-1])
         said = words(judge(trace, Mode.HARD_PROTECTED))
         assert "events 10 read" in said
         assert "unknown 2 gpu_hiccup: of no known kind" in said
