@@ -291,21 +291,23 @@ def decide(
 ) -> tuple[ModeVerdict, str]:
     """The rule by which the verdicts of obligations make one, and what decided it."""
 
-    def having(verdict: Verdict, what: str) -> str:
-        """`2 of 7 obligations WHAT: NAMES`; empty where there are none."""
-        names = [name for name, found in obligations.items() if found is verdict]
-        number = f"{len(names)} of {len(obligations)} obligations"
-        return f"{number} {what}: {', '.join(names)}" if names else ""
+    def having(verdict: Verdict) -> list[str]:
+        return [name for name, found in obligations.items() if found is verdict]
 
-    if broken := having(Verdict.VIOLATED, "not kept"):
-        return ModeVerdict.VIOLATED, broken
+    def counted(names: list[str], what: str) -> str:
+        return f"{len(names)} of {len(obligations)} obligations {what}: {', '.join(names)}"
+
+    if broken := having(Verdict.VIOLATED):
+        return ModeVerdict.VIOLATED, f"not kept: {', '.join(broken)}"
     if absent:
         return ModeVerdict.INCONCLUSIVE, absent
-    if unclear := having(Verdict.INCONCLUSIVE, "undetermined"):
-        return ModeVerdict.INCONCLUSIVE, unclear
-    if owed := having(Verdict.PENDING, "still owed when the stream ended"):
-        return ModeVerdict.INCONCLUSIVE, owed
-    idle = having(Verdict.UNEXERCISED, "not exercised")
+    if unclear := having(Verdict.INCONCLUSIVE):
+        return ModeVerdict.INCONCLUSIVE, counted(unclear, "undetermined")
+    if owed := having(Verdict.PENDING):
+        return ModeVerdict.INCONCLUSIVE, counted(owed, "still owed when the stream ended")
+    idle = having(Verdict.UNEXERCISED)
     if idle and strict:
-        return ModeVerdict.INCONCLUSIVE, idle
-    return ModeVerdict.KEPT, idle or f"all {len(obligations)} obligations exercised"
+        return ModeVerdict.INCONCLUSIVE, counted(idle, "not exercised")
+    if idle:
+        return ModeVerdict.KEPT, f"not exercised: {', '.join(idle)}"
+    return ModeVerdict.KEPT, "every obligation exercised"

@@ -194,7 +194,7 @@ class TestLosses:
         assert "violated" != protect(trace)["victim_exclusion_before_violation"]
 
 
-IDLE = "obligations not exercised: claim_harm_attribution"
+IDLE = "not exercised: claim_harm_attribution"
 
 
 class TestRule:
@@ -203,13 +203,13 @@ class TestRule:
     def test_kept(self) -> None:
         """Everything exercised was satisfied; what was not is listed."""
         report = judge(canonical_refusal(), Mode.HARD_PROTECTED)
-        assert ("kept", f"1 of 10 {IDLE}") == (report.verdict, report.why)
+        assert ("kept", IDLE) == (report.verdict, report.why)
 
     def test_strict(self) -> None:
         """Strict counts what no claim exercised as open."""
         report = judge(canonical_refusal(), Mode.HARD_PROTECTED, strict=True)
         assert "inconclusive" == report.verdict
-        assert f"1 of 10 {IDLE}" == report.why
+        assert f"1 of 10 obligations {IDLE}" == report.why
         harmed = [*canonical_refusal(), TestLosses.lost, about("claim_harmed")]
         assert "kept" == judge(harmed, Mode.HARD_PROTECTED, strict=True).verdict
 
