@@ -211,8 +211,8 @@ class Monitor:
         return self._cut() or self._torn()
 
     def _cut(self) -> str:
-        """A stream that promised an end which does not come, or that has two forms, if there is one:
-        nobody knows what is missing there, though no claim was alive."""
+        """A stream that has two forms, or not the end that it promised, if there is one: nobody
+        knows what is missing there, though no claim was alive."""
         cuts = ((stream.name, stream.order.cut) for stream in self._streams.values())
         return next((f"{name}: {cut[1]}" for name, cut in cuts if cut is not None), "")
 

@@ -19,8 +19,8 @@ def events_page() -> str:
     parts = [
         "# The events",
         f"One event is one JSON object on one line, of the form `{SCHEMA}` "
-        "([schema](schema/event.json)). Kinds and fields that are not listed are refused. Facts are "
-        "what hooks observed and are trusted; reports are what the runtime says and are on trial "
+        "([schema](schema/event.json)). Kinds and fields that are not listed are refused. Facts "
+        "are what hooks observed and are trusted; reports are what the runtime says and are on trial "
         "([glossary](glossary.md)). An example is in [writing a trace](writing-a-trace.md).",
         "## Kinds",
     ]
