@@ -20,8 +20,8 @@ def events_page() -> str:
         "# The events",
         f"One event is one JSON object on one line, of the form `{SCHEMA}` "
         "([schema](schema/event.json)). Kinds and fields that are not listed are refused. Facts "
-        "are what hooks observed and are trusted; reports are what the runtime says and are on trial "
-        "([glossary](glossary.md)). An example is in [writing a trace](writing-a-trace.md).",
+        "are what hooks observed and are trusted; reports are what the runtime says and are on "
+        "trial ([glossary](glossary.md)). An example is in [writing a trace](writing-a-trace.md).",
         "## Kinds",
     ]
     for role in Role:
