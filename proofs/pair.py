@@ -25,11 +25,21 @@ if TYPE_CHECKING:
 
 __all__ = ["FIRST_LOSS", "RANK", "Pair", "swap_lemma"]
 
-FIRST_LOSS = Clause("first loss", "knows which of two claims lost blocks first", TRUE, settled=True)
-RANK = Clause("promise", "where both claims lost blocks, the one of lower priority did first", TRUE)
+FIRST_LOSS = Clause(
+    "first loss",
+    "knows which of two claims lost blocks first, as long as all are lost to eviction",
+    TRUE,
+    settled=True,
+)
+RANK = Clause(
+    "promise",
+    "no block of a claim is evicted while one of the claim of lower priority could be taken",
+    TRUE,
+)
 
 _SIDES = ("A", "B")
 _SHARED = ("lost_first", "said_first")
+_RESET = "reset"  # a claim lost blocks to something else than eviction
 
 
 class Pair:
@@ -69,6 +79,7 @@ class Pair:
             made[f"{side}/priority"] = self.numbers.var(f"{side}/priority")
         for name in _SHARED:
             made[name] = self.numbers.var(f"{name}{suffix}")
+        made[_RESET] = z3.Bool(f"{_RESET}{suffix}")
         return made
 
     def event(self, suffix: str) -> dict[str, Expr]:
@@ -77,11 +88,17 @@ class Pair:
             del made[name]
             for side in _SIDES:
                 made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
+        for name in ("passed", "spared"):
+            del made[name]
+        for name in ("takeable", "keeps"):  # a block of the claim could be taken; it keeps some
+            for side in _SIDES:
+                made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
         return made
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
         num = self.numbers
         parts = [state[name] == num.const(0) for name in _SHARED]
+        parts.append(z3.Not(state[_RESET]))
         for side in _SIDES:
             parts.append(self.one.initial(_side(state, side)))
             parts.append(z3.Not(state[f"{side}/lost"]))
@@ -98,49 +115,49 @@ class Pair:
         loses = z3.Or(
             event["kind"] == index[Kind.CLAIM_BLOCK_LOST],
             event["kind"] == index[Kind.CLAIM_UNMATERIALIZED],
+            event["kind"] == index[Kind.CLAIM_HARMED],
         )
+        lost = {
+            side: z3.And(evicted, event[f"mine.{side}"], state[f"{side}/was.registered"])
+            for side in _SIDES
+        }
         steps, following, first, said = {}, {}, state["lost_first"], state["said_first"]
         for number, side in enumerate(_SIDES, start=1):
-            other = _SIDES[1 - _SIDES.index(side)]
             view = {**event, "mine": event[f"mine.{side}"], "named": event[f"named.{side}"]}
-            view["rival"] = self._rival(state, event, side, other)
+            view |= self._ranks(state, event, side)
             steps[side] = self.one.step(_side(state, side), view)
             for name, value in steps[side].following.items():
                 following[f"{side}/{name}"] = value
-            lost = z3.And(evicted, event[f"mine.{side}"], state[f"{side}/was.registered"])
-            following[f"{side}/lost"] = z3.Or(state[f"{side}/lost"], lost)
+            following[f"{side}/lost"] = z3.Or(state[f"{side}/lost"], lost[side])
             nobody = state["lost_first"] == num.const(0)
-            first = z3.If(z3.And(lost, nobody), num.const(number), first)
+            first = z3.If(z3.And(lost[side], nobody), num.const(number), first)
             told = z3.And(loses, event[f"named.{side}"], state["said_first"] == num.const(0))
             said = z3.If(told, num.const(number), said)
         following["lost_first"], following["said_first"] = first, said
+        gone = event["kind"] == index[Kind.BLOCK_LOST]
+        hit = z3.And(gone, z3.Or(event["mine.A"], event["mine.B"]))
+        following[_RESET] = z3.Or(state[_RESET], hit, z3.And(lost["A"], lost["B"]))
         a, b = steps["A"], steps["B"]
         settled = z3.And(a.settled, b.settled)
-        both = z3.And(following["A/lost"], following["B/lost"])
-        lower_first = z3.If(
-            first == num.const(1),
-            state["A/priority"] <= state["B/priority"],
-            state["B/priority"] <= state["A/priority"],
-        )
         possible = [
             a.possible,
             b.possible,
-            z3.Not(z3.And(event["mine.A"], event["mine.B"])),
-            z3.Not(z3.And(event["named.A"], event["named.B"])),
             z3.Implies(fact, event["named.A"] == event["mine.A"]),
+            z3.Implies(fact, event["named.B"] == event["mine.B"]),
+            z3.Implies(z3.Not(fact), z3.Not(z3.And(event["mine.A"], event["mine.B"]))),
+            z3.Not(z3.And(event["named.A"], event["named.B"], z3.Not(fact))),
             z3.Not(event["here"]),
-            # Controlled pressure: blocks are lost once both claims are registered.
-            z3.Implies(
-                z3.And(evicted, z3.Or(event["mine.A"], event["mine.B"])),
-                z3.And(state["A/was.registered"], state["B/was.registered"]),
-            ),
         ]
         if self._replay:
             wanted = switch(REPLAY) if self._switched else z3.BoolVal(True)
             possible.append(z3.Implies(wanted, self._readable(state, event)))
+        passed = [
+            z3.Implies(lost[side], z3.Not(self._ranks(state, event, side)["passed"]))
+            for side in _SIDES
+        ]
         holds = {
-            FIRST_LOSS.name: z3.Implies(settled, first == said),
-            RANK.name: z3.Implies(both, lower_first),
+            FIRST_LOSS.name: z3.Implies(z3.And(settled, z3.Not(following[_RESET])), first == said),
+            RANK.name: z3.And(passed),
         }
         return Step(
             z3.And(possible),
@@ -151,17 +168,21 @@ class Pair:
             settled,
         )
 
-    def _rival(
-        self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str, other: str
-    ) -> Expr:
-        num, own, theirs = self.numbers, state[f"{side}/priority"], state[f"{other}/priority"]
-        rank = z3.If(theirs < own, num.const(-1), z3.If(own < theirs, num.const(1), num.const(0)))
-        about = z3.And(event[f"mine.{other}"], state[f"{other}/was.registered"])
-        return z3.If(about, rank, num.const(0))
+    def _ranks(
+        self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str
+    ) -> dict[str, Expr]:
+        """What an eviction says of a claim and the other one, by their ranks."""
+        other = _SIDES[1 - _SIDES.index(side)]
+        own, theirs = state[f"{side}/priority"], state[f"{other}/priority"]
+        there = state[f"{other}/was.registered"]
+        return {
+            "passed": z3.And(there, theirs < own, event[f"takeable.{other}"]),
+            "spared": z3.And(there, own < theirs, event[f"keeps.{other}"]),
+        }
 
     def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
         index = {k: self.numbers.const(i) for i, k in enumerate(self.alphabet)}
-        parts = [z3.Or(event["mine.A"], event["mine.B"])]
+        parts = [z3.Xor(event["mine.A"], event["mine.B"])]
         for side in _SIDES:
             mine, lead = event[f"mine.{side}"], state[f"{side}/was.lead"]
             registered = state[f"{side}/was.registered"]

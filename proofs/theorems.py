@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proofs.auditor import believed, believes
-from spec.alphabet import CONFLICT_ACTIONS, Kind
+from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.ledgers import contends, kind, loss, now, req, req_was, usable, was
+from spec.ledgers import endures, kind, loss, now, req, req_was, usable, was
 from spec.obligations.pressure import blame_is_right, names_blockers
 from spec.terms import conj
 from spec.vocabulary import c, e
@@ -21,7 +21,7 @@ from spec.vocabulary import c, e
 if TYPE_CHECKING:
     from spec.terms import Term
 
-__all__ = ["CLAUSES", "WORLDS", "Clause"]
+__all__ = ["CLAUSES", "Clause"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,6 @@ USEFULNESS_WATCHED = Clause(
 )
 HARM = Clause(
     "harm",
-    "counts exactly the losses that happened while the runtime was responsible",
-    believes.harms.eq(now.losses),
-    settled=True,
-)
-HARM_OR_FAILURE = Clause(
-    "harm",
     "counts every loss that happened under responsibility, and beyond those only failed restores",
     conj(now.losses <= believes.harms, believes.harms <= now.losses + now.failures),
     settled=True,
@@ -76,7 +70,7 @@ HARM_OR_FAILURE = Clause(
 ARBITRATION = Clause(
     "arbitration",
     "has heard of an explicit action when a request that conflicts with the claim ends",
-    (_ends & contends(was.footprint, req_was)).implies(believed.acted),
+    (_ends & endures(was.footprint, req_was)).implies(believed.acted),
 )
 BLAME = Clause(
     "blame",
@@ -130,74 +124,9 @@ CLAUSES: dict[Mode, tuple[Clause, ...]] = {
     Mode.OFFLOADABLE: (
         RESPONSIBILITY,
         USEFULNESS_ONE_WAY,
-        HARM_OR_FAILURE,
+        HARM,
         FAILURE_KNOWN,
         RESTORED_FIRST,
     ),
     Mode.ROUTED_REUSE: (ROUTE_COST, PLACEMENT, ROUTE_REUSE),
-}
-
-_BLOCKS = frozenset(
-    {
-        Kind.CLAIM_COMMITTED,
-        Kind.CLAIM_RETIRED,
-        Kind.BLOCK_CACHED,
-        Kind.BLOCK_EVICTED,
-        Kind.BLOCK_LOST,
-        Kind.REQUEST_ARRIVED,
-        Kind.REQUEST_FINISHED,
-        Kind.CLAIM_ACCEPTED,
-        Kind.CLAIM_REJECTED,
-        Kind.CLAIM_MATERIALIZED,
-        Kind.CLAIM_UNMATERIALIZED,
-        Kind.CLAIM_BLOCK_LOST,
-        Kind.CLAIM_DEMOTED,
-        Kind.CLAIM_EXPIRED,
-        Kind.CLAIM_RELEASED,
-        Kind.CLAIM_HARMED,
-    }
-)
-_COPIES = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_LOST, Kind.LOAD_FINISHED})
-_TIER = _COPIES | frozenset(
-    {
-        Kind.LOAD_FAILED,
-        Kind.PREFIX_LOOKUP,
-        Kind.PREFIX_REUSED,
-        Kind.CLAIM_OFFLOADED,
-        Kind.CLAIM_RESTORE_REQUIRED,
-        Kind.CLAIM_RESTORED,
-        Kind.CLAIM_RESTORATION_FAILED,
-        Kind.REQUEST_REFUSED,
-    }
-)
-_ROUTES = frozenset(
-    {
-        Kind.REQUEST_ROUTED,
-        Kind.REUSE_SERVED,
-        Kind.ROUTE_COST_REPORTED,
-        Kind.ROUTE_PLACEMENT_REPORTED,
-        Kind.ROUTE_REUSE_REPORTED,
-    }
-)
-_WATCHED = _BLOCKS - {Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED} | {Kind.CLAIM_REGISTERED}
-
-# Which events a mode's theorem speaks of; every check prints it, and docs/theorem.md states it.
-WORLDS: dict[Mode, frozenset[Kind]] = {
-    Mode.BEST_EFFORT: _WATCHED | _COPIES,
-    Mode.SOFT_PRIORITY: _COPIES
-    | frozenset(
-        {
-            Kind.CLAIM_REGISTERED,
-            Kind.BLOCK_CACHED,
-            Kind.BLOCK_EVICTED,
-            Kind.REQUEST_FINISHED,
-            Kind.CLAIM_UNMATERIALIZED,
-            Kind.CLAIM_BLOCK_LOST,
-        }
-    ),
-    Mode.HARD_PROTECTED: _BLOCKS | CONFLICT_ACTIONS,
-    Mode.DEMOTABLE: _BLOCKS | _COPIES,
-    Mode.EXPIRING: _BLOCKS | _COPIES | {Kind.DURATION_ELAPSED},
-    Mode.OFFLOADABLE: _BLOCKS | _TIER,
-    Mode.ROUTED_REUSE: _WATCHED | _COPIES | _ROUTES,
 }

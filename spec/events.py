@@ -63,8 +63,13 @@ class Event(
     block_ids: tuple[Blocks, ...] = ()
     positions: tuple[Blocks, ...] = ()
     lowest_priority: int | None = None
-    # Blocks found by a look-up, or brought back by a load, from the predicate's start on.
+    found: bool = False
+    # What the positions of a claim hold, one key each: equal keys are equal blocks.
+    content_keys: tuple[Name, ...] = ()
+    # Blocks found by a look-up, or brought back by a load, from the predicate's start on; and those
+    # of the claim that the prompt could use, from position 0 on.
     held: Blocks | None = None
+    asked: Blocks | None = None
     # Requests and what is said of them.
     needed: Blocks | None = None
     usable: Blocks | None = None
