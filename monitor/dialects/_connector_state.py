@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from monitor.dialects._recorded import Ended
+
 if TYPE_CHECKING:
     from spec.predicates import MaterializationPredicate
 
@@ -29,7 +31,7 @@ class Claim:
     restated: bool = False
     stored: bool = False
     on_gpu: int = 0
-    retired: bool = False
+    ended: Ended = field(default_factory=Ended)
 
     @property
     def threshold(self) -> int:

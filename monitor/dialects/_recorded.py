@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -18,10 +19,12 @@ __all__ = [
     "READ_FROM_REPORTS",
     "Bound",
     "Count",
+    "Ended",
     "Head",
     "Order",
     "Recorded",
     "acceptance",
+    "answer",
     "ends",
     "materialized",
     "rebinds",
@@ -37,6 +40,12 @@ _MOST_VALUE: Final = 10**12
 ENDS: Final = {
     "resident_claim_demoted": Kind.CLAIM_DEMOTED,
     "resident_claim_expired": Kind.CLAIM_EXPIRED,
+}
+
+_OUTCOMES: Final = {
+    "demotion": Kind.CLAIM_DEMOTED,
+    "expiry": Kind.CLAIM_EXPIRED,
+    "harm": Kind.CLAIM_HARMED,
 }
 
 READ_FROM_REPORTS: Final = frozenset(
@@ -220,6 +229,59 @@ def materialized(line: Recorded, binding: dict[str, Any]) -> Event:
     """The report that the predicate holds, or, where it says so, that it does not."""
     holds = line.predicate_materialized is not False
     return Event(kind=Kind.CLAIM_MATERIALIZED if holds else Kind.CLAIM_UNMATERIALIZED, **binding)
+
+
+@dataclass(slots=True)
+class Ended:
+    """What was said to become of a claim, so that nothing is said twice of it.
+
+    An outcome of a failed restore and the event that it states are one, in either order; of a
+    harm, where both name one request.
+    """
+
+    retired: bool = False
+    _stated: dict[Kind, str | None] = field(default_factory=dict)
+    _told: dict[Kind, str | None] = field(default_factory=dict)
+
+    def report(self, kind: Kind, request: str | None, binding: dict[str, Any]) -> tuple[Event, ...]:
+        """A demotion, an expiry or a harm; nothing where an outcome has stated it."""
+        if _repeats(self._stated, kind, request):
+            del self._stated[kind]
+            return ()
+        self._told[kind] = request
+        return self._say(kind, binding)
+
+    def state(self, kind: Kind, request: str | None, binding: dict[str, Any]) -> tuple[Event, ...]:
+        """The same as the outcome of a failed restore; nothing where it was told before."""
+        if _repeats(self._told, kind, request):
+            del self._told[kind]
+            return ()
+        if _repeats(self._stated, kind, request):
+            return ()
+        self._stated[kind] = request
+        return self._say(kind, binding)
+
+    def _say(self, kind: Kind, binding: dict[str, Any]) -> tuple[Event, ...]:
+        if kind is Kind.CLAIM_HARMED:
+            return (Event(kind=kind, **binding),)
+        retired, self.retired = self.retired, True
+        return ends(kind, binding, retired=retired)
+
+
+def _repeats(said: dict[Kind, str | None], kind: Kind, request: str | None) -> bool:
+    return kind in said and (kind is not Kind.CLAIM_HARMED or said[kind] == request)
+
+
+def answer(failed: Event, ended: Ended, binding: dict[str, Any]) -> tuple[Event, ...]:
+    """What the outcome of a failed restore says that happened to the claim that it names.
+
+    The recordings have no other event for it, so that the outcome is the event.
+    """
+    kind = _OUTCOMES.get(failed.outcome or "")
+    named = failed.outcome_claim_id in (None, failed.claim_id)
+    if kind is None or failed.echo or not named:
+        return ()
+    return ended.state(kind, failed.request_id, binding)
 
 
 def ends(report: Kind, binding: dict[str, Any], *, retired: bool) -> tuple[Event, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from monitor.dialects._recorded import Bound, Count, Order
+from monitor.dialects._recorded import Bound, Count, Ended, Order
 from monitor.errors import InputError
 from monitor.records import Doubt
 from spec.alphabet import Kind
@@ -40,7 +40,7 @@ class Claim:
     predicate: MaterializationPredicate | None = None
     identity: dict[str, object] = field(default_factory=dict)
     tier: str | None = None
-    retired: bool = False
+    ended: Ended = field(default_factory=Ended)
 
 
 @dataclass(slots=True)

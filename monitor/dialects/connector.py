@@ -18,7 +18,7 @@ from monitor.dialects._recorded import (
     READ_FROM_REPORTS,
     Head,
     acceptance,
-    ends,
+    answer,
     materialized,
     rebinds,
     unstated,
@@ -161,8 +161,12 @@ def _looked_up(now: Now) -> _Events:
     if claim.stored and _gone(now, leading, claim.end):
         claim.stored = False
         seen.append(Event(kind=Kind.HOST_COPY_LOST, **now.line.binding))
+    elif hits and request.useful and not claim.stored:
+        claim.stored = True
+        seen.append(Event(kind=Kind.HOST_COPY_FOUND, **now.line.binding))
     seen += _seen_on_gpu(now)
-    return (*seen, now.say(Kind.PREFIX_LOOKUP, held=max(0, leading - claim.start)))
+    held = max(0, leading - claim.start)
+    return (*seen, now.say(Kind.PREFIX_LOOKUP, held=held, asked=request.visible))
 
 
 def _seen_on_gpu(now: Now) -> _Events:
@@ -179,7 +183,7 @@ def _seen_on_gpu(now: Now) -> _Events:
     if not found:
         return lost
     positions = tuple(range(min(found, 1 << 20)))
-    return (*lost, Event(kind=Kind.BLOCK_CACHED, positions=positions, **now.line.binding))
+    return (*lost, now.say(Kind.BLOCK_CACHED, positions=positions, found=True))
 
 
 def _gone(now: Now, found: int, there: int) -> bool:
@@ -266,7 +270,7 @@ def _restoration_failed(now: Now) -> _Events:
         blocking_claim_ids=line.blocking_claim_ids,
         echo=_echoes(now),
     )
-    return (failed,)
+    return (failed, *answer(failed, now.claim.ended, now.line.binding))
 
 
 def _refused(now: Now) -> _Events:
@@ -314,7 +318,7 @@ def _accepted(now: Now) -> _Events:
     """An acceptance in so many words; the first after one by metadata only says it again."""
     now.need("claim_id")
     line, claim = now.line, now.claim
-    if claim.accepted and not claim.restated and not claim.retired:
+    if claim.accepted and not claim.restated and not claim.ended.retired:
         claim.restated = True
         return ()
     claim.restated = True
@@ -333,14 +337,12 @@ def _materialized(now: Now) -> _Events:
 
 def _ended(now: Now) -> _Events:
     now.need("claim_id")
-    events = ends(ENDS[now.event], now.line.binding, retired=now.claim.retired)
-    now.claim.retired = True
-    return events
+    return now.claim.ended.report(ENDS[now.event], now.line.request_id, now.line.binding)
 
 
 def _harmed(now: Now) -> _Events:
     now.need("claim_id")
-    return (now.say(Kind.CLAIM_HARMED),)
+    return now.claim.ended.report(Kind.CLAIM_HARMED, now.line.request_id, now.line.binding)
 
 
 def _nothing(now: Now) -> _Events:

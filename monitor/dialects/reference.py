@@ -17,7 +17,7 @@ from monitor.dialects._recorded import (
     READ_FROM_REPORTS,
     Head,
     acceptance,
-    ends,
+    answer,
     rebinds,
     unstated,
 )
@@ -245,7 +245,7 @@ def _restoration_failed(now: Now) -> _Events:
         outcome_claim_id=line.outcome_claim_id,
         blocking_claim_ids=line.blocking_claim_ids,
     )
-    return (failed, told)
+    return (failed, told, *answer(told, now.claim.ended, line.binding))
 
 
 def _refused(now: Now) -> _Events:
@@ -271,14 +271,11 @@ def _refused(now: Now) -> _Events:
 
 
 def _ended(now: Now) -> _Events:
-    claim = now.claim
-    events = ends(ENDS[now.event], now.line.binding, retired=claim.retired)
-    claim.retired = True
-    return events
+    return now.claim.ended.report(ENDS[now.event], now.line.request_id, now.line.binding)
 
 
 def _harmed(now: Now) -> _Events:
-    return (now.say(Kind.CLAIM_HARMED),)
+    return now.claim.ended.report(Kind.CLAIM_HARMED, now.line.request_id, now.line.binding)
 
 
 _EVENTS: Final[dict[str, Callable[[Now], _Events]]] = {
