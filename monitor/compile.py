@@ -55,8 +55,8 @@ class Compiled:
 
     `claim(e, c, was)` and `request(e, c, was, now, req_was)` give the registers after an event;
     `steps[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
-    index of the rule taken, or -1. `contradicts(e, c, was)` says what of the facts before
-    contradicts an event, and is empty where nothing does.
+    index of the rule taken, or -1. `contradicts(e, c, was)` gives the index of the assumption in
+    `FACTS_ARE_FACTS` that an event breaks, or -1.
     """
 
     mode: Mode
@@ -64,7 +64,7 @@ class Compiled:
     claim: Callable[..., Registers]
     request: Callable[..., Registers]
     steps: tuple[Callable[..., tuple[int, Registers, int]], ...]
-    contradicts: Callable[..., str]
+    contradicts: Callable[..., int]
     source: str
 
     @cached_property
@@ -184,10 +184,10 @@ def _observer(index: int, o: Observer) -> list[str]:
 def _assumptions() -> list[str]:
     """What facts are, as a function that says which of it an event breaks."""
     lines = ["def contradicts(e, c, was):"]
-    for assumption in FACTS_ARE_FACTS:
+    for index, assumption in enumerate(FACTS_ARE_FACTS):
         lines.append(f"    if not {to_python(assumption.holds)}:")
-        lines.append(f"        return {assumption.broken!r}")
-    lines.append("    return ''")
+        lines.append(f"        return {index}  # {assumption.name}")
+    lines.append("    return -1")
     return lines
 
 

@@ -210,11 +210,10 @@ def _judged(mode: Mode, judged: ClaimVerdict, name: str, absent: str) -> tuple[V
         return Verdict.UNEXERCISED, f"the claim is of another mode, {accepted}"
     if absent:
         return Verdict.INCONCLUSIVE, absent
-    if found.verdict is Verdict.SATISFIED:
-        if not judged.entered:
-            return Verdict.UNEXERCISED, "the claim never entered"
-        if any(at.line < _places(judged.claim.entry)[0].line for at in _places(found.trail)):
-            return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
+    shown = found.verdict is Verdict.SATISFIED
+    entry, trail = _places(judged.claim.entry), _places(found.trail)
+    if shown and any(at.line < entry[0].line for at in trail):
+        return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
     return found.verdict, found.why
 
 

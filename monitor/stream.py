@@ -12,7 +12,7 @@ from monitor.doubt import CACHED_BY, NAMES, OTHERS, POOL
 from monitor.objects import open_without
 from monitor.order import Order
 from monitor.ranks import is_ranked
-from monitor.records import Doubt
+from monitor.records import CANONICAL, Doubt
 from monitor.room import Ends
 from monitor.seen import Seen, digest
 from monitor.terms import binds, fix_terms, predicate_of, unstated
@@ -20,6 +20,7 @@ from monitor.track import Track
 from monitor.view import View
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, REPORTS, Kind
 from spec.modes import MODES
+from spec.observed import facts_of
 from spec.states import TERMINAL
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Stream:
         self._compiled = compiled
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
-        self._arrivals = True  # whether the stream says when requests arrive
+        self._begun = False
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
         self._newest = 0  # the event that registered the last claim
@@ -95,6 +96,8 @@ class Stream:
 
     def stamp(self, stamp: Stamp, at: At) -> None:
         """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
+        if not self._begun:
+            self._begin(stamp)
         back, missing = self.order.check(stamp, at)
         if missing:
             self.lose(at, missing)
@@ -108,6 +111,16 @@ class Stream:
             if not claim.elapsed:
                 claim.elapsed = True
                 self._deliver(claim, View(Kind.DURATION_ELAPSED, at, mine=True, named=True))
+
+    def _begin(self, stamp: Stamp) -> None:
+        """The first line says what the hooks of the stream observe."""
+        self._begun = True
+        if stamp.observes is not None:
+            self._census.observed = stamp.observes
+            if stamp.form is CANONICAL:
+                self._census.blind = frozenset(
+                    o.name for o in self._compiled.observers if not facts_of(o) <= stamp.observes
+                )
 
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
@@ -308,14 +321,17 @@ class Stream:
             if self.requests.has(request_id):
                 self._contradict(None, at, f"request {request_id} arrives twice")
             self.requests.arrive(event, at, self._count, self._census.room.bound)
-        elif event.kind is Kind.REQUEST_FINISHED and not self.requests.has(request_id):
-            if self._arrivals:
-                self._contradict(None, at, f"request {request_id} ends and never arrived")
+        elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
+            self._contradict(None, at, f"request {request_id} ends and never arrived")
         named = event.claim_id is not None or event.blocking_claim_ids
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
             self._tell_request(event, self.requests.get(request_id), request_id, at)
         if event.kind is Kind.REQUEST_FINISHED:
             self.requests.end(request_id)
+
+    def _never_came(self, request_id: str) -> bool:
+        observed = Kind.REQUEST_ARRIVED in self._census.observed
+        return observed and not self.requests.has(request_id)
 
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
         """Claims hear of what is done about a request."""
@@ -470,6 +486,7 @@ class Stream:
     def _view(self, event: Event, claim: ClaimRun, at: At) -> View:
         view = View(event.kind, at, event.request_id, named=True)
         view.footprint = event.footprint or 0
+        view.unsized = event.kind is Kind.CLAIM_COMMITTED and event.footprint is None
         view.found = event.found
         view.echo, view.from_tier = event.echo, event.from_tier
         view.cost, view.hit = event.cost or 0, bool(event.hit)
