@@ -203,7 +203,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             "refused",
             _refused & e.blamed,
             "refused",
-            source=("owed",),
+            source=("owed", "harming"),
             why="the request was refused for its failed restore, in the claim's name",
         ),
         Rule(
