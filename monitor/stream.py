@@ -56,6 +56,7 @@ class Stream:
     def __init__(self, compiled: Compiled, name: str, keep: Keep | None = None) -> None:
         self.name = name
         self.gap: tuple[At | None, str] | None = None
+        self.left: tuple[At | None, str] | None = None  # an assumption of the theorem
         self._track = Track()
         self._compiled = compiled
         self._names = frozenset(observer.name for observer in compiled.observers)
@@ -103,6 +104,7 @@ class Stream:
             self.lose(at, missing)
         if back:
             why = f"the stream is out of order: {back}"
+            self.left = self.left or (at, why)
             self._census.disorder(at, why, self._count)
             self._track.lose(at, why)
         if stamp.time_ns is None and stamp.mark is None:
@@ -125,6 +127,7 @@ class Stream:
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
+        self.left = self.left or (at, why)
         self._track.lose(at, why)
         self.doubt(Doubt(why), at)
 
@@ -475,6 +478,7 @@ class Stream:
     def _contradict(self, claims: Iterable[ClaimRun] | None, at: At, why: str) -> None:
         """Facts contradict each other: what they touch is inconclusive, claims or the pool."""
         why = f"facts contradict: {why}"
+        self.left = self.left or (at, why)
         if claims is None:
             self.doubt(Doubt(why), at)
         else:
@@ -518,3 +522,5 @@ class Stream:
 
     def _deliver(self, claim: ClaimRun, view: View) -> None:
         self._census.step(claim, view, self._count)
+        if claim.contradicted is not None:
+            self.left = self.left or claim.contradicted
