@@ -352,7 +352,7 @@ class Stream:
                     self._census.too_late(forgotten, event)
             request.forgotten.clear()
         concerned = self._concerned(event, request, named)
-        ends = self._ends(event, request) if concerned or named else Ends(self._census.room)
+        ends = self._ends(event, request)
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
@@ -516,6 +516,8 @@ class Stream:
     def _ends(self, event: Event, request: Request) -> Ends:
         """The sums of the pool; at the end of a request, of what was there from its arrival on."""
         mixed, room = self._census.blocks.mixed, self._census.room
+        if event.kind not in CONFLICT_ACTIONS and room.bound + request.needed <= request.usable:
+            return Ends(room)  # it fits beside them, whatever they share
         if event.kind is Kind.REQUEST_FINISHED:
             return room.since(request.since, mixed)
         return room.ends(mixed)
