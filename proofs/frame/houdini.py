@@ -1,7 +1,8 @@
 """Looks for invariants among candidates; what it finds is not trusted.
 
 Houdini: of the candidates that hold at the start, those are dropped that some event can break while
-all that are left hold before it, until none is. What is left is inductive, if Z3 made no mistake.
+all that are left hold before it, until none is. What is left is inductive, and of that is kept what
+the lemmas need. `proofs.frame.lemmas` asks again whether what is kept is inductive by itself.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from proofs.frame.space import CLAIM_FIRST, REQUEST_FIRST, constants_of, solver_
 from spec.terms import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from proofs.encode import Expr
     from proofs.frame.candidates import Candidate
+    from proofs.frame.questions import Question
     from proofs.frame.space import Space
     from spec.machine import Observer
 
-__all__ = ["after", "before", "inductive", "start"]
+__all__ = ["after", "before", "inductive", "needed", "start"]
 
 
 def _situation(
@@ -84,3 +86,35 @@ def inductive(space: Space, observer: Observer, rlimit: int) -> list[Candidate]:
     found = [candidate for candidate, _, _ in named]
     never = {about for candidate in found if candidate.never for about in candidate.about}
     return [c for c in found if c.never or not never.intersection(c.about)]
+
+
+def needed(
+    space: Space,
+    observer: Observer,
+    found: list[Candidate],
+    questions: Iterable[Question],
+    rlimit: int,
+) -> list[Candidate]:
+    """Those of the invariants found that questions rest on, and those that these rest on."""
+    solver = solver_of(rlimit, *space.given)
+    solver.set("core.minimize", True)
+    was, then = before(space), after(space, observer)
+    names = [z3.Bool(f"invariant {place}") for place in range(len(found))]
+    for name, candidate in zip(names, found, strict=True):
+        solver.add(z3.Implies(name, candidate.holds(was)))
+
+    def core(*given: Expr) -> set[int]:
+        solver.push()
+        solver.add(*given)
+        answer = solver.check(names)
+        rests = {str(each) for each in solver.unsat_core()} if answer == z3.unsat else set()
+        solver.pop()
+        return {place for place, name in enumerate(names) if str(name) in rests}
+
+    kept, fresh = set[int](), set[int]()
+    for question in questions:
+        fresh |= core(*question.given, z3.Not(question.goal))
+    while fresh:
+        kept |= fresh
+        fresh = set().union(*(core(z3.Not(found[place].holds(then))) for place in fresh)) - kept
+    return [found[place] for place in sorted(kept)]

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
-from proofs.encode import variable
 from proofs.frame.houdini import after, before, start
 from proofs.frame.questions import Lemma, Question
 from proofs.frame.space import (
     CLAIM_LEDGERS,
     EVENTS,
-    NUMBERS,
     REQUEST_FIRST,
     REQUEST_LEDGERS,
     View,
@@ -26,9 +24,7 @@ from proofs.frame.space import (
     same,
 )
 from spec.alphabet import Kind
-from spec.terms import Sort
 from spec.verdicts import Verdict
-from spec.vocabulary import EVENT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,11 +58,12 @@ LEMMAS: Final = (
     Lemma(NO_REQUEST, "Where nothing is here, request registers keep their first values."),
     Lemma(REQUEST_FACTS, "What is not delivered to a request that is followed leaves its ledger as "
           "it is."),
-    Lemma(REQUEST_OBSERVERS, "It leaves each observer in the scope of that request where it is."),
+    Lemma(REQUEST_OBSERVERS, "It leaves each observer in the scope of that request where it is, or "
+          "the claim itself violates the obligation by then."),
     Lemma(UNOPENED_FACTS, "What does not open a request leaves its registers at their first values, "
           "but for those that the pool knows."),
     Lemma(UNOPENED_OBSERVERS, "It leaves each observer, in the scope of that request, where it is "
-          "in the scope of the claim itself."),
+          "in the scope of the claim itself, or the claim itself violates the obligation by then."),
     Lemma(KNOWN_TO_ALL, "What the pool knows of a request is the same for every claim."),
     Lemma(TOLD_LATE, "An arrival that would not open the request now, replayed now, leaves the "
           "ledger and the observers that following it from its arrival gives."),
@@ -105,8 +102,9 @@ class Frame:
         kept = space.view("request", req_was=first, event=nowhere).req()
         skipped, req = self._not("request"), space.view("request").req()
         closed, ended = self._not("opens"), space.event["kind"] == _kind(Kind.REQUEST_FINISHED)
-        late = self._replayed().req()
-        arrived = {**first, **self._known_after_arrival()}
+        late = space.view("request", req_was=first).req()
+        followed = space.view("request", req_was=first, event=self._arrival()).req()
+        arrived = {n: followed[n] if n in self.delivery.known else v for n, v in first.items()}
         for ledger in REQUEST_LEDGERS:
             for name in (r.name for r in ledger.registers):
                 was, plain, then = space.req_was[name], first[name], req[name]
@@ -123,22 +121,19 @@ class Frame:
                         ENDED_UNOPENED, ledger.name, name, end, (plain, then), by_kind=False
                     )
                 pair = (arrived[name], late[name])
-                yield _unchanged(TOLD_LATE, ledger.name, name, [], pair, by_kind=False)
+                yield _unchanged(
+                    TOLD_LATE, ledger.name, name, [self._replay], pair, by_kind=False
+                )
 
     def _known_to_all(self, ledger: str, name: str, then: Expr) -> Question:
         """Another claim, of which everything but what is shared may be otherwise."""
         space, delivery = self.space, self.delivery
-        alike = {"here", "kind", *delivery.shared}
-        event = {
-            n: v if n in alike else z3.FreshConst(v.sort(), f"other e.{n}")
-            for n, v in space.event.items()
-        }
-        known = delivery.known
-        req_was = {
-            n: v if n in known else z3.FreshConst(v.sort()) for n, v in space.req_was.items()
-        }
-        was = {n: z3.FreshConst(v.sort(), f"other was.{n}") for n, v in space.was.items()}
-        other = View(was, req_was, event, space.constants, z3.FreshBool()).req()[name]
+        alike = {n: space.event[n] for n in ("here", "kind", *delivery.shared)}
+        known = {n: space.req_was[n] for n in delivery.known}
+        event = {**_fresh(space.event, "another"), **alike}
+        req_was = {**_fresh(space.req_was, "another"), **known}
+        was, constants = _fresh(space.was, "another"), _fresh(space.constants, "another")
+        other = View(was, req_was, event, constants, z3.FreshBool()).req()[name]
         return _unchanged(KNOWN_TO_ALL, ledger, name, [], (then, other))
 
     # The observer.
@@ -172,20 +167,20 @@ class Frame:
         yield self._agreement(observer)
         if not observer.per_request:
             return
-        open_yet = z3.Not(space.having(space.claim, Verdict.VIOLATED))
         stepped = space.view("request").step(observer, space.request)
-        skipped = [self._not("request"), open_yet]
-        yield _stays(REQUEST_OBSERVERS, observer, "request", skipped, space.request, stepped)
-        alike = [self._ledger_unopened, same(space.request, space.claim)]
-        given = [self._not("opens"), open_yet, *alike]
         broken = space.having(moved, Verdict.VIOLATED)
-        yield _stays(UNOPENED_OBSERVERS, observer, "request", given, moved, stepped, or_else=broken)
-        arrival = self._replayed()
-        told = arrival.step(observer, space.request)
-        given = [z3.Not(arrival.term(self.delivery.term("opens"))), open_yet, *alike]
+        skipped, request = [self._not("request")], space.request
         yield _stays(
-            TOLD_LATE, observer, "request", given, space.request, told, by_kind=False
+            REQUEST_OBSERVERS, observer, "request", skipped, request, stepped, or_else=broken
         )
+        alike = [self._ledger_unopened, same(request, space.claim)]
+        given = [self._not("opens"), *alike]
+        yield _stays(UNOPENED_OBSERVERS, observer, "request", given, moved, stepped, or_else=broken)
+        replay = space.view("request", req_was=constants_of(REQUEST_FIRST))
+        closed = z3.Not(replay.term(self.delivery.term("opens")))
+        given = [closed, self._replay, *alike]
+        told = replay.step(observer, request)
+        yield _stays(TOLD_LATE, observer, "request", given, request, told, by_kind=False)
 
     def _agreement(self, observer: Observer) -> Question:
         """One event through both: every scope takes it in, and those do to which it is delivered.
@@ -205,8 +200,7 @@ class Frame:
         if observer.per_request:
             request = whole[1].step(observer, space.request)
             follows = z3.Bool("follows")
-            ledger = {n: z3.FreshConst(v.sort(), f"its {n}") for n, v in space.req_was.items()}
-            standing = {n: z3.FreshConst(v.sort(), f"its {n}") for n, v in space.request.items()}
+            ledger, standing = _fresh(space.req_was, "its"), _fresh(space.request, "its")
             given = [
                 z3.If(follows, same(ledger, space.req_was), self._ledger_unopened),
                 z3.If(
@@ -221,12 +215,12 @@ class Frame:
             opened = space.view("request", req_was=record)
             hears = followed.term(delivery.term("request"))
             opens = opened.term(delivery.term("opens"))
-            some_req = _choose(
+            some_req = _if(
                 follows,
                 _if(hears, followed.req(), ledger),
                 opened.req(),
             )
-            some_request = _choose(
+            some_request = _if(
                 follows,
                 _if(hears, followed.step(observer, standing), standing),
                 opened.step(observer, space.claim),
@@ -244,7 +238,7 @@ class Frame:
             changes |= _pairs("request", request, _if(still, claim, some_request))
             changes |= _pairs("req", req, _if(still, {**req, **{n: first[n] for n in known}}, some_req))
         return Question(
-            AGREEMENT, observer.name, "", (self.inside, *given), z3.And(agree), changes, True
+            AGREEMENT, observer.name, "", tuple(given), z3.And(agree), changes, by_kind=True
         )
 
     def _unless_broken(
@@ -267,23 +261,22 @@ class Frame:
         was = self.space.req_was.items()
         return z3.And([v == first[n] for n, v in was if n not in self.delivery.known])
 
-    def _replayed(self) -> View:
-        """The arrival of the request, with what it stated, as the claim stands now."""
-        space, first = self.space, constants_of(REQUEST_FIRST)
-        plain = {
-            name: constant(False) if sort is Sort.BOOL else variable(f"late e.{name}", sort, NUMBERS)
-            for name, (sort, _) in EVENT_FIELDS.items()
-        }
-        stated = {name: space.event[name] for name in self.delivery.shared}
-        arrival = {"kind": _kind(Kind.REQUEST_ARRIVED), "here": constant(True)}
-        return space.view("request", req_was=first, event={**plain, **stated, **arrival})
+    @property
+    def _replay(self) -> Expr:
+        """The event is the arrival of the request and says nothing of the claim."""
+        event = self.space.event
+        plain = [z3.Not(v) for n, v in event.items() if z3.is_bool(v) and n != "here"]
+        return z3.And(event["here"], event["kind"] == _kind(Kind.REQUEST_ARRIVED), *plain)
 
-    def _known_after_arrival(self) -> dict[str, Expr]:
-        """What the pool knows of a request once it has arrived and stated its needs."""
-        space, first = self.space, constants_of(REQUEST_FIRST)
-        arrival = {**space.event, "kind": _kind(Kind.REQUEST_ARRIVED), "here": constant(True)}
-        after_it = space.view("request", req_was=first, event=arrival).req()
-        return {name: after_it[name] for name in self.delivery.known}
+    def _arrival(self) -> dict[str, Expr]:
+        """An arrival that stated the same, and may have been otherwise in all else."""
+        alike = {n: self.space.event[n] for n in self.delivery.shared}
+        arrival = {"kind": _kind(Kind.REQUEST_ARRIVED), "here": constant(True)}
+        return {**_fresh(self.space.event, "then"), **alike, **arrival}
+
+
+def _fresh(values: Mapping[str, Expr], word: str) -> dict[str, Expr]:
+    return {name: z3.FreshConst(value.sort(), f"{word} {name}") for name, value in values.items()}
 
 
 def _kind(kind: Kind) -> Expr:
@@ -292,9 +285,6 @@ def _kind(kind: Kind) -> Expr:
 
 def _if(taken: Expr, then: Mapping[str, Expr], otherwise: Mapping[str, Expr]) -> dict[str, Expr]:
     return {name: z3.If(taken, value, otherwise[name]) for name, value in then.items()}
-
-
-_choose = _if
 
 
 def _pairs(

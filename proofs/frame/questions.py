@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from proofs.encode import Expr
-    from proofs.frame.space import Space
+    from proofs.frame.counterexample import Setting
 
 __all__ = ["RLIMIT", "Book", "Lemma", "Question"]
 
@@ -48,6 +48,7 @@ class Question:
         part: which part of that.
         changes: for people, each value that the goal speaks of: as expected, and as found.
         by_kind: ask for each kind of event by itself.
+        may_be_empty: nothing need fulfil what is given.
     """
 
     lemma: str
@@ -57,6 +58,7 @@ class Question:
     goal: Expr
     changes: Mapping[str, tuple[Expr, Expr]] = field(default_factory=dict)
     by_kind: bool = False
+    may_be_empty: bool = False
 
 
 class Book:
@@ -72,12 +74,12 @@ class Book:
         self._failures: dict[str, list[Failure]] = {}
         self._seconds: Counter[str] = Counter()
 
-    def ask(self, space: Space, questions: Iterator[Question], *given: Expr) -> None:
-        """Ask questions about a space, of states in which `given` holds."""
-        solver = solver_of(self.rlimit, *space.given, *given)
+    def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> None:
+        """Ask questions about a setting, of states in which `given` holds."""
+        solver = solver_of(self.rlimit, *setting.given, *given)
         for question in questions:
             with self.timed(question.lemma):
-                self._ask(space, solver, question)
+                self._ask(setting, solver, question)
 
     @contextmanager
     def timed(self, lemma: str) -> Iterator[None]:
@@ -86,21 +88,25 @@ class Book:
         yield
         self._seconds[lemma] += time.perf_counter() - started  # type: ignore[assignment]
 
-    def _ask(self, space: Space, solver: Expr, question: Question) -> None:
+    def _ask(self, setting: Setting, solver: Expr, question: Question) -> None:
         solver.push()
-        solver.add(*question.given, z3.Not(question.goal))
+        solver.add(*question.given)
+        if not question.may_be_empty and solver.check() != z3.sat:
+            says = "nothing is known to fulfil what it takes for granted"
+            self.fail(question.lemma, Failure(question.of, question.part, "unknown", says))
+        solver.add(z3.Not(question.goal))
         kinds = EVENTS if question.by_kind else (None,)
         for place, kind in enumerate(kinds):
             solver.push()
             if kind is not None:
-                solver.add(space.event["kind"] == constant(place))
+                solver.add(setting.kind == constant(place))
             answer = solver.check()
             self.count(question.lemma, question.of)
             if answer != z3.unsat:
                 part = question.part if kind is None else f"{question.part} at {kind}".strip()
                 refuted = answer == z3.sat
                 few = len(self._failures.get(question.lemma, ())) < MOST
-                shown = counterexample(space, solver, question.changes) if refuted and few else None
+                shown = counterexample(setting, solver, question.changes) if refuted and few else None
                 self.fail(
                     question.lemma,
                     Failure(question.of, part, "refuted" if refuted else "unknown", "", shown),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import z3
 
 from proofs.encode import Expr, Integers, encode, variable
+from proofs.frame.counterexample import Unknown
 from spec.alphabet import Kind
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
@@ -91,6 +92,8 @@ class View:
         event: the fields of the event, with `kind`.
         constants: of the claim.
         owes: whether something is owed in the scope of the claim itself.
+        now: the claim's registers after the event, if they are not to follow from those before.
+        req: the same of the request's registers.
     """
 
     def __init__(
@@ -100,6 +103,9 @@ class View:
         event: Mapping[str, Expr],
         constants: Mapping[str, Expr],
         owes: Expr,
+        *,
+        now: Mapping[str, Expr] | None = None,
+        req: Mapping[str, Expr] | None = None,
     ) -> None:
         first = constants_of(REQUEST_FIRST)
         self.event = dict(event) if req_was is not None else {**event, "here": z3.BoolVal(False)}
@@ -109,8 +115,8 @@ class View:
             Scope.CLAIM: dict(constants),
             Scope.WAS: dict(was),
             Scope.REQ_WAS: first if req_was is None else dict(req_was),
-            Scope.NOW: {},
-            Scope.REQ: first if req_was is None else {},
+            Scope.NOW: dict(now or {}),
+            Scope.REQ: first if req_was is None else dict(req or {}),
             Scope.STANDS: {"owes": owes},
         }
 
@@ -214,6 +220,31 @@ class Space:
         places = [i for i, state in enumerate(states) if state.verdict is verdict]
         return z3.Or([standing["state"] == constant(i) for i in places])
 
+    @property
+    def kind(self) -> Expr:
+        """The kind of the event, as its place in `EVENTS`."""
+        return self.event["kind"]
+
+    def unknowns(self) -> list[Unknown]:
+        """Every variable, with the value that says least."""
+        found = [Unknown("kind", self.kind, constant(0), True, EVENTS)]
+        for name, value in self.event.items():
+            if name != "kind":
+                found.append(Unknown(name, value, _plain(value), True))
+        for name, value in self.constants.items():
+            found.append(Unknown(f"c.{name}", value, _plain(value, 1)))
+        for scope, values, first in (
+            ("was", self.was, CLAIM_FIRST),
+            ("req_was", self.req_was, REQUEST_FIRST),
+        ):
+            found += [Unknown(f"{scope}.{n}", v, constant(first[n])) for n, v in values.items()]
+        states = tuple(s.name for s in self.observer.states) if self.observer is not None else ()
+        for scope, standing in zip(SCOPES, (self.claim, self.request), strict=True):
+            for name, value in standing.items():
+                words = states if name == "state" else ()
+                found.append(Unknown(f"{scope}.{name}", value, self.first[name], names=words))
+        return found
+
     def view(
         self,
         scope: str,
@@ -224,6 +255,10 @@ class Space:
         """The event as a scope sees it, with other request registers or another event if given."""
         request = None if scope == "claim" else (req_was or self.req_was)
         return View(self.was, request, event or self.event, self.constants, self.owes)
+
+
+def _plain(value: Expr, number: int = 0) -> Expr:
+    return constant(False if z3.is_bool(value) else number)
 
 
 def same(one: Mapping[str, Expr], other: Mapping[str, Expr]) -> Expr:

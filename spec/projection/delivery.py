@@ -77,12 +77,11 @@ class Delivery:
 
 
 _evicted: Final = kind(Kind.BLOCK_EVICTED)
-_due: Final = _owes & CLOSES
 
 DELIVERY: Final = Delivery(
     claim={
         "about the claim": e.mine | e.named,
-        "due": _due,
+        "due": _owes & CLOSES,
         "due before another's victim": _owes & c.ranked & _evicted,
         "a rival's victim": _evicted & e.rival.ne(0),
         "disorder": kind(Kind.STREAM_DISORDER),
@@ -90,7 +89,6 @@ DELIVERY: Final = Delivery(
     request={
         "about the claim": e.mine,
         "of the request": e.here,
-        "due": _due,
     },
     opens={
         "touches the claim": e.here & e.mine,
