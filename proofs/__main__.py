@@ -60,7 +60,8 @@ def check(
     depth: Annotated[int, typer.Option(help="Events that bounded searches go to.")] = DEPTH,
     story: Annotated[bool, typer.Option("--story", help="Tell every run, in full.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help=f"Of {FRAME}: what each lemma says, and rests on.")
+        bool,
+        typer.Option("--verbose", "-v", help=f"Of {FRAME}: what each lemma says, and rests on."),
     ] = False,
     certificate: Annotated[
         Path | None, typer.Option(help="Write what `recheck` checks again to this folder.")
@@ -91,7 +92,7 @@ def check(
     Exit 0: witnessed and proved. 1: refuted. 2: bad input. 3: unknown, vacuous, or shown only
     within a bound.
     """
-    name, *more = names or [None]
+    name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
     strange = any((*asked, story, certificate, trace))
     special = None if name is None else resolve(name, [*Mode, LOWERING, FRAME], what="mode")

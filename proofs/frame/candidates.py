@@ -112,7 +112,10 @@ def _value(literal: Term, of: Situation) -> Expr:
 
 def _literals(observer: Observer, scope: str) -> dict[str, Term]:
     """Literals by their text, in which a register is called what it is before an event."""
-    ledgers = {Scope.WAS: CLAIM_FIRST, **({Scope.REQ_WAS: REQUEST_FIRST} if scope != "claim" else {})}
+    ledgers = {
+        Scope.WAS: CLAIM_FIRST,
+        **({Scope.REQ_WAS: REQUEST_FIRST} if scope != "claim" else {}),
+    }
     found: dict[str, Term] = {
         f"{where.value}.{name}": Var(where, name, Sort.BOOL)
         for where, ledger in ledgers.items()

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.compile import to_python
-from proofs.frame.compiled import RUNS, RUNS_LEMMA, bundles, mismatches, partial_sources, runs_text
+from proofs.frame.compiled import bundles, mismatches, partial_sources, runs_text
 from proofs.frame.houdini import inductive, needed
-from proofs.frame.lemmas import LEMMAS, Frame
-from proofs.frame.partial import PARTIAL, PARTIAL_VERDICTS, verdicts
+from proofs.frame.lemmas import Frame
+from proofs.frame.partial import verdicts
 from proofs.frame.questions import RLIMIT, Book
 from proofs.frame.reader import Refused
 from proofs.frame.results import SCHEMA, Failure, FrameCheck, Invariant
-from proofs.frame.sources import LEDGERS, RULES, SOURCES, TERMS, Arguments, term_question
+from proofs.frame.sources import Arguments, term_question
 from proofs.frame.space import Space
+from proofs.frame.statements import LEDGERS, LEMMAS, RULES, RUNS, TERMS
 from spec import __version__
 from spec.claims import Mode
 from spec.digest import spec_digest
@@ -62,13 +63,14 @@ def check_frame(
             arguments = Arguments(observer)
             book.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
     prove_delivery(book, delivery)
+    of_requests = any(observer.per_request for observer in observers)
     return FrameCheck(
         schema=SCHEMA,
         tool=__version__,
         spec=spec_digest(),
         modes=list(modes),
         observers=[observer.name for observer in observers],
-        lemmas=[book.answer(lemma) for lemma in (*LEMMAS, *SOURCES, RUNS_LEMMA, *PARTIAL)],
+        lemmas=[book.answer(each) for each in LEMMAS if of_requests or not each.of_requests],
         invariants=invariants,
     )
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, _observer, compile_mode
 from monitor.doubt import without
 from proofs.frame.partial import Partial, partial_of, unknown_fields
-from proofs.frame.questions import Lemma
 from proofs.frame.sources import Source
 from proofs.frame.space import CLAIM_FIRST, REQUEST_FIRST
 from spec.modes import MODES, Bundle
@@ -23,15 +22,7 @@ if TYPE_CHECKING:
     from spec.claims import Mode
     from spec.machine import Observer
 
-__all__ = ["RUNS", "RUNS_LEMMA", "PartialSource", "bundles", "mismatches", "partial_sources"]
-
-RUNS: Final = "what runs"
-RUNS_LEMMA: Final = Lemma(
-    RUNS,
-    "The functions that run are those of the texts that were read, and the tables beside them are "
-    "the specification's.",
-    "translation",
-)
+__all__ = ["PartialSource", "bundles", "mismatches", "partial_sources", "runs_text"]
 
 
 @dataclass(frozen=True)
@@ -103,7 +94,9 @@ def mismatches(
             frozenset(i for i, s in enumerate(o.states) if s.verdict is verdict) for o in observers
         )
         yield f"states that are {verdict}", places != expected
-    runs = dict(zip(source.names, (compiled.claim, compiled.request, *compiled.steps), strict=False))
+    runs = dict(
+        zip(source.names, (compiled.claim, compiled.request, *compiled.steps), strict=False)
+    )
     yield "number of functions", len(runs) != len(source.names)
     for name, function in runs.items():
         yield f"code of {name}", not runs_text(function, source.text, name)
@@ -119,7 +112,7 @@ def runs_text(function: Callable[..., Any], text: str, name: str) -> bool:
     code = getattr(function, "__code__", None)
     if len(found) != 1 or not isinstance(code, CodeType):
         return False
-    plain = function.__defaults__ is None and function.__closure__ is None  # type: ignore[attr-defined]
+    plain = function.__defaults__ is None and function.__closure__ is None
     return plain and found[0].replace(co_flags=code.co_flags) == code
 
 

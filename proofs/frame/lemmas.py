@@ -7,12 +7,12 @@ event: not that facts are facts, nor that it belongs to a mode's world.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import z3
 
 from proofs.frame.houdini import after, before, start
-from proofs.frame.questions import Lemma, Question
+from proofs.frame.questions import Question
 from proofs.frame.space import (
     CLAIM_LEDGERS,
     EVENTS,
@@ -22,6 +22,20 @@ from proofs.frame.space import (
     constant,
     constants_of,
     same,
+)
+from proofs.frame.statements import (
+    AGREEMENT,
+    CLAIM_FACTS,
+    CLAIM_OBSERVERS,
+    ENDED_UNOPENED,
+    INVARIANTS,
+    KNOWN_TO_ALL,
+    NO_REQUEST,
+    REQUEST_FACTS,
+    REQUEST_OBSERVERS,
+    TOLD_LATE,
+    UNOPENED_FACTS,
+    UNOPENED_OBSERVERS,
 )
 from spec.alphabet import Kind
 from spec.verdicts import Verdict
@@ -35,43 +49,7 @@ if TYPE_CHECKING:
     from spec.machine import Observer
     from spec.projection.delivery import Delivery
 
-__all__ = ["LEMMAS", "Frame"]
-
-INVARIANTS: Final = "invariants"
-CLAIM_FACTS: Final = "claim facts"
-CLAIM_OBSERVERS: Final = "claim observers"
-NO_REQUEST: Final = "no request here"
-REQUEST_FACTS: Final = "request facts"
-REQUEST_OBSERVERS: Final = "request observers"
-UNOPENED_FACTS: Final = "unopened facts"
-UNOPENED_OBSERVERS: Final = "unopened observers"
-KNOWN_TO_ALL: Final = "known to all"
-TOLD_LATE: Final = "arrival told late"
-ENDED_UNOPENED: Final = "ended unopened"
-AGREEMENT: Final = "agreement"
-
-LEMMAS: Final = (
-    Lemma(INVARIANTS, "What the lemmas take for granted of a state is true at the start and stays "
-          "true with every event."),
-    Lemma(CLAIM_FACTS, "What is not delivered to a claim leaves its ledgers as they are."),
-    Lemma(CLAIM_OBSERVERS, "It leaves each observer of the claim itself where it is."),
-    Lemma(NO_REQUEST, "Where nothing is here, request registers keep their first values."),
-    Lemma(REQUEST_FACTS, "What is not delivered to a request that is followed leaves its ledger as "
-          "it is."),
-    Lemma(REQUEST_OBSERVERS, "It leaves each observer in the scope of that request where it is, or "
-          "the claim itself violates the obligation by then."),
-    Lemma(UNOPENED_FACTS, "What does not open a request leaves its registers at their first values, "
-          "but for those that the pool knows."),
-    Lemma(UNOPENED_OBSERVERS, "It leaves each observer, in the scope of that request, where it is "
-          "in the scope of the claim itself, or the claim itself violates the obligation by then."),
-    Lemma(KNOWN_TO_ALL, "What the pool knows of a request is the same for every claim."),
-    Lemma(TOLD_LATE, "An arrival that would not open the request now, replayed now, leaves the "
-          "ledger and the observers that following it from its arrival gives."),
-    Lemma(ENDED_UNOPENED, "A request that ends without having been opened leaves nothing but what "
-          "the pool must still know."),
-    Lemma(AGREEMENT, "After an event, delivery to some scopes and delivery to all agree in every "
-          "ledger, and in every observer whose verdict is not violated for good."),
-)  # fmt: skip
+__all__ = ["Frame"]
 
 
 @dataclass(frozen=True)
@@ -121,15 +99,13 @@ class Frame:
                         ENDED_UNOPENED, ledger.name, name, end, (plain, then), by_kind=False
                     )
                 pair = (arrived[name], late[name])
-                yield _unchanged(
-                    TOLD_LATE, ledger.name, name, [self._replay], pair, by_kind=False
-                )
+                yield _unchanged(TOLD_LATE, ledger.name, name, [self._replay], pair, by_kind=False)
 
     def _known_to_all(self, ledger: str, name: str, then: Expr) -> Question:
         """Another claim, of which everything but what is shared may be otherwise."""
         space, delivery = self.space, self.delivery
-        alike = {n: space.event[n] for n in ("here", "kind", *delivery.shared)}
-        known = {n: space.req_was[n] for n in delivery.known}
+        alike = {n: space.event[n] for n in ("here", "kind", *sorted(delivery.shared))}
+        known = {n: space.req_was[n] for n in sorted(delivery.known)}
         event = {**_fresh(space.event, "another"), **alike}
         req_was = {**_fresh(space.req_was, "another"), **known}
         was, constants = _fresh(space.was, "another"), _fresh(space.constants, "another")
@@ -236,7 +212,9 @@ class Frame:
                 ),
             ]
             changes |= _pairs("request", request, _if(still, claim, some_request))
-            changes |= _pairs("req", req, _if(still, {**req, **{n: first[n] for n in known}}, some_req))
+            changes |= _pairs(
+                "req", req, _if(still, {**req, **{n: first[n] for n in known}}, some_req)
+            )
         return Question(
             AGREEMENT, observer.name, "", tuple(given), z3.And(agree), changes, by_kind=True
         )
@@ -270,7 +248,7 @@ class Frame:
 
     def _arrival(self) -> dict[str, Expr]:
         """An arrival that stated the same, and may have been otherwise in all else."""
-        alike = {n: self.space.event[n] for n in self.delivery.shared}
+        alike = {n: self.space.event[n] for n in sorted(self.delivery.shared)}
         arrival = {"kind": _kind(Kind.REQUEST_ARRIVED), "here": constant(True)}
         return {**_fresh(self.space.event, "then"), **alike, **arrival}
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import z3
 
 from monitor import doubt
-from proofs.frame.questions import Lemma, Question
+from proofs.frame.questions import Question
 from proofs.frame.space import CLAIM_LEDGERS, REQUEST_LEDGERS, View, constant, same
+from proofs.frame.statements import PARTIAL_VERDICTS
 from spec.terms import FALSE, Scope, variables
 from spec.verdicts import Verdict
 
@@ -26,14 +27,7 @@ if TYPE_CHECKING:
     from proofs.frame.sources import Arguments
     from spec.machine import Observer, Rule
 
-__all__ = ["PARTIAL", "PARTIAL_VERDICTS", "Partial", "partial_of", "unknown_fields", "verdicts"]
-
-PARTIAL_VERDICTS: Final = "partial verdicts"
-
-PARTIAL: Final = (
-    Lemma(PARTIAL_VERDICTS, "Where an observer that does without some fields finds a violation, the "
-          "whole observer finds one, whatever these fields are.", "translation"),
-)  # fmt: skip
+__all__ = ["Partial", "partial_of", "unknown_fields", "verdicts"]
 
 
 @dataclass(frozen=True)

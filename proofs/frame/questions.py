@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import z3
 
@@ -19,23 +19,15 @@ if TYPE_CHECKING:
 
     from proofs.encode import Expr
     from proofs.frame.counterexample import Setting
+    from proofs.frame.statements import Lemma
 
-__all__ = ["RLIMIT", "Book", "Lemma", "Question"]
+__all__ = ["RLIMIT", "Book", "Question"]
 
 RLIMIT: Final = 10_000_000
 """Work that Z3 may spend on one question, in its own units."""
 
 MOST: Final = 20
 """Failures of one lemma that are kept with a counterexample."""
-
-
-@dataclass(frozen=True)
-class Lemma:
-    """A statement with a name; `says` is a sentence."""
-
-    name: str
-    says: str
-    part: Literal["frame", "translation"] = "frame"
 
 
 @dataclass(frozen=True)
@@ -106,7 +98,9 @@ class Book:
                 part = question.part if kind is None else f"{question.part} at {kind}".strip()
                 refuted = answer == z3.sat
                 few = len(self._failures.get(question.lemma, ())) < MOST
-                shown = counterexample(setting, solver, question.changes) if refuted and few else None
+                shown = (
+                    counterexample(setting, solver, question.changes) if refuted and few else None
+                )
                 self.fail(
                     question.lemma,
                     Failure(question.of, part, "refuted" if refuted else "unknown", "", shown),

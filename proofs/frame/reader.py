@@ -8,6 +8,8 @@ and combine what it is given. Anything else is refused, so nothing is passed ove
 from __future__ import annotations
 
 import ast
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,7 +18,7 @@ import z3
 from proofs.frame.space import EVENTS, constant
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from proofs.encode import Expr
 
@@ -48,8 +50,14 @@ class Function:
 
 
 _KIND: Final = object()
-_NUMBERS: Final = {ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b}
-_ORDER: Final = {ast.Lt: lambda a, b: a < b, ast.LtE: lambda a, b: a <= b}
+_NUMBERS: Final[Mapping[type[ast.operator], Callable[..., Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+}
+_ORDER: Final[Mapping[type[ast.cmpop], Callable[..., Any]]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+}
 _KINDS: Final = {str(kind): place for place, kind in enumerate(EVENTS)}
 
 

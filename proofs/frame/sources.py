@@ -8,13 +8,14 @@ it is the first to apply, where it leads, and what it leaves in the registers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import z3
 
 from proofs.encode import variable
 from proofs.frame.counterexample import Unknown
-from proofs.frame.questions import Lemma, Question
+from proofs.frame.questions import Question
 from proofs.frame.reader import Record, Refused, expression, functions, meaning
 from proofs.frame.space import (
     CLAIM_FIRST,
@@ -27,6 +28,7 @@ from proofs.frame.space import (
     constant,
     registers,
 )
+from proofs.frame.statements import LEDGERS, RULES, TERMS
 from spec.vocabulary import CONSTANTS, EVENT_FIELDS
 
 if TYPE_CHECKING:
@@ -37,19 +39,7 @@ if TYPE_CHECKING:
     from spec.machine import Ledger, Observer
     from spec.terms import Term
 
-__all__ = ["LEDGERS", "RULES", "SOURCES", "TERMS", "Arguments", "Source"]
-
-LEDGERS: Final = "ledgers compiled"
-RULES: Final = "rules compiled"
-TERMS: Final = "delivery compiled"
-
-SOURCES: Final = (
-    Lemma(LEDGERS, "Each register that a compiled ledger returns, at its place, is the one that its "
-          "term gives.", "translation"),
-    Lemma(RULES, "A compiled observer takes each rule where it is the first that applies, and leaves "
-          "the state and the registers that it says.", "translation"),
-    Lemma(TERMS, "Each reason of delivery, as it is compiled, is its term.", "translation"),
-)  # fmt: skip
+__all__ = ["Arguments", "Source", "term_question"]
 
 _CLAIM: Final = ("e", "c", "was")
 _REQUEST: Final = ("e", "c", "was", "now", "req_was")
@@ -141,6 +131,7 @@ class Source:
         names = (*there, *(f"observe_{place}" for place in range(len(self.observers))))
         object.__setattr__(self, "names", names)
 
+    @cached_property
     def read(self) -> dict[str, Function]:
         """Its functions.
 
@@ -160,7 +151,7 @@ class Source:
 
     def ledger_questions(self, arguments: Arguments) -> Iterator[Question]:
         """Whether the ledgers' functions are their terms; raises Refused."""
-        found = self.read()
+        found = self.read
         for name, ledgers, known in (
             ("claim", CLAIM_LEDGERS, ()),
             ("request", REQUEST_LEDGERS, ("now",)),
@@ -174,7 +165,7 @@ class Source:
 
     def observer_questions(self, place: int, arguments: Arguments) -> Iterator[Question]:
         """Whether the function of the observer at a place is that observer; raises Refused."""
-        observer, function = self.observers[place], self.read()[f"observe_{place}"]
+        observer, function = self.observers[place], self.read[f"observe_{place}"]
         made = meaning(function, arguments.values(function.arguments))
         if not (isinstance(made, tuple) and len(made) == 3 and isinstance(made[1], tuple)):
             raise Refused(f"{function.name} does not return a state, registers and a rule")
@@ -202,9 +193,7 @@ class Source:
             yield _equal(RULES, self.of, f"{says}, {name}", before[name], value, none)
 
 
-def term_question(
-    of: str, part: str, text: str, term: Term, arguments: Arguments
-) -> Question:
+def term_question(of: str, part: str, text: str, term: Term, arguments: Arguments) -> Question:
     """Whether a compiled term is that term; raises Refused."""
     names = (*_REQUEST, "req", "stands")
     value = expression(text, dict(zip(names, arguments.values(names), strict=True)))
@@ -212,7 +201,9 @@ def term_question(
 
 
 def _following(ledgers: Sequence[Ledger], view: View) -> dict[str, Expr]:
-    return {r.name: view.term(ledger.following[r.name]) for ledger in ledgers for r in ledger.registers}
+    return {
+        r.name: view.term(ledger.following[r.name]) for ledger in ledgers for r in ledger.registers
+    }
 
 
 def _same_length(made: Value, expected: Mapping[str, Expr], what: str) -> None:
@@ -220,9 +211,7 @@ def _same_length(made: Value, expected: Mapping[str, Expr], what: str) -> None:
         raise Refused(f"{what} other registers than {', '.join(expected) or 'none'}")
 
 
-def _equal(
-    lemma: str, of: str, part: str, expected: Expr, found: Value, *given: Expr
-) -> Question:
+def _equal(lemma: str, of: str, part: str, expected: Expr, found: Value, *given: Expr) -> Question:
     if not isinstance(found, z3.ExprRef) or found.sort() != expected.sort():
         raise Refused(f"{part} is not of the right sort")
     changes = {part: (expected, found)}

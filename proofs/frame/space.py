@@ -1,4 +1,4 @@
-"""One claim and one request at one event, symbolically: the ledgers, and one observer in two scopes.
+"""One claim and one request at one event, symbolically: ledgers, and an observer in two scopes.
 
 The scope of the claim itself sees the event with nothing `here` and the request's registers at
 their first values; the scope of the request sees it as it is. Both share the claim's ledgers.
@@ -15,7 +15,7 @@ from proofs.frame.counterexample import Unknown
 from spec.alphabet import Kind
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
-from spec.terms import Scope, Sort
+from spec.terms import Scope
 from spec.verdicts import Verdict
 from spec.vocabulary import CONSTANTS, EVENT_FIELDS
 
