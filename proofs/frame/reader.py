@@ -164,9 +164,8 @@ def _compare(
 ) -> Expr:
     if type(op) in _ORDER:
         return _ORDER[type(op)](_integer(left, names), _integer(right, names))
-    one = _value(left, names)
-    members = right.elts if isinstance(op, ast.In) and isinstance(right, ast.Set) else [right]
-    if not isinstance(op, ast.In | ast.Eq) or (isinstance(op, ast.In) and members == [right]):
+    one, members = _value(left, names), _members(op, right)
+    if members is None:
         raise _refuse(node, f"{ast.unparse(node)} is no comparison of the subset")
     if isinstance(one, tuple) and one[:1] == (_KIND,):
         return z3.Or([one[1] == constant(_kind(member)) for member in members])
@@ -174,6 +173,18 @@ def _compare(
     if _sort(one) is None or any(_sort(other) != _sort(one) for other in others):
         raise _refuse(node, f"{ast.unparse(node)} compares what is not alike")
     return z3.Or([one == other for other in others])
+
+
+def _members(op: ast.cmpop, right: ast.expr) -> list[ast.expr] | None:
+    """What one side is equal to any of, or None where it is not compared so."""
+    match op, right:
+        case ast.Eq(), _:
+            return [right]
+        case ast.In(), ast.Set(elts=members):
+            return members
+        case ast.In(), ast.Dict(keys=[], values=[]):  # how Python writes an empty set of kinds
+            return []
+    return None
 
 
 def _kind(node: ast.expr) -> int:
@@ -196,21 +207,24 @@ def _place(node: ast.expr, values: Value, place: int) -> Value:
 
 
 def _boolean(node: ast.expr, names: Mapping[str, Value]) -> Expr:
-    value = _value(node, names)
-    if _sort(value) != z3.BoolSort():
-        raise _refuse(node, f"{ast.unparse(node)} is no boolean")
-    return value
+    return _of_sort("bool", node, names)
 
 
 def _integer(node: ast.expr, names: Mapping[str, Value]) -> Expr:
+    return _of_sort("int", node, names)
+
+
+def _of_sort(sort: str, node: ast.expr, names: Mapping[str, Value]) -> Expr:
     value = _value(node, names)
-    if _sort(value) != z3.IntSort():
-        raise _refuse(node, f"{ast.unparse(node)} is no integer")
+    if _sort(value) != sort:
+        raise _refuse(node, f"{ast.unparse(node)} is no {sort}")
     return value
 
 
-def _sort(value: Value) -> Any:
-    return value.sort() if isinstance(value, z3.ExprRef) else None
+def _sort(value: Value) -> str | None:
+    if not isinstance(value, z3.ExprRef):
+        return None
+    return "bool" if z3.is_bool(value) else "int"
 
 
 def _refuse(node: ast.AST, what: str) -> Refused:
