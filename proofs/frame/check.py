@@ -92,6 +92,7 @@ def prove_frame(
     progress("frame: ledgers")
     space, found = Space(modes), list[Invariant]()
     book.ask(space, Frame(space, delivery).ledgers())
+    book.ask(space, Frame(space, delivery).reasons())
     for observer in observers:
         progress(f"frame: {observer.name}")
         having = [m for m in modes if any(observer.name in MODES[m].names(b) for b in Bundle)]

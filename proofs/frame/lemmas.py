@@ -14,6 +14,7 @@ import z3
 from proofs.frame.houdini import after, before, start
 from proofs.frame.questions import Question
 from proofs.frame.space import (
+    CLAIM_FIRST,
     CLAIM_LEDGERS,
     EVENTS,
     REQUEST_FIRST,
@@ -34,6 +35,7 @@ from proofs.frame.statements import (
     REQUEST_FACTS,
     REQUEST_OBSERVERS,
     TOLD_LATE,
+    UNMET,
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
 )
@@ -100,6 +102,24 @@ class Frame:
                     )
                 pair = (arrived[name], late[name])
                 yield _unchanged(TOLD_LATE, ledger.name, name, [self._replay], pair, by_kind=False)
+
+    def reasons(self) -> Iterator[Question]:
+        """Which reasons of delivery may hold of a claim that no event was about."""
+        space, delivery = self.space, self.delivery
+        nothing = [
+            z3.Not(space.owes),
+            self._ledger_unopened,
+            same(space.was, constants_of(CLAIM_FIRST)),
+        ]
+        for scope in ("claim", "opens"):
+            view = space.view("claim" if scope == "claim" else "request")
+            given = (*nothing, view.term(delivery.unmet))
+            for reason, term in delivery.reasons[scope].items():
+                if (scope, reason) not in delivery.everyone:
+                    told, no = view.term(term), constant(False)
+                    yield Question(
+                        UNMET, scope, reason, given, told == no, {reason: (no, told)}, True
+                    )
 
     def _known_to_all(self, ledger: str, name: str, then: Expr) -> Question:
         """Another claim, of which everything but what is shared may be otherwise."""

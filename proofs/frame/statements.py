@@ -22,6 +22,7 @@ __all__ = [
     "RUNS",
     "TERMS",
     "TOLD_LATE",
+    "UNMET",
     "UNOPENED_FACTS",
     "UNOPENED_OBSERVERS",
     "Lemma",
@@ -52,6 +53,7 @@ UNOPENED_OBSERVERS: Final = "unopened observers"
 KNOWN_TO_ALL: Final = "known to all"
 TOLD_LATE: Final = "arrival told late"
 ENDED_UNOPENED: Final = "ended unopened"
+UNMET: Final = "not met yet"
 AGREEMENT: Final = "agreement"
 LEDGERS: Final = "ledgers compiled"
 RULES: Final = "rules compiled"
@@ -108,6 +110,11 @@ LEMMAS: Final = (
         ENDED_UNOPENED,
         "A request that ends without having been opened leaves nothing but what the pool must "
         "still know of it.",
+    ),
+    Lemma(
+        UNMET,
+        "To a claim that no event was about, none is delivered that does not name, blame or "
+        "concern it, but for the reasons that hold of everyone.",
     ),
     Lemma(
         AGREEMENT,

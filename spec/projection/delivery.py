@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from spec.alphabet import CONFLICT_ACTIONS, Kind
 from spec.ledgers import contends, kind, req, req_was, was
 from spec.readings import CLOSES
-from spec.terms import Scope, Sort, Term, Var, disj
+from spec.terms import Scope, Sort, Term, Var, conj, disj
 from spec.vocabulary import c, e
 
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ class Delivery:
     rest on kinds, on `here` and on the fields `shared` alone, which every claim sees alike. `left`
     are those that matter of a request that has ended before anybody followed it.
 
+    `unmet` is how every event looks to a claim that no event before it was about. The reasons
+    `everyone`, with their scopes, may hold of such a claim all the same: what they deliver is to be
+    told to it, in order, when it is met.
+
     In `claim` nothing is `here`, and every request register has its first value.
     """
 
@@ -65,6 +69,8 @@ class Delivery:
     known: frozenset[str]
     shared: frozenset[str]
     left: frozenset[str]
+    unmet: Term
+    everyone: frozenset[tuple[str, str]]
 
     def term(self, scope: str) -> Term:
         """Whether an event is delivered: `claim`, `request` or `opens`, all reasons together."""
@@ -99,4 +105,6 @@ DELIVERY: Final = Delivery(
     known=frozenset({"arrived", "needed", "usable"}),
     shared=frozenset({"needed", "usable"}),
     left=frozenset({"needed", "usable"}),
+    unmet=conj(~e.mine, ~e.named, ~e.blamed, e.rival.eq(0)),
+    everyone=frozenset({("claim", "disorder"), ("opens", "acted on")}),
 )

@@ -40,9 +40,10 @@ def answers(book: Book) -> dict[str, Answer]:
 
 
 def of_ledgers(delivery: Delivery = DELIVERY) -> dict[str, Answer]:
-    """The lemmas about ledgers."""
+    """The lemmas about ledgers, and about the reasons themselves."""
     book, space = Book(), Space(list(Mode))
     book.ask(space, Frame(space, delivery).ledgers())
+    book.ask(space, Frame(space, delivery).reasons())
     return answers(book)
 
 

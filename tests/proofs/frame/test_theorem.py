@@ -20,6 +20,7 @@ from proofs.frame.statements import (
     LEMMAS,
     REQUEST_OBSERVERS,
     TOLD_LATE,
+    UNMET,
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
 )
@@ -140,6 +141,12 @@ class TestDroppedDelivery:
         results = of_ledgers(replace(DELIVERY, left=DELIVERY.left - {name}))
         assert [ENDED_UNOPENED] == refuted(results)
 
+    @pytest.mark.parametrize("reason", sorted(DELIVERY.everyone))
+    def test_everyone(self, reason: tuple[str, str]) -> None:
+        """What is delivered to claims that were not met is no less than is said."""
+        results = of_ledgers(replace(DELIVERY, everyone=DELIVERY.everyone - {reason}))
+        assert [UNMET] == refuted(results)
+
     def test_everything_delivered(self) -> None:
         """Where everything is delivered there is nothing to prove, and that is no proof."""
         every = with_reasons("claim", {"every": TRUE})
@@ -203,6 +210,23 @@ class TestOtherObservers:
         assert [UNOPENED_OBSERVERS, AGREEMENT] == refuted(of_any(observer))
         opens = {**DELIVERY.opens, "looked up": e.here & kind(Kind.PREFIX_LOOKUP)}
         assert [] == refuted(of_any(observer, with_reasons("opens", opens)))
+
+    @pytest.mark.parametrize("name", [o.name for o in OBLIGATIONS.values() if o.per_request])
+    def test_actions_concern_some(self, name: str) -> None:
+        """If rules at actions asked who is responsible or named, actions would open requests for
+        those alone, and claims that were not met would miss none."""
+        concerned = was.responsible | e.blamed
+        acted = kind(*CONFLICT_ACTIONS)
+        observer = OBLIGATIONS[name]
+        asking = replace(
+            observer,
+            rules=tuple(replace(r, when=r.when & (~acted | concerned)) for r in observer.rules),
+        )
+        opens = {**DELIVERY.opens, "acted on": e.here & acted & concerned}
+        narrow = with_reasons("opens", opens)
+        assert [] == refuted(of_any(asking, narrow))
+        few = replace(narrow, everyone=narrow.everyone - {("opens", "acted on")})
+        assert [] == refuted(of_ledgers(few))
 
 
 class TestBook:
