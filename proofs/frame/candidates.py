@@ -1,11 +1,12 @@
 """What may be true of every state: candidates for invariants, made from an observer's own guards.
 
-Three families, none of them with a name of the specification in it:
+Four families, none of them with a name of the specification in it:
 
 * *never*: in this scope, an observer is never in a state.
 * *where*: where it is in a state, a literal holds; literals are boolean registers, and each boolean
-  part of a guard that reads ledgers and constants alone.
+  part of a guard that reads ledgers, constants and its own registers alone.
 * *both*: where it is in a state in the scope of a request, it is not in a state in the claim's own.
+* *alike*: where it is in a state in the scope of a request, a register is what the claim's is.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def candidates(observer: Observer) -> Iterator[Candidate]:
     if observer.per_request:
         for state in alive:
             yield from (_both(observer, state, other) for other in alive if other != state)
+            yield from (_alike(observer, state, r.name) for r in observer.registers)
 
 
 def _never(observer: Observer, scope: str, state: str) -> Candidate:
@@ -84,7 +86,7 @@ def _never(observer: Observer, scope: str, state: str) -> Candidate:
 
 def _where(observer: Observer, scope: str, state: str, text: str, literal: Term) -> Candidate:
     def holds(of: Situation) -> Expr:
-        return z3.Implies(_in(observer, of, scope, state), _value(literal, of))
+        return z3.Implies(_in(observer, of, scope, state), _value(literal, of, scope))
 
     return Candidate(f"where the {scope} is in {state}: {text}", ((scope, state),), False, holds)
 
@@ -98,13 +100,24 @@ def _both(observer: Observer, state: str, other: str) -> Candidate:
     return Candidate(says, (("request", state), ("claim", other)), False, holds)
 
 
+def _alike(observer: Observer, state: str, register: str) -> Candidate:
+    def holds(of: Situation) -> Expr:
+        request, claim = (of.standing[scope][register] for scope in ("request", "claim"))
+        return z3.Implies(_in(observer, of, "request", state), request == claim)
+
+    says = f"where the request is in {state}, own.{register} is what the claim's is"
+    return Candidate(says, (("request", state),), False, holds)
+
+
 def _in(observer: Observer, of: Situation, scope: str, state: str) -> Expr:
     place = next(i for i, s in enumerate(observer.states) if s.name == state)
     return of.standing[scope]["state"] == constant(place)
 
 
-def _value(literal: Term, of: Situation) -> Expr:
+def _value(literal: Term, of: Situation, where: str) -> Expr:
     def resolve(scope: Scope, name: str) -> Expr:
+        if scope is Scope.OWN:
+            return of.standing[where][name]
         return of.registers[_BEFORE.get(scope, scope)][name]
 
     return encode(literal, resolve, {}, NUMBERS)
@@ -122,10 +135,14 @@ def _literals(observer: Observer, scope: str) -> dict[str, Term]:
         for name, first in ledger.items()
         if isinstance(first, bool)
     }
+    for r in observer.registers:
+        if r.sort is Sort.BOOL:
+            found[f"own.{r.name}"] = Var(Scope.OWN, r.name, Sort.BOOL)
     for rule in observer.rules:
         for part in _parts(rule.when):
-            reads = {variable.scope for variable in variables(part)} - {Scope.CLAIM}
-            at_once = reads and any(reads <= time for time in _TIMES)
+            scopes = {variable.scope for variable in variables(part)} - {Scope.CLAIM}
+            reads = scopes - {Scope.OWN}
+            at_once = scopes and any(reads <= time for time in _TIMES)
             known = {_BEFORE.get(each) for each in reads} <= set(ledgers)
             if part.sort is Sort.BOOL and at_once and known and _plain(part):
                 text = show(part).replace("now.", "was.").replace("req.", "req_was.")

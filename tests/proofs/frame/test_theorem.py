@@ -26,12 +26,12 @@ from proofs.frame.statements import (
 )
 from spec.alphabet import CONFLICT_ACTIONS, Kind
 from spec.ledgers import kind, now, was
-from spec.machine import Guard, Observer, Rule
+from spec.machine import Guard, Observer, Register, Rule
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.obligations._build import VIOLATED, idle, pending, satisfied, violated
 from spec.projection.delivery import DELIVERY
-from spec.terms import FALSE, TRUE
+from spec.terms import FALSE, TRUE, Scope, Sort, Var
 from spec.vocabulary import e
 from tests.proofs.frame.spaces import (
     answers,
@@ -210,6 +210,33 @@ class TestOtherObservers:
         assert [UNOPENED_OBSERVERS, AGREEMENT] == refuted(of_any(observer))
         opens = {**DELIVERY.opens, "looked up": e.here & kind(Kind.PREFIX_LOOKUP)}
         assert [] == refuted(of_any(observer, with_reasons("opens", opens)))
+
+    def test_own_registers(self) -> None:
+        """What a claim and its request remember alike need not be delivered to both."""
+        seen = Var(Scope.OWN, "seen", Sort.BOOL)
+        note = Rule(
+            Guard.NOTED,
+            "note",
+            e.mine & kind(Kind.BLOCK_LOST),
+            "owed",
+            source=("idle",),
+            sets={"seen": TRUE},
+            why="",
+        )
+        due = Rule(
+            Guard.DUE,
+            "due",
+            kind(Kind.REQUEST_FINISHED) & seen,
+            VIOLATED,
+            source=("owed",),
+            why="",
+        )
+        observer = replace(
+            an_observer(per_request=True),
+            registers=(Register("seen", Sort.BOOL, False),),
+            rules=(note, due),
+        )
+        assert [] == refuted(of_any(observer))
 
     @pytest.mark.parametrize("name", [o.name for o in OBLIGATIONS.values() if o.per_request])
     def test_actions_concern_some(self, name: str) -> None:
