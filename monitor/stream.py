@@ -61,6 +61,7 @@ class Stream:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
+        self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
         self._newest = 0  # the event that registered the last claim
@@ -114,7 +115,7 @@ class Stream:
 
     def _begin(self, stamp: Stamp) -> None:
         """The first line says what the hooks of the stream observe."""
-        self._begun = True
+        self._begun, self._derived = True, stamp.form.derived
         if stamp.observes is not None:
             self._census.observed = stamp.observes
             if stamp.form is CANONICAL:
@@ -184,8 +185,9 @@ class Stream:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
                 return
-        if event.kind is Kind.DURATION_ELAPSED and (fault := self._clock.early(claim, event)):
-            self._contradict([claim], at, fault)
+        if event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived:
+            if fault := self._clock.early(claim, event):
+                self._contradict([claim], at, fault)
         self._concern(event, claim, at, mine=bound)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
