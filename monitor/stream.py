@@ -20,7 +20,6 @@ from monitor.track import Track
 from monitor.view import View
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, REPORTS, Kind
 from spec.modes import MODES
-from spec.observed import facts_of
 from spec.states import TERMINAL
 
 if TYPE_CHECKING:
@@ -117,10 +116,12 @@ class Stream:
         """The first line says what the hooks of the stream observe."""
         self._begun, self._derived = True, stamp.form.derived
         if stamp.observes is not None:
-            self._census.observed = stamp.observes
+            self._census.observed, compiled = stamp.observes, self._compiled
             if stamp.form is CANONICAL:
                 self._census.blind = frozenset(
-                    o.name for o in self._compiled.observers if not facts_of(o) <= stamp.observes
+                    observer.name
+                    for observer, facts in zip(compiled.observers, compiled.facts, strict=True)
+                    if not facts <= stamp.observes
                 )
 
     def lose(self, at: At | None, why: str) -> None:
