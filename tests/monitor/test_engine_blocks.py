@@ -70,7 +70,8 @@ class TestUnnamedBlocks:
         loaded = about("load_finished", request_id="q", held=3)
         claim = [*canonical_claim(), about("store_finished")]
         reset = [canonical("block_lost"), about("claim_harmed")]
-        trace = [*claim, *reset, loaded, about("block_evicted", block_ids=[7])]
+        back = [loaded, about("claim_materialized")]
+        trace = [*claim, *reset, *back, about("block_evicted", block_ids=[7])]
         report = judge(trace, Mode.HARD_PROTECTED)
         assert {"victim_exclusion_before_violation"} == having(report, "violated")
 
