@@ -154,7 +154,7 @@ class TestUnnamed:
     def test_blocks(self) -> None:
         """A load into blocks that a claim owns is that claim's."""
         required = about("claim_restore_required", request_id="q")
-        back = unnamed("load_finished", block_ids=[103], positions=[0], held=3)
+        back = unnamed("load_finished", block_ids=[103], positions=[3], held=3)
         held = [*AWAY[:-1], canonical("block_evicted", block_ids=[100, 101, 102]), required]
         report = judge([*held, back], Mode.OFFLOADABLE)
         assert "inconclusive" not in report.obligations.values()
