@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS
-from monitor.doubt import without
+from monitor.doubt import POOL, without
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
 from spec.alphabet import FACTS
@@ -327,7 +327,7 @@ class ClaimRun:
             state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
-            if view.low is not None:
+            if view.low is not None and not POOL.isdisjoint(self.compiled.reads[index]):
                 view.low.here = view.here
                 other = step(
                     watch.state, watch.own, view.low, self.constants, was, now, req_was, req

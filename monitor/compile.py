@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from spec.facts import FACTS_ARE_FACTS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
+from spec.observed import facts_of
 from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var, variables
 from spec.verdicts import Verdict
 
@@ -90,9 +91,25 @@ class Compiled:
         return tuple(_having(o, Verdict.PENDING) for o in self.observers)
 
     @cached_property
+    def facts(self) -> tuple[frozenset[Kind], ...]:
+        """For each observer the kinds of facts that it rests on."""
+        return tuple(map(facts_of, self.observers))
+
+    @cached_property
+    def reads(self) -> tuple[frozenset[str], ...]:
+        """For each observer the fields of events that it reads."""
+        return tuple(map(_fields, self.observers))
+
+    @cached_property
     def violated(self) -> tuple[frozenset[int], ...]:
         """For each observer the states in which it is broken for good."""
         return tuple(_having(o, Verdict.VIOLATED) for o in self.observers)
+
+
+def _fields(observer: Observer) -> frozenset[str]:
+    terms = [t for rule in observer.rules for t in (rule.when, *rule.sets.values())]
+    read = [variable for term in terms for variable in variables(term)]
+    return frozenset(variable.name for variable in read if variable.scope is Scope.EVENT)
 
 
 def _having(observer: Observer, verdict: Verdict) -> frozenset[int]:

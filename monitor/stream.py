@@ -20,7 +20,6 @@ from monitor.track import Track
 from monitor.view import View
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, REPORTS, Kind
 from spec.modes import MODES
-from spec.observed import facts_of
 from spec.states import TERMINAL
 
 if TYPE_CHECKING:
@@ -62,6 +61,7 @@ class Stream:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
+        self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
         self._newest = 0  # the event that registered the last claim
@@ -116,12 +116,14 @@ class Stream:
 
     def _begin(self, stamp: Stamp) -> None:
         """The first line says what the hooks of the stream observe."""
-        self._begun = True
+        self._begun, self._derived = True, stamp.form.derived
         if stamp.observes is not None:
-            self._census.observed = stamp.observes
+            self._census.observed, compiled = stamp.observes, self._compiled
             if stamp.form is CANONICAL:
                 self._census.blind = frozenset(
-                    o.name for o in self._compiled.observers if not facts_of(o) <= stamp.observes
+                    observer.name
+                    for observer, facts in zip(compiled.observers, compiled.facts, strict=True)
+                    if not facts <= stamp.observes
                 )
 
     def lose(self, at: At | None, why: str) -> None:
@@ -187,8 +189,9 @@ class Stream:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
                 return
-        if event.kind is Kind.DURATION_ELAPSED and (fault := self._clock.early(claim, event)):
-            self._contradict([claim], at, fault)
+        if event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived:
+            if fault := self._clock.early(claim, event):
+                self._contradict([claim], at, fault)
         self._concern(event, claim, at, mine=bound)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
@@ -466,7 +469,12 @@ class Stream:
         return None
 
     def _look_up(self, event: Event, claim: ClaimRun, at: At) -> None:
-        """What a look-up finds of a claim is what is held, as far as it asked for it."""
+        """What a look-up finds of a claim is what is held, as far as it asked for it.
+
+        Where hooks do not observe each loss, finding less contradicts nothing.
+        """
+        if not BLOCKS_GONE <= self._census.observed:
+            return
         if event.held is None or event.held >= claim.lead or claim.predicate is None:
             return
         if event.asked is None:

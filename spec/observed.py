@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from spec.alphabet import FACTS, Kind
@@ -39,7 +38,6 @@ def facts_behind(term: Term) -> frozenset[Kind]:
     return frozenset(found)
 
 
-@cache
 def facts_of(observer: Observer) -> frozenset[Kind]:
     """The kinds of facts that an obligation rests on."""
     return frozenset[Kind]().union(*(facts_behind(rule.when) for rule in observer.rules))
