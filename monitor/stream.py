@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from monitor.claim import ClaimRun
-    from monitor.compile import Compiled
+    from monitor.compile import Compiled, Registers
     from monitor.past import Past
     from monitor.records import At, Stamp
     from monitor.requests import Request
@@ -189,9 +189,9 @@ class Stream:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
                 return
-        if event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived:
-            if fault := self._clock.early(claim, event):
-                self._contradict([claim], at, fault)
+        stated = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
+        if stated and (fault := self._clock.early(claim, event)):
+            self._contradict([claim], at, fault)
         self._concern(event, claim, at, mine=bound)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
@@ -362,7 +362,6 @@ class Stream:
             self._early.add(strangers, event, at, blames[0])
         others, told = self.requests.others(request_id)
         for claim in concerned:
-            followed = self._open(claim, event, at)
             view = self._view(event, claim, at)
             view.named, view.others = False, others
             if event.kind in CONFLICT_ACTIONS:
@@ -381,9 +380,20 @@ class Stream:
                 if event.kind in CONFLICT_ACTIONS:
                     blames[1].tell(view.low, claim, claim.claim_id)
                 self._crowd(view.low, claim, ends.low)
+            follows = self._has_part(claim, event, request, view)
+            followed = follows and self._open(claim, event, at)
+            view.here = False
             self._deliver(claim, view)
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self.requests.close(claim, request_id)
+
+    def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: View) -> bool:
+        """Whether a claim follows the request, or does so from this event on."""
+        if view.request_id in claim.requests or self._track.lost is not None:
+            return True
+        facts = self._unopened(claim, event, request)
+        views = [view] if view.low is None else [view, view.low]
+        return any(claim.opens(each, facts) for each in views)
 
     def _concerned(self, event: Event, request: Request, named: Iterable[str]) -> list[ClaimRun]:
         """Claims with a part in the request: it is in hand, or it presses on their pool.
@@ -404,7 +414,7 @@ class Stream:
         return [c for c in found.values() if c.taint is None or c.claim_id in request.claims]
 
     def _open(self, claim: ClaimRun, event: Event, at: At, name: str | None = None) -> bool:
-        """Follow a request for a claim, telling it of an arrival that was before its time.
+        """Follow a request for a claim, which may have arrived before.
 
         Returns:
             Whether it is followed: one that a forgotten claim had in hand is not, nor one too many.
@@ -417,16 +427,13 @@ class Stream:
             return False
         if claim.claim_id in request.former or claim.claim_id in request.forgotten:
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
-        new = request_id not in claim.requests
-        if not self.requests.follow(claim, request_id, at):
-            return False
-        if new and event.kind is not Kind.REQUEST_ARRIVED:
-            view = View(Kind.REQUEST_ARRIVED, request.at, request_id)
-            request.tell(view)
-            there = claim.responsible and claim.took <= request.since
-            view.rest = request.pool - (claim.declared if there else 0)
-            claim.step_request(request_id, view, there=there)
-        return True
+        facts = self._unopened(claim, event, request)
+        return self.requests.follow(claim, request_id, at, facts)
+
+    def _unopened(self, claim: ClaimRun, event: Event, request: Request) -> Registers:
+        """The registers of a request before this event, for a claim that does not follow it."""
+        before = event.kind is Kind.REQUEST_ARRIVED
+        return claim.unopened(request.known(before=before), request.since)
 
     # Blocks.
 
@@ -473,7 +480,7 @@ class Stream:
 
         Where hooks do not observe each loss, finding less contradicts nothing.
         """
-        if not BLOCKS_GONE <= self._census.observed:
+        if not self._census.observed >= BLOCKS_GONE:
             return
         if event.held is None or event.held >= claim.lead or claim.predicate is None:
             return
