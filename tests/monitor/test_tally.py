@@ -18,6 +18,7 @@ from monitor.tally import Tally
 from monitor.text import as_text, headline
 from monitor.verdict import (
     SCHEMA,
+    Applies,
     ClaimReport,
     Events,
     Forgotten,
