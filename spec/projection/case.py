@@ -1,4 +1,4 @@
-"""One claim under judgement: its observers, in the claim's own scope and in that of each request."""
+"""One claim under judgement: its observers, in the scope of the claim and in each request's."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from spec.events import Event
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.machines import Automaton
 from spec.obligations import OBLIGATIONS
-from spec.projection.interpret import Look, Value, follow
+from spec.projection.interpret import MUCH, Look, Value, follow
 from spec.projection.pool import Claim
-from spec.projection.unknown import AWAY, without
+from spec.projection.unknown import AWAY, unbreakable, unknowable, without
 from spec.states import next_state
 from spec.terms import Scope
 from spec.verdicts import Verdict, pool
@@ -25,6 +25,8 @@ View: TypeAlias = Mapping[str, Value | None]
 
 _CLAIM: Final = (CLAIM_FACTS, DECLARED)
 _REQUEST: Final = (REQUEST_FACTS,)
+_REGISTERS: Final = frozenset({Scope.WAS, Scope.NOW, Scope.REQ_WAS, Scope.REQ})
+_ANY: Final = (-MUCH, 0, MUCH)  # of a number that nobody knows
 _NO_REQUEST: Final[Mapping[str, Value]] = {r.name: r.initial for r in REQUEST_FACTS.registers}
 
 
@@ -83,6 +85,7 @@ class Case:
         self._steps: dict[str, Automaton | None] = {name: _automaton(name) for name in names}
         self._unknown: frozenset[str] = frozenset()
         self._left: dict[str, Finding] = {}
+        self._unset: frozenset[str] = frozenset()  # registers that no fact can set
         self.taint: int | None = None
         self.open: dict[str, int] = {}
         self.touched: set[str] = set()
@@ -108,6 +111,19 @@ class Case:
 
         return look
 
+    def _unsure(self, look: Look) -> Look:
+        """The same where registers that no observed fact sets may be anything, unless one did."""
+        if not self._unset:
+            return look
+
+        def unsure(scope: Scope, name: str) -> tuple[Value, ...]:
+            found = look(scope, name)
+            if scope not in _REGISTERS or name not in self._unset or found[0]:
+                return found
+            return (False, True) if found[0] is False else _ANY
+
+        return unsure
+
     def take(
         self, kind: Kind, views: Sequence[View], here: str | None, at: int, *, moves: bool = True
     ) -> None:
@@ -127,7 +143,7 @@ class Case:
             if scope is not self._own:
                 after = follow(_REQUEST, Scope.REQ, self._look(seen, known), kind)
             if moves and self.taint is None:
-                look = self._look(seen, {**known, Scope.REQ: after})
+                look = self._unsure(self._look(seen, {**known, Scope.REQ: after}))
                 for name in scope.watches:
                     self._observe(name, scope, look, kind, at)
             scope.facts = after
@@ -174,10 +190,12 @@ class Case:
                 self._steps[name] = _automaton(name, self._unknown)
                 self.open.setdefault(name, at)
 
-    def show_nothing(self, names: Iterable[str], at: int) -> None:
-        """From here on these obligations can be broken, and not be kept."""
-        for name in names:
-            self.open.setdefault(name, at)
+    def observe(self, observes: frozenset[Kind] | None, at: int) -> None:
+        """From here on these facts are observed: what is not is neither kept nor broken."""
+        self._unset = unknowable(observes)
+        for name in self._steps:
+            if unbreakable(name, observes):
+                self.open.setdefault(name, at)
 
     def attribute(self, event: Event, among: Sequence[str], at: int, *, lost: bool) -> None:
         """An event about the claim belongs to one of these requests.

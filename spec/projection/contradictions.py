@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from spec.alphabet import Kind
+from spec.claims import Mode
 from spec.facts import FACTS_ARE_FACTS
 from spec.projection.concerns import ABOUT, By
 from spec.projection.interpret import Look, evaluate
@@ -64,7 +65,8 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
         return ""
     for assumption in FACTS_ARE_FACTS:
         holds, _ = evaluate(assumption.holds, look, event.kind)
-        if not holds and observed(assumption.name, observes):
+        unstated = assumption.name == "room for the predicate" and event.footprint is None
+        if not (holds or unstated) and observed(assumption.name, observes):
             return f"facts contradict: {assumption.broken}"
     if event.kind is Kind.DURATION_ELAPSED:
         return _of_duration(sight)
@@ -74,8 +76,10 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
 
 
 def _of_duration(sight: Sight) -> str:
+    """An expiring claim has a duration, stated or not; of a foreign mode nobody knows."""
     claim, time = sight.claim, sight.moment.time_ns
-    if claim.introduced and claim.duration is None:
+    lasts = (claim.mode or sight.moment.mode) in set(Mode) - {Mode.EXPIRING}
+    if claim.introduced and claim.duration is None and lasts:
         return "facts contradict: the duration is over of a claim that has none"
     if time is not None and claim.end is not None and time < claim.end:
         return "facts contradict: the duration is over before the stream's clock says so"

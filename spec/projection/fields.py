@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, Kind
 from spec.fields import REQUEST_KINDS
 from spec.projection import definitions
-from spec.projection.interpret import Value
+from spec.projection.interpret import MUCH, Value
 from spec.projection.room import Sharing
 from spec.projection.sight import Sight
 from spec.projection.unknown import POOL
@@ -31,7 +31,6 @@ class Field(NamedTuple):
     definition: str
 
 
-_MUCH: Final = 2**62  # more blocks than any request needs
 _ALL: Final = frozenset(Kind)
 _STATED: Final = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
 _ARRIVED: Final = frozenset({Kind.REQUEST_ARRIVED})
@@ -112,7 +111,7 @@ def views(sight: Sight) -> list[dict[str, Value | None]]:
     moment, first = sight.moment, view(sight)
     if sight.event.kind not in _ROOM:
         return [first]
-    needs = (0, _MUCH) if moment.others_unsure else (0,)
+    needs = (0, MUCH) if moment.others_unsure else (0,)
     ends = [replace(sight, sharing=sharing, unsure=need) for sharing in Sharing for need in needs]
     found = [first | view(end, POOL) for end in ends]
     return [found[0]] if all(each == found[0] for each in found) else found

@@ -9,13 +9,14 @@ them as well; equality holds between them unless both sides are apart everywhere
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Final, TypeAlias
 
 from spec.alphabet import Kind
 from spec.machine import Ledger
 from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Sort, Term, Var
 
-__all__ = ["Look", "Truth", "Value", "count", "evaluate", "follow", "may_hold", "value_of"]
+__all__ = ["MUCH", "Look", "Truth", "Value", "count", "evaluate", "follow", "may_hold", "value_of"]
 
 Value: TypeAlias = bool | int
 Truth: TypeAlias = tuple[bool, bool]
@@ -24,6 +25,9 @@ Truth: TypeAlias = tuple[bool, bool]
 Numbers: TypeAlias = tuple[int, ...]
 Look: TypeAlias = Callable[[Scope, str], tuple[Value, ...]]
 """The values of a variable at the corners; one value where it is the same at all."""
+
+MUCH: Final = 2**62
+"""More than anything that is counted in blocks."""
 
 _TRUE: Final = (True, True)
 _FALSE: Final = (False, False)
@@ -97,9 +101,10 @@ def count(term: Term, look: Look, kind: Kind) -> Numbers:
 
 
 def _pairs(one: Numbers, other: Numbers) -> list[tuple[int, int]]:
-    most = max(len(one), len(other))
-    wide = (side * most if len(side) == 1 else side for side in (one, other))
-    return list(zip(*wide, strict=True))
+    """The values that two may have together: at the same corner, or any two if they have others."""
+    if len(one) == len(other):
+        return list(zip(one, other, strict=True))
+    return list(product(one, other))
 
 
 def _compare(op: str, left: Numbers, right: Numbers) -> Truth:

@@ -92,7 +92,9 @@ class Naive:
     def _take(self, line: Line) -> None:
         back, missing = self.order.take(line)
         if line.observes not in (None, self._observes):
-            self._observe(line.observes, line.at)
+            self._observes = line.observes
+            for case in self.cases.values():
+                case.observe(line.observes, line.at)
         if missing:
             self._lose(line.at)
         if back:
@@ -110,13 +112,6 @@ class Naive:
 
     def _alive(self) -> list[Case]:
         return [case for case in self.cases.values() if case.claim.alive]
-
-    def _observe(self, observes: frozenset[Kind] | None, at: int) -> None:
-        """What nobody can observe is neither kept nor broken by what is said of it."""
-        self._observes = observes
-        for case in self.cases.values():
-            case.doubt(unknown.unknowable(observes), at)
-            case.show_nothing((n for n in self.names if unknown.unbreakable(n, observes)), at)
 
     def _lose_track(self) -> None:
         """From here on nobody knows who is in the pool, and what was held may be gone."""
