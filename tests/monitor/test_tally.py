@@ -76,6 +76,7 @@ def reports(draw: st.DrawFn) -> Report:
         events=Events(0, {}, 0),
         trust=Trust({}, []),
         others={},
+        theorem=Applies(True),
         **more,
     )
 
