@@ -61,6 +61,7 @@ class Stream:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
+        self._losses = 0  # of track, that the blocks were told of
         self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
@@ -148,6 +149,9 @@ class Stream:
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
         self._count += 1
+        self._census.blocks.now = self._count
+        if self._track.losses != self._losses:
+            self._losses, self._census.blocks.lost = self._track.losses, self._count - 1
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -309,9 +313,9 @@ class Stream:
                 self._census.ranks.note(claim)
             if event.kind is Kind.BLOCK_EVICTED:
                 ranked = [(claim, view) for claim, view in views if is_ranked(claim)]
-                self._census.ranks.judge(ranked, event.lowest_priority)
+                self._census.ranks.judge(ranked, event.lowest_priority, self._track.lost)
                 late = [claim for name, claim in self._census.owing.items() if name not in losers]
-                for claim in late:  # news of it was due before this
+                for claim in late if ranked else ():  # news of it was due before this
                     self._deliver(claim, View(event.kind, at))
         for claim, view in views:
             self._deliver(claim, view)
@@ -539,5 +543,5 @@ class Stream:
 
     def _deliver(self, claim: ClaimRun, view: View) -> None:
         self._census.step(claim, view, self._count)
-        if claim.contradicted is not None:
+        if claim.contradicted is not None and self._track.contradicted(claim, view.kind):
             self.left = self.left or claim.contradicted
