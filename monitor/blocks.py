@@ -79,7 +79,8 @@ class Blocks:
         """
         for other in kin:
             if other is not claim and other.tracked and other.held:
-                self._give(claim, list(other.held.pairs()))
+                pairs = list(other.held.pairs())
+                self._give(claim, [pair for pair in pairs if _alike(claim, other, pair[0])])
                 break
         return any(self._stated.get(block, 0) <= self.lost for block in claim.held.blocks)
 
@@ -107,7 +108,10 @@ class Blocks:
             self._stated |= dict.fromkeys(event.block_ids, self.now)
             clash = self._clashes(pairs)
             clash += [claim] if clash else []
-            changed = {each.claim_id: each for each in kin if self._give(each, pairs)}
+            changed: dict[str, ClaimRun] = {}
+            for each in kin:
+                if self._give(each, [p for p in pairs if _alike(claim, each, p[0])]):
+                    changed[each.claim_id] = each
             for position, block in pairs:
                 for mate in self._mates(claim, position):
                     if self._give(mate, [(position, block)]):
@@ -218,3 +222,10 @@ class Blocks:
                     holder.loses(block, positions - {position})
                     positions &= {position}
         return list(found.values())
+
+
+def _alike(one: ClaimRun, other: ClaimRun, position: int) -> bool:
+    """Whether two claims on one object hold the same there: both may state contents that differ."""
+    if position >= min(len(one.keys), len(other.keys)):
+        return True
+    return one.keys[position] == other.keys[position]

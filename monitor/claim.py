@@ -180,6 +180,11 @@ class ClaimRun:
         return self.responsible or (watched and self.state is not ClaimState.REFUSED)
 
     @property
+    def content(self) -> Hashable:
+        """What its positions are the same of as another claim's: its object, or what it states."""
+        return ("claim", self.claim_id) if self.keys else self.object
+
+    @property
     def lead(self) -> int:
         """Blocks held one after another from the predicate's start on."""
         return self.held.lead

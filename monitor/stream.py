@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.authority import authorised
 from monitor.blame import Blame, Early, tell_outcome
 from monitor.census import TOO_LATE, Census, Keep
-from monitor.doubt import CACHED_BY, NAMES, OTHERS, POOL
+from monitor.doubt import CACHED_BY, NAMES, NEED, OTHERS, POOL
 from monitor.objects import open_without
 from monitor.order import Order
 from monitor.ranks import is_ranked
@@ -249,7 +249,7 @@ class Stream:
         if claim is None:
             claim = self._census.make(claim_id)
             self._early.tell(claim, at)
-            if self.gap is not None and event.kind not in _BEGINS:
+            if self._track.lost is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
         if event.kind in _INTRODUCES:
             if not claim.registered:
@@ -328,9 +328,10 @@ class Stream:
         if request_id is None:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
-            if self.requests.has(request_id):
+            twice = self.requests.has(request_id)
+            if twice:
                 self._contradict(None, at, f"request {request_id} arrives twice")
-            self.requests.arrive(event, at, self._count, self._census.room.bound)
+            self.requests.arrive(event, at, self._count, unsure=twice)
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
             self._contradict(None, at, f"request {request_id} ends and never arrived")
         named = event.claim_id is not None or event.blocking_claim_ids
@@ -368,6 +369,8 @@ class Stream:
         for claim in concerned:
             view = self._view(event, claim, at)
             view.named, view.others = False, others
+            if request.unsure and (claim.responsible or claim.claim_id in named):
+                claim.doubt(NEED, request.at, f"request {request_id} arrived twice")
             if event.kind in CONFLICT_ACTIONS:
                 self._track.doubt_pool(claim)
                 self._track.doubt_failures(claim, request)

@@ -5,19 +5,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from monitor.census import Keep
 from monitor.engine import Monitor
 from monitor.records import At, Record, Stamp
 from spec.claims import Mode
-from spec.events import Event
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.outcome import outcome_of

@@ -269,7 +269,7 @@ class Naive:
             named.touched.add(event.request_id)
         if view["named"] and not view["mine"]:
             named.distrust(at)
-            self._lose_track()
+            self._lost = self._count  # who is in the pool
         if event.kind in _INTRODUCES:
             self._introduce(named, at)
         if event.kind is Kind.CLAIM_COMMITTED:
