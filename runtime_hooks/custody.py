@@ -101,8 +101,8 @@ class Custody:
             for entry, asked in ledger.shared(keys).items():
                 predicate, found = entry.claim.materialization_predicate, min(asked, len(blocks))
                 about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
-                held = max(0, found - predicate.start)
-                self._voice.fact(Kind.PREFIX_LOOKUP, **about, asked=asked, held=held)
+                said = {"asked": min(asked, entry.reach), "held": max(0, found - predicate.start)}
+                self._voice.fact(Kind.PREFIX_LOOKUP, **about, **said)
                 if found >= predicate.end and entry.made_by != request_id:
                     self._voice.fact(Kind.PREFIX_REUSED, **about)
 

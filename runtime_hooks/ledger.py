@@ -81,6 +81,14 @@ class Entry:
         """Each position that is held, with each block that holds it."""
         return ((content.at, block) for content in self.contents for block in content.blocks)
 
+    @property
+    def reach(self) -> int:
+        """How many of the claim's blocks can be used where they are: not what the predicate needs
+        behind a block that is missing before, for nobody finds it.
+        """
+        before = range(self.claim.materialization_predicate.start)
+        return next((at for at in before if at not in self.held), self.footprint)
+
     def needs(self, position: int) -> bool:
         """Whether the predicate, if it is true, is so because of this position among others."""
         predicate = self.claim.materialization_predicate

@@ -151,16 +151,25 @@ class TinyEngine:
         self.answers: list[dict[str, str]] = []
 
     def serve(
-        self, name: str, blocks: int, claim: object = None, prompt: str = "", **more: Any
+        self,
+        name: str,
+        blocks: int,
+        claim: object = None,
+        prompt: str = "",
+        *,
+        looks: bool = True,
+        **more: Any,
     ) -> bool:
         """Run a request to its end; whether it was served.
 
         Args:
             prompt: what it says, by default its name.
+            looks: whether it looks for what is cached of it.
             more: fields of its arrival.
         """
         keys = keys_of(prompt or name, blocks)
-        fits, answers = self.keeper.arrive(Arrival(name, keys, blocks, blocks, claim, **more))
+        reusable = blocks if looks else 0
+        fits, answers = self.keeper.arrive(Arrival(name, keys, blocks, reusable, claim, **more))
         self.answers.append(answers)
         if not fits:
             ready, refused = self.keeper.decide()
@@ -169,18 +178,19 @@ class TinyEngine:
                 if any(refusal.request_id == name for refusal in refused):
                     self.keeper.finish(name)
                 return False
-        self._run(name, keys)
+        self._run(name, keys, reusable)
         at_the_end = self.keeper.finish(name)
         if "pin" in more:
             self.answers.append(at_the_end)
         return True
 
-    def _run(self, name: str, keys: list[bytes]) -> None:
-        found = dict(reversed(self.pool.find(keys)))  # of copies the first
+    def _run(self, name: str, keys: list[bytes], reusable: int) -> None:
+        found = dict(reversed(self.pool.find(keys[:reusable])))  # of copies the first
         mine = [found[key] for key in takewhile(found.__contains__, keys)]
         self.pool.hold(mine)
         fresh = self.take(name, len(keys) - len(mine))
-        self.keeper.custody.look_up(name, keys, mine)
+        if reusable:
+            self.keeper.custody.look_up(name, keys, mine)
         self.compute(name, keys, len(mine), fresh)
         self.pool.release([*reversed(fresh), *reversed(mine)])
 
