@@ -209,7 +209,7 @@ class Custody:
             self._voice.fact(kind, **{"block_ids": tuple(part or ()), **fields, **said})
             for entry in harmed:
                 self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
-            self.watch.gone(kind, part)
+            self.watch.gone(part)
 
     def _keeps(self, entry: Entry) -> bool:
         return self._registry.keeps(entry) and not entry.copied

@@ -9,7 +9,7 @@ from runtime_hooks.requests import identity_text, name_of, object_of
 from spec.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from runtime_hooks.config import Drill
     from runtime_hooks.journal import Journal
@@ -48,9 +48,11 @@ class Voice:
 
         While it is being restored nobody says that: what is said next is how that came out.
         """
-        self.fact(Kind.BLOCK_CACHED, claim_id=entry.claim_id, **blocks_of(places, computed_by))
-        if entry.gain(computed_by) and not entry.restores:
-            self.report(Kind.CLAIM_MATERIALIZED, claim_id=entry.claim_id)
+        about = {"claim_id": entry.claim_id}
+        for part in _once(places):
+            self.fact(Kind.BLOCK_CACHED, **about, **blocks_of(part, computed_by))
+            if entry.gain(computed_by) and not entry.restores:
+                self.report(Kind.CLAIM_MATERIALIZED, **about)
 
     def gap(self) -> None:
         """Something could not be told."""
@@ -66,6 +68,17 @@ def blocks_of(places: Sequence[tuple[int, int]], computed_by: str | None) -> dic
         "positions": tuple(at for at, _ in places),
     }
     return said | ({"found": True} if computed_by is None else {"request_id": name_of(computed_by)})
+
+
+def _once(places: Sequence[tuple[int, int]]) -> Iterable[Sequence[tuple[int, int]]]:
+    """The same in parts, each with every position once at most; all of them are in the first."""
+    parts: list[dict[int, int]] = []
+    for at, block in places:
+        part = next((part for part in parts if at not in part), None)
+        if part is None:
+            parts.append(part := {})
+        part[at] = block
+    return (list(part.items()) for part in parts)
 
 
 def contents_of(keys: Sequence[bytes]) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Watch:
         lowest = self._ranks.passed_over(parts)
         return [(p, {"lowest_priority": low}) for p, low in zip(parts, lowest, strict=True)]
 
-    def gone(self, kind: Kind, blocks: Sequence[int] | None) -> None:
+    def gone(self, blocks: Sequence[int] | None) -> None:
         """Blocks are gone, or all of them (None), which was stated: tell it of the claims."""
         losers = self.ledger.lose(blocks)
         self._ranks.forget(blocks)
@@ -65,7 +65,7 @@ class Watch:
             about = {"claim_id": entry.claim_id}
             if entry.look() == (True, False):
                 self._voice.report(Kind.CLAIM_UNMATERIALIZED, **about)
-            elif kind is Kind.BLOCK_EVICTED and entry.claim.priority is not None:
+            elif entry.claim.priority is not None:
                 self._voice.report(Kind.CLAIM_BLOCK_LOST, **about, block_ids=tuple(lost))
 
     def remove(self, entry: Entry) -> None:

@@ -438,7 +438,7 @@ class TestNeed:
         assert engine.serve("e", 1, claim("claim:e", 1))
         assert "" == engine.keeper.release("claim:x", "tenant")
         assert (["active"], []) == engine.keeper.decide()
-        engine._run("active", keys)
+        engine._run("active", keys, 45)
         engine.keeper.finish("active")
 
         arrived = [e for e in engine.kinds("request_arrived") if e.request_id == "active"]
