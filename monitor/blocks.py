@@ -145,6 +145,8 @@ class Blocks:
                     losers[claim.claim_id] = claim
                 elif claim.held.unnamed:
                     unseen[claim.claim_id] = claim
+                    if claim.held.sole:  # whichever it was
+                        losers[claim.claim_id] = claim
                 elif not holders:
                     losers[claim.claim_id] = claim
             if nobody and not holders:

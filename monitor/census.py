@@ -15,7 +15,7 @@ from monitor.ranks import Ranks
 from monitor.requests import Requests
 from monitor.room import Room
 from monitor.view import Constants, View
-from spec.alphabet import REPORTS, Kind
+from spec.alphabet import FACTS, REPORTS, Kind
 from spec.modes import MODES
 from spec.states import TERMINAL
 
@@ -49,6 +49,7 @@ _REST_ON_BLOCKS: Final = frozenset(
 )
 _REST_ON_REQUEST: Final = REPORTS | {Kind.REQUEST_ROUTED, Kind.REUSE_SERVED}
 _BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which blocks it holds"
+_BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
 _LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
 
@@ -89,7 +90,8 @@ class Census:
         self.claims: dict[str, ClaimRun] = {}
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
-        self.room = Room()
+        self.room, self.observed = Room(), FACTS
+        self.blind = frozenset[str]()  # obligations that rest on facts that nobody observes
         self.blocks, self.objects, self.ranks = Blocks(self.claims), Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
         self.past = Past(seen, keep.records)
@@ -142,6 +144,9 @@ class Census:
         """A claim that is met for the first time."""
         constants = Constants(threshold=UNSTATED, **self._constants)
         claim = ClaimRun(self._stream, claim_id, self._compiled, constants)
+        claim.observed = self.observed
+        if self.blind:
+            claim.distrust(None, _BLIND, self.blind)
         self._take_in(claim)
         return claim
 

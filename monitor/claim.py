@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS
-from monitor.doubt import without
+from monitor.doubt import POOL, without
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
+from spec.alphabet import FACTS
+from spec.facts import FACTS_ARE_FACTS
 from spec.machine import Guard
 from spec.states import TERMINAL, ClaimState, next_state
 from spec.verdicts import Verdict, pool
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from monitor.doubt import Step
     from monitor.records import At, Trail
     from monitor.view import Constants, View
+    from spec.alphabet import Kind
     from spec.machine import Rule
     from spec.predicates import MaterializationPredicate
 
@@ -51,7 +54,8 @@ class ClaimRun:
     event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
     says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
     `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
-    for it last began and ended. `object` tells which object it is on, `keys` the contents of its
+    for it last began and ended. `observed` are the facts of which the hooks state each one.
+    `object` tells which object it is on, `keys` the contents of its
     positions where they are stated.
     """
 
@@ -72,6 +76,8 @@ class ClaimRun:
     object: Hashable = None
     keys: tuple[str, ...] = ()
     owner_claimed: str | None = None
+    contradicted: tuple[At | None, str] | None = None
+    observed: frozenset[Kind] = FACTS
     accepted: bool = False
     elapsed: bool = False
     unwatched: bool = False
@@ -262,8 +268,11 @@ class ClaimRun:
         was = self.facts
         if view.mine and self.taint is None and self.predicate is not None:
             broken = self.compiled.contradicts(view, self.constants, was)
-            if broken:
-                self.distrust(view.at, f"facts contradict: {broken}")
+            if broken >= 0 and not view.unsized:
+                assumption = FACTS_ARE_FACTS[broken]
+                if assumption.rests_on <= self.observed:
+                    self.contradicted = view.at, f"facts contradict: {assumption.broken}"
+                    self.distrust(*self.contradicted)
         now = self.compiled.claim(view, self.constants, was)
         self.facts = now
         self._follow(view)
@@ -318,7 +327,7 @@ class ClaimRun:
             state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
-            if view.low is not None:
+            if view.low is not None and not POOL.isdisjoint(self.compiled.reads[index]):
                 view.low.here = view.here
                 other = step(
                     watch.state, watch.own, view.low, self.constants, was, now, req_was, req

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from spec.facts import FACTS_ARE_FACTS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
+from spec.observed import facts_of
 from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var, variables
 from spec.verdicts import Verdict
 
@@ -55,8 +56,8 @@ class Compiled:
 
     `claim(e, c, was)` and `request(e, c, was, now, req_was)` give the registers after an event;
     `steps[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
-    index of the rule taken, or -1. `contradicts(e, c, was)` says what of the facts before
-    contradicts an event, and is empty where nothing does.
+    index of the rule taken, or -1. `contradicts(e, c, was)` gives the index of the assumption in
+    `FACTS_ARE_FACTS` that an event breaks, or -1.
     """
 
     mode: Mode
@@ -64,7 +65,7 @@ class Compiled:
     claim: Callable[..., Registers]
     request: Callable[..., Registers]
     steps: tuple[Callable[..., tuple[int, Registers, int]], ...]
-    contradicts: Callable[..., str]
+    contradicts: Callable[..., int]
     source: str
 
     @cached_property
@@ -90,9 +91,25 @@ class Compiled:
         return tuple(_having(o, Verdict.PENDING) for o in self.observers)
 
     @cached_property
+    def facts(self) -> tuple[frozenset[Kind], ...]:
+        """For each observer the kinds of facts that it rests on."""
+        return tuple(map(facts_of, self.observers))
+
+    @cached_property
+    def reads(self) -> tuple[frozenset[str], ...]:
+        """For each observer the fields of events that it reads."""
+        return tuple(map(_fields, self.observers))
+
+    @cached_property
     def violated(self) -> tuple[frozenset[int], ...]:
         """For each observer the states in which it is broken for good."""
         return tuple(_having(o, Verdict.VIOLATED) for o in self.observers)
+
+
+def _fields(observer: Observer) -> frozenset[str]:
+    terms = [t for rule in observer.rules for t in (rule.when, *rule.sets.values())]
+    read = [variable for term in terms for variable in variables(term)]
+    return frozenset(variable.name for variable in read if variable.scope is Scope.EVENT)
 
 
 def _having(observer: Observer, verdict: Verdict) -> frozenset[int]:
@@ -184,10 +201,10 @@ def _observer(index: int, o: Observer) -> list[str]:
 def _assumptions() -> list[str]:
     """What facts are, as a function that says which of it an event breaks."""
     lines = ["def contradicts(e, c, was):"]
-    for assumption in FACTS_ARE_FACTS:
+    for index, assumption in enumerate(FACTS_ARE_FACTS):
         lines.append(f"    if not {to_python(assumption.holds)}:")
-        lines.append(f"        return {assumption.broken!r}")
-    lines.append("    return ''")
+        lines.append(f"        return {index}  # {assumption.name}")
+    lines.append("    return -1")
     return lines
 
 

@@ -12,7 +12,7 @@ from monitor.doubt import CACHED_BY, NAMES, OTHERS, POOL
 from monitor.objects import open_without
 from monitor.order import Order
 from monitor.ranks import is_ranked
-from monitor.records import Doubt
+from monitor.records import CANONICAL, Doubt
 from monitor.room import Ends
 from monitor.seen import Seen, digest
 from monitor.terms import binds, fix_terms, predicate_of, unstated
@@ -55,11 +55,13 @@ class Stream:
     def __init__(self, compiled: Compiled, name: str, keep: Keep | None = None) -> None:
         self.name = name
         self.gap: tuple[At | None, str] | None = None
+        self.left: tuple[At | None, str] | None = None  # an assumption of the theorem
         self._track = Track()
         self._compiled = compiled
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
-        self._arrivals = True  # whether the stream says when requests arrive
+        self._begun = False
+        self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
         self._newest = 0  # the event that registered the last claim
@@ -95,11 +97,14 @@ class Stream:
 
     def stamp(self, stamp: Stamp, at: At) -> None:
         """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
+        if not self._begun:
+            self._begin(stamp)
         back, missing = self.order.check(stamp, at)
         if missing:
             self.lose(at, missing)
         if back:
             why = f"the stream is out of order: {back}"
+            self.left = self.left or (at, why)
             self._census.disorder(at, why, self._count)
             self._track.lose(at, why)
         if stamp.time_ns is None and stamp.mark is None:
@@ -109,9 +114,22 @@ class Stream:
                 claim.elapsed = True
                 self._deliver(claim, View(Kind.DURATION_ELAPSED, at, mine=True, named=True))
 
+    def _begin(self, stamp: Stamp) -> None:
+        """The first line says what the hooks of the stream observe."""
+        self._begun, self._derived = True, stamp.form.derived
+        if stamp.observes is not None:
+            self._census.observed, compiled = stamp.observes, self._compiled
+            if stamp.form is CANONICAL:
+                self._census.blind = frozenset(
+                    observer.name
+                    for observer, facts in zip(compiled.observers, compiled.facts, strict=True)
+                    if not facts <= stamp.observes
+                )
+
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
+        self.left = self.left or (at, why)
         self._track.lose(at, why)
         self.doubt(Doubt(why), at)
 
@@ -171,8 +189,9 @@ class Stream:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
                 return
-        if event.kind is Kind.DURATION_ELAPSED and (fault := self._clock.early(claim, event)):
-            self._contradict([claim], at, fault)
+        if event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived:
+            if fault := self._clock.early(claim, event):
+                self._contradict([claim], at, fault)
         self._concern(event, claim, at, mine=bound)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
@@ -308,14 +327,17 @@ class Stream:
             if self.requests.has(request_id):
                 self._contradict(None, at, f"request {request_id} arrives twice")
             self.requests.arrive(event, at, self._count, self._census.room.bound)
-        elif event.kind is Kind.REQUEST_FINISHED and not self.requests.has(request_id):
-            if self._arrivals:
-                self._contradict(None, at, f"request {request_id} ends and never arrived")
+        elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
+            self._contradict(None, at, f"request {request_id} ends and never arrived")
         named = event.claim_id is not None or event.blocking_claim_ids
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
             self._tell_request(event, self.requests.get(request_id), request_id, at)
         if event.kind is Kind.REQUEST_FINISHED:
             self.requests.end(request_id)
+
+    def _never_came(self, request_id: str) -> bool:
+        observed = Kind.REQUEST_ARRIVED in self._census.observed
+        return observed and not self.requests.has(request_id)
 
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
         """Claims hear of what is done about a request."""
@@ -333,7 +355,7 @@ class Stream:
                     self._census.too_late(forgotten, event)
             request.forgotten.clear()
         concerned = self._concerned(event, request, named)
-        ends = self._ends(event, request) if concerned or named else Ends(self._census.room)
+        ends = self._ends(event, request)
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
@@ -447,7 +469,12 @@ class Stream:
         return None
 
     def _look_up(self, event: Event, claim: ClaimRun, at: At) -> None:
-        """What a look-up finds of a claim is what is held, as far as it asked for it."""
+        """What a look-up finds of a claim is what is held, as far as it asked for it.
+
+        Where hooks do not observe each loss, finding less contradicts nothing.
+        """
+        if not BLOCKS_GONE <= self._census.observed:
+            return
         if event.held is None or event.held >= claim.lead or claim.predicate is None:
             return
         if event.asked is None:
@@ -459,6 +486,7 @@ class Stream:
     def _contradict(self, claims: Iterable[ClaimRun] | None, at: At, why: str) -> None:
         """Facts contradict each other: what they touch is inconclusive, claims or the pool."""
         why = f"facts contradict: {why}"
+        self.left = self.left or (at, why)
         if claims is None:
             self.doubt(Doubt(why), at)
         else:
@@ -470,6 +498,7 @@ class Stream:
     def _view(self, event: Event, claim: ClaimRun, at: At) -> View:
         view = View(event.kind, at, event.request_id, named=True)
         view.footprint = event.footprint or 0
+        view.unsized = event.kind is Kind.CLAIM_COMMITTED and event.footprint is None
         view.found = event.found
         view.echo, view.from_tier = event.echo, event.from_tier
         view.cost, view.hit = event.cost or 0, bool(event.hit)
@@ -495,9 +524,13 @@ class Stream:
     def _ends(self, event: Event, request: Request) -> Ends:
         """The sums of the pool; at the end of a request, of what was there from its arrival on."""
         mixed, room = self._census.blocks.mixed, self._census.room
+        if event.kind not in CONFLICT_ACTIONS and room.bound + request.needed <= request.usable:
+            return Ends(room)  # it fits beside them, whatever they share
         if event.kind is Kind.REQUEST_FINISHED:
             return room.since(request.since, mixed)
         return room.ends(mixed)
 
     def _deliver(self, claim: ClaimRun, view: View) -> None:
         self._census.step(claim, view, self._count)
+        if claim.contradicted is not None:
+            self.left = self.left or claim.contradicted

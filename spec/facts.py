@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from spec.alphabet import Kind
 from spec.ledgers import kind, was
+from spec.observed import facts_behind
 from spec.terms import conj
 from spec.vocabulary import c, e
 
@@ -28,6 +29,11 @@ class Assumption:
     says: str
     holds: Term
     broken: str
+
+    @property
+    def rests_on(self) -> frozenset[Kind]:
+        """The facts of which each one has to be observed for it to be broken."""
+        return facts_behind(self.holds)
 
 
 def _of_mine(kinds: Term, then: Term) -> Term:
