@@ -109,9 +109,7 @@ class Tier:
             self._custody.want(entry)
             if not entry.holds:
                 self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
-                for request_id, load in self._loads.items():
-                    if entry.claim_id in load.whole:  # what is under way may come back all the same
-                        self._require(entry, request_id)
+                self._still_required(entry)
 
     def loading(self, request_id: str, keys: Sequence[bytes]) -> list[str]:
         """A request needs these contents back; the ids of the claims that they are copies of."""
@@ -130,6 +128,12 @@ class Tier:
     def _require(self, entry: Entry, request_id: str) -> None:
         about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
         self._voice.report(Kind.CLAIM_RESTORE_REQUIRED, **about)
+
+    def _still_required(self, entry: Entry) -> None:
+        """Other restores of the claim are under way, and may come back all the same."""
+        for request_id, load in self._loads.items():
+            if entry.claim_id in load.whole:
+                self._require(entry, request_id)
 
     def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
         """The contents are back, and cached: the blocks of the request from its first on."""
@@ -220,6 +224,8 @@ class Tier:
             self._voice.report(
                 Kind.REQUEST_REFUSED, request_id=named, blocking_claim_ids=claims, restore=True
             )
+        for entry in missing:
+            self._still_required(entry)
         return claims
 
     def _over(self, request_id: str) -> _Load:
