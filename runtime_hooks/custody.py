@@ -89,21 +89,24 @@ class Custody:
         """Whether a prompt that begins with this content begins with a claim."""
         return self.ledger.claims(key) or self.watch.ledger.claims(key)
 
-    def look_up(self, request_id: str, keys: Sequence[bytes], blocks: Sequence[int]) -> None:
-        """A request looked for the contents that it can use; these blocks hold the first of them,
-        and are computed.
+    def there(self, key: bytes) -> bool:
+        """Whether a block of a claim holds this content."""
+        both = (self.ledger, self.watch.ledger)
+        return any(content.blocks for ledger in both for content in ledger.contents((key,)))
+
+    def look_up(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
+        """A request looked for the contents that it can use, and the first of them are there.
 
         What it computed itself it does not reuse, though it may find it, as after a preemption.
         """
         self._tick()
-        self.place(list(zip(keys, blocks, strict=False)), None)
         for ledger in (self.ledger, self.watch.ledger):
             for entry, asked in ledger.shared(keys).items():
-                predicate, found = entry.claim.materialization_predicate, min(asked, len(blocks))
+                predicate, lead = entry.claim.materialization_predicate, min(asked, found)
                 about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
-                said = {"asked": min(asked, entry.reach), "held": max(0, found - predicate.start)}
+                said = {"asked": min(asked, entry.reach), "held": max(0, lead - predicate.start)}
                 self._voice.fact(Kind.PREFIX_LOOKUP, **about, **said)
-                if found >= predicate.end and entry.made_by != request_id:
+                if lead >= predicate.end and entry.holds and entry.made_by != request_id:
                     self._voice.fact(Kind.PREFIX_REUSED, **about)
 
     def before_reset(self) -> None:

@@ -167,11 +167,17 @@ class Intake:
         return self._identity.model_copy(update=own)
 
     def _turn_away(self, claim: ResidentClaim | None, request_id: str) -> None:
-        """Tell a rejection, under the claim's own id where nobody else has or had it."""
+        """Tell a rejection, under the claim's own id where nobody else has or had it.
+
+        A claim that would only be watched has no object: what is there of it is news to nobody.
+        """
         name = name_of(f"claim of {request_id}")
         if claim is not None:
             waits = self.ahead.waits(claim.claim_id)
             if not waits and self._registry.decide(claim):
                 name = claim.claim_id
-            self._voice.fact(Kind.CLAIM_REGISTERED, **{**terms(claim), "claim_id": name})
+            said = {**terms(claim), "claim_id": name}
+            if claim.protection_mode in WATCHED:
+                del said["object_id"]
+            self._voice.fact(Kind.CLAIM_REGISTERED, **said)
         self._voice.report(Kind.CLAIM_REJECTED, claim_id=name)

@@ -190,7 +190,7 @@ class TinyEngine:
         self.pool.hold(mine)
         fresh = self.take(name, len(keys) - len(mine))
         if reusable:
-            self.keeper.custody.look_up(name, keys, mine)
+            self.keeper.custody.look_up(name, keys, len(mine))
         self.compute(name, keys, len(mine), fresh)
         self.pool.release([*reversed(fresh), *reversed(mine)])
 

@@ -37,7 +37,7 @@ class Hand:
                 break
             self.blocks.append(there[0])
         pool.hold(self.blocks)
-        self.engine.keeper.custody.look_up(self.name, usable, self.blocks)
+        self.engine.keeper.custody.look_up(self.name, usable, len(self.blocks))
         return len(self.blocks)
 
     def allocate(self) -> Hand:
@@ -110,7 +110,7 @@ def load(engine: TinyEngine, hand: Hand) -> None:
     pairs = list(zip(KEYS, hand.blocks, strict=False))
     engine.pool.content.update((block, key) for key, block in pairs)
     engine.keeper.tier.loaded(hand.name, pairs)
-    engine.keeper.custody.look_up(hand.name, hand.keys[:-1], hand.blocks[:60])
+    engine.keeper.custody.look_up(hand.name, hand.keys[:-1], 60)
 
 
 @pytest.mark.parametrize("mode", TAKEN)
@@ -228,6 +228,18 @@ class TestEveryMode:
         assert ["first", "second"] != reused(engine)
         assert KEPT is engine.judge(mode).verdict
 
+    def test_rejected(self, mode: Mode) -> None:
+        """A claim that is turned away is owed no news of the blocks that another one has."""
+        engine = engine_of()
+        Hand(engine, "first", 61, on(mode)).allocate().compute().end()
+        again = Hand(engine, "again", 61, on(mode))
+        assert "claim id claim:a was used before" in again.answers["claim"]
+        assert 60 == again.look()
+        again.end()
+        Hand(engine, "third").end()
+        assert ModeVerdict.VIOLATED is not engine.judge(mode).verdict
+        assert KEPT is verdict(engine, mode, "claim:a")
+
     def test_reset(self, mode: Mode) -> None:
         """A reset while a request waits to be scheduled again."""
         engine = engine_of()
@@ -299,7 +311,7 @@ class TestRestore:
         pairs = list(zip(KEYS[:30], half.blocks, strict=False))
         engine.pool.content.update((block, key) for key, block in pairs)
         engine.keeper.tier.loaded("half", pairs)
-        engine.keeper.custody.look_up("half", half.keys[:-1], half.blocks[:30])
+        engine.keeper.custody.look_up("half", half.keys[:-1], 30)
         half.end()
         whole = Hand(engine, "whole")
         assert 30 == whole.look()
@@ -430,7 +442,7 @@ class TestRoom:
             assert engine.keeper.arrive(Arrival(name, keys, 51, 50, stated))[0]
             found = [block for _, block in pool.find(keys)]
             fresh = engine.take(name, 50 - len(found))
-            engine.keeper.custody.look_up(name, keys, found)
+            engine.keeper.custody.look_up(name, keys, len(found))
             engine.compute(name, keys, len(found), fresh)
             pool.release(fresh)
             engine.keeper.finish(name)

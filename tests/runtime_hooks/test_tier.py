@@ -59,7 +59,7 @@ def come_back(engine: TinyEngine, name: str, *, well: bool) -> tuple[str, ...]:
     engine.keeper.custody.evicted(gone, name)
     engine.pool.content.update(zip(blocks, KEYS, strict=True))
     engine.keeper.tier.loaded(name, list(zip(KEYS, blocks, strict=True)))
-    engine.keeper.custody.look_up(name, KEYS, blocks)
+    engine.keeper.custody.look_up(name, KEYS, len(blocks))
     engine.keeper.finish(name)
     return ()
 

@@ -7,7 +7,7 @@ output of their step has come.
 from __future__ import annotations
 
 from collections import deque
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from runtime_hooks.engines.v0_32.engine import keys_of, loadable
@@ -117,13 +117,16 @@ class BlockHooks:
             self.tell_found(request, asked, blocks[:found])
 
     def tell_found(self, request: Any, asked: int, blocks: Sequence[int]) -> None:
-        """What a request found of the first blocks that it can use: these, as far as they are
-        computed.
+        """What a request found of the first blocks that it can use: these, as far as what they are
+        filed under is computed.
         """
-        uncomputed = self.uncomputed()
-        there = list(takewhile(lambda block: block not in uncomputed, blocks))
-        keys = keys_of(request, asked * self._size, self._size)
-        self._keeper.custody.look_up(request.request_id, keys, there)
+        keys, uncomputed = keys_of(request, asked * self._size, self._size), self.uncomputed()
+        custody, found = self._keeper.custody, 0
+        for key, block in zip(keys, blocks, strict=False):
+            if block in uncomputed and not custody.there(key):
+                break
+            found += 1
+        custody.look_up(request.request_id, keys, found)
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
         gone = self._gone
