@@ -1,11 +1,13 @@
 """What the keeper does with claims, judged by the monitor from what it tells."""
 
+import time
+
 from monitor.engine import ModeVerdict
 from runtime_hooks.arrivals import Arrival
 from runtime_hooks.config import Drill
 from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.events import CapacityProof
+from spec.events import CapacityProof, Event
 from tests.runtime_hooks.engine import NS, TinyEngine, claim, keys_of
 
 HARD, KEPT, VIOLATED = Mode.HARD_PROTECTED, ModeVerdict.KEPT, ModeVerdict.VIOLATED
@@ -167,6 +169,25 @@ def lose(engine: TinyEngine, prompt: str, position: int) -> None:
     engine.pool.drop([block])
 
 
+def second_copy(engine: TinyEngine, prompt: str, position: int) -> int:
+    """A request that does not look computes the block of a prompt at this position again."""
+    keys = keys_of(prompt, position + 1)
+    assert engine.keeper.arrive(Arrival("copying", keys, position + 1, 0))[0]
+    (copy,) = engine.take("copying", 1)
+    engine.compute("copying", keys, position, [copy])
+    engine.pool.release([copy])
+    engine.keeper.finish("copying")
+    return copy
+
+
+def told(engine: TinyEngine) -> list[Event]:
+    """What was told until now."""
+    while engine.journal.waiting:
+        time.sleep(0.01)
+    time.sleep(0.05)  # for the last batch
+    return engine.sink.events
+
+
 class TestLost:
     """A kept claim loses a block to a failure."""
 
@@ -229,14 +250,40 @@ class TestLost:
         assert KEPT is engine.judge(HARD).verdict
 
     def test_copy(self) -> None:
-        """A second copy of the lost block takes its place at once."""
+        """A second copy of the lost block takes its place at once: nothing is lost, and that one is
+        no victim from then on.
+        """
         engine = TinyEngine(usable=200)
         assert engine.serve("resident", 60, claim())
-        copy = engine.pool.free[-1]
-        engine.pool.content[copy] = keys_of("resident", 11)[-1]
+        copy = second_copy(engine, "resident", 10)
+        assert 140 == len(engine.pool.free)
         lose(engine, "resident", 10)
         assert 140 == len(engine.pool.free)
-        assert 2 == len(engine.kinds("claim_materialized"))
+        assert copy not in engine.pool.free
+        assert [] == engine.kinds("claim_harmed")
+        assert 1 == len(engine.kinds("claim_materialized"))
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_both_copies(self) -> None:
+        """The claim is harmed when the last copy goes, and not before."""
+        engine = TinyEngine(usable=200)
+        assert engine.serve("resident", 60, claim())
+        second_copy(engine, "resident", 10)
+        for harms in (0, 1):
+            lose(engine, "resident", 10)
+            assert harms == len([e for e in told(engine) if e.kind == "claim_harmed"])
+        assert 141 == len(engine.pool.free)
+        assert KEPT is engine.judge(HARD).verdict
+
+    def test_copy_evicted(self) -> None:
+        """A copy that is taken leaves the other: that is told as a fact, and concerns no claim."""
+        engine = TinyEngine()
+        assert engine.serve("resident", 60, claim())
+        copy = second_copy(engine, "resident", 10)
+        assert engine.serve("active", 20)
+        assert [(copy,)] == [event.block_ids for event in engine.kinds("block_evicted")]
+        assert [] == engine.kinds("claim_harmed")
+        assert 1 == len(engine.kinds("claim_materialized"))
         assert KEPT is engine.judge(HARD).verdict
 
 
@@ -391,7 +438,7 @@ class TestNeed:
         assert engine.serve("e", 1, claim("claim:e", 1))
         assert "" == engine.keeper.release("claim:x", "tenant")
         assert (["active"], []) == engine.keeper.decide()
-        engine._run("active", keys)
+        engine._run("active", keys, 45)
         engine.keeper.finish("active")
 
         arrived = [e for e in engine.kinds("request_arrived") if e.request_id == "active"]

@@ -25,7 +25,7 @@ def arrive(engine: TinyEngine) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["_state", "_makes_way", "custody.place_found", "tier.begin"], ids=str
+    "place", ["_state", "_makes_way", "custody.find", "tier.begin"], ids=str
 )
 def test_arrival(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Wherever it fails its blocks are not held, and claims of others are; readers see a gap."""
