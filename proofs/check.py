@@ -18,6 +18,7 @@ from proofs.necessity import lacking
 from proofs.paper import paper_as_contract, paper_by_clause
 from proofs.reach import reachable
 from proofs.receptive import receptive
+from proofs.redundant import redundancy
 from proofs.replay import to_events
 from proofs.results import (
     SCHEMA,
@@ -135,6 +136,7 @@ def check_mode(
         paper=apart.paper or paper_as_contract(sound),
         added=[Added(name, why) for name, why in spec.added.items()],
         necessary=apart.necessary,
+        redundancy=redundancy(mode, apart.necessary),
         guards=apart.guards,
         core=apart.cores.core,
         in_every_core=apart.cores.in_every,
@@ -149,7 +151,7 @@ def _runs(mode: Mode, bundle: Bundle, depth: int) -> _Runs:
     witness = Switched(mode).witness(depth, added if bundle is Bundle.PAPER else frozenset())
     seconds = round(time.perf_counter() - started, 3)
     lemmas = [
-        Leaned(lemma.name, lemma.says, "proved" if lemma.holds() else "failed")
+        Leaned(lemma.name, lemma.says, lemma.prove().result, list(lemma.parts))
         for lemma in lemmas_of(mode)
     ]
     return _Runs(witness, seconds, tales(mode), reachable(mode), receptive(mode), lemmas)

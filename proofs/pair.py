@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.encode import Expr, Numbers
-from proofs.system import REPLAY, Step, System, switch
+from proofs.system import REPLAY, Step, System, switch, waited_for
 from proofs.theorems import Clause
 from spec.alphabet import FACTS, Kind
 from spec.claims import Mode
@@ -25,8 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = ["FIRST_LOSS", "RANK", "Pair", "swap_lemma"]
 
-FIRST_LOSS = Clause("first loss", "knows which of two claims lost blocks first", TRUE, settled=True)
-RANK = Clause("promise", "where both claims lost blocks, the one of lower priority did first", TRUE)
+FIRST_LOSS = Clause(
+    "first loss", "knows which of two claims lost blocks first", TRUE, (("lost", TRUE),)
+).after("claim_scoped_telemetry")
+RANK = Clause(
+    "promise",
+    "where both claims lost blocks, the one of lower priority did first",
+    TRUE,
+    (("both lost", TRUE),),
+)
 
 _SIDES = ("A", "B")
 _SHARED = ("lost_first", "said_first")
@@ -52,6 +59,7 @@ class Pair:
             clause for clause in (FIRST_LOSS, RANK) if only is None or clause.name in only
         )
         self.sides: Mapping[str, str] = {side: f"{side}/" for side in _SIDES}
+        self._names = [clause.name for clause in self.clauses]
         self._replay, self._switched = replay, switched
 
     def mine(self, side: str) -> str:
@@ -115,7 +123,7 @@ class Pair:
             said = z3.If(told, num.const(number), said)
         following["lost_first"], following["said_first"] = first, said
         a, b = steps["A"], steps["B"]
-        settled = z3.And(a.settled, b.settled)
+        owing = {name: z3.Or(owes, b.owing[name]) for name, owes in a.owing.items()}
         both = z3.And(following["A/lost"], following["B/lost"])
         lower_first = z3.If(
             first == num.const(1),
@@ -139,16 +147,19 @@ class Pair:
             wanted = switch(REPLAY) if self._switched else z3.BoolVal(True)
             possible.append(z3.Implies(wanted, self._readable(state, event)))
         holds = {
-            FIRST_LOSS.name: z3.Implies(settled, first == said),
+            FIRST_LOSS.name: z3.Implies(waited_for(FIRST_LOSS, owing), first == said),
             RANK.name: z3.Implies(both, lower_first),
         }
+        lost = z3.And(waited_for(FIRST_LOSS, owing), first != num.const(0))
+        compared = {(FIRST_LOSS.name, "lost"): lost, (RANK.name, "both lost"): both}
         return Step(
             z3.And(possible),
             following,
-            {clause.name: holds[clause.name] for clause in self.clauses},
+            {name: holds[name] for name in self._names},
             {name: z3.And(kept, b.keeps[name]) for name, kept in a.keeps.items()},
             a.exercised,
-            settled,
+            owing,
+            {key: where for key, where in compared.items() if key[0] in self._names},
         )
 
     def _rival(
@@ -182,12 +193,10 @@ def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:
     return {n.removeprefix(prefix): v for n, v in state.items() if n.startswith(prefix)}
 
 
-def swap_lemma() -> bool:
-    """Two runs that keep `RANK`, with priorities swapped, lose in swapped order. Checked by Z3."""
+def swap_lemma() -> dict[str, Expr]:
+    """Two runs that keep `RANK`, with priorities swapped, lose in swapped order."""
     p, q, first, second = z3.Ints("p q first second")
-    one_of = [z3.Or(x == 1, x == 2) for x in (first, second)]
-    keeps_1 = z3.If(first == 1, p <= q, q <= p)
-    keeps_2 = z3.If(second == 1, q <= p, p <= q)
-    solver = z3.Solver()
-    solver.add(*one_of, p != q, keeps_1, keeps_2, first == second)
-    return bool(solver.check() == z3.unsat)
+    either = [z3.Or(x == 1, x == 2) for x in (first, second)]
+    original = z3.If(first == 1, p <= q, q <= p)
+    swapped = z3.If(second == 1, q <= p, p <= q)
+    return {"swapped": z3.Implies(z3.And(*either, p != q, original, swapped), first != second)}

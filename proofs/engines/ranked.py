@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from proofs.engines.finite import Move
+from proofs.pair import FIRST_LOSS
 from spec.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Ranked:
         size, failed = self._size, []
         (lost_a, rank_a), (lost_b, rank_b) = state[size : size + 2], state[-4:-2]
         first, said = state[-2:]
-        if self._one.settled(state[:size]) and self._one.settled(state[size + 2 : -4]):
+        if all(self._one.says(FIRST_LOSS, of) for of in (state[:size], state[size + 2 : -4])):
             failed += ["first loss"] * (first != said)
         if lost_a and lost_b and not (rank_a <= rank_b if first == 1 else rank_b <= rank_a):
             failed.append("promise")
