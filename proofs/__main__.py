@@ -77,8 +77,9 @@ def check(
     In place of a mode, lowering: does the relation that labels runtimes fail closed, for every
     descriptor, and is it the same in both implementations?
 
-    Exit 0: witnessed and proved. 1: refuted. 2: bad input. 3: unknown, vacuous, or shown only
-    within a bound.
+    Exit 0: witnessed and proved. 1: refuted; a lemma fails; a clause is never compared; or an
+    obligation became redundant, or needed again, and nobody has said so. 2: bad input. 3: unknown,
+    vacuous, or shown only within a bound.
     """
     if mode is not None and resolve(mode, [*Mode, LOWERING], what="mode") == LOWERING:
         asked = (every, bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
@@ -122,7 +123,9 @@ def check(
             if form is Format.TEXT:
                 status.stop()
                 with page() as out:
-                    print_check(out, checks[-1], story=story)
+                    print_check(
+                        out, checks[-1], story=story, certified=certificate is not None
+                    )
                 status.start()
     if junit is not None:
         write_bytes(junit, to_junit(checks))
