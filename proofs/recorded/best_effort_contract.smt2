@@ -33,6 +33,11 @@
     (believed.worker Int)
     (believed.hit_told Bool)
     (believed.hit Bool)
+    (believed.blamed Bool)
+    (believed.blamed_rest Int)
+    (believed.blamed_least Int)
+    (believed.accuses Bool)
+    (believed.stranger Bool)
     (state.claim_identity Int)
     (state.materialization_predicate Int)
     (state.claim_materialized_event Int)
@@ -48,12 +53,14 @@
     (not (>= state.claim_materialized_event 3))
     (not (>= state.claim_scoped_telemetry 5))
     (not (>= state.materialization_predicate 2))
-    (not req_was.failed)
-    (not req_was.served)
+    (not req_was.routed)
     (not was.responsible)
-    (or was.registered (not (>= state.claim_materialized_event 1)))
     (or was.registered (not believed.useful))
-    (or was.seen (not req_was.arrived))
+    (or
+      believed.useful
+      (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+      (not (>= state.claim_materialized_event 2))
+      (not was.registered))
     (or
       (not (<= state.claim_materialized_event 0))
       (not (>= (+ was.lead (* c.threshold (- 1))) 0))
@@ -63,11 +70,6 @@
       (not (<= state.claim_scoped_telemetry 0))
       (not believed.useful))
     (or
-      believed.useful
-      (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-      (not (>= state.claim_materialized_event 2)))
-    (or
       (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
       (not (>= state.claim_scoped_telemetry 2))
-      (not believed.useful)
-      (not was.registered))))
+      (not believed.useful))))
