@@ -3,29 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from monitor.claim import ClaimRun
     from spec.events import Event
 
-__all__ = ["Blocks"]
+__all__ = ["Blocks", "Held", "Lost"]
+
+
+class Held(NamedTuple):
+    """What an event says to be there: for whom anything is new, and what it contradicts.
+
+    `stated` is false where the event does not say which blocks, or how many; `clash` are the claims
+    that hold one of the blocks at another position.
+    """
+
+    stated: bool
+    changed: list[ClaimRun]
+    clash: list[ClaimRun]
+
+
+class Lost(NamedTuple):
+    """Who loses a position by an event, and of whom nobody knows whether."""
+
+    losers: dict[str, ClaimRun]
+    unseen: list[ClaimRun]
 
 
 @dataclass(slots=True)
 class Blocks:
     """Which claims hold each physical block, and at which of their positions.
 
-    A load may not name its blocks: `_unnamed` are the claims of which some were never named. Of the
-    claims that were forgotten the last one stays known as an owner of its blocks, in `_forgotten`,
-    without positions.
+    Blocks of an object belong to every claim on it. A load may not name its blocks: `_unnamed` are
+    the claims of which some were never named. Of the claims that were forgotten the last one stays
+    known as an owner of its blocks, in `_forgotten`, without positions. `mixed` are the blocks that
+    are held for more than one object; `claims` are those in hand. What is said of blocks is said
+    for the sake of claims that are tracked: of others nothing is known once they ended.
     """
 
+    claims: Mapping[str, ClaimRun]
+    mixed: dict[int, None] = field(default_factory=dict)
     _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
     _forgotten: dict[int, str] = field(default_factory=dict)
+    _keyed: dict[tuple[int, str], dict[str, ClaimRun]] = field(default_factory=dict)
 
     def owners(self, blocks: Iterable[int]) -> list[str]:
         """The claims that hold any of these blocks."""
@@ -40,66 +64,146 @@ class Blocks:
             holders[claim.claim_id] = set()
             self._forgotten[block] = claim.claim_id
         self._unnamed.pop(claim.claim_id, None)
+        for place in enumerate(claim.keys):
+            self._keyed.get(place, {}).pop(claim.claim_id, None)
 
-    def hold(self, event: Event, claim: ClaimRun) -> bool:
-        """Blocks of a claim are there; False where the event does not say which or how many."""
+    def join(self, claim: ClaimRun, kin: Iterable[ClaimRun]) -> None:
+        """A claim is on an object from now on: what is held for others on it is held for it."""
+        for other in kin:
+            if other is not claim and other.tracked and other.held:
+                self._give(claim, list(other.held.pairs()))
+                break
+
+    def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
+        """The claim states the contents of its positions: blocks with these contents are its."""
+        claim.keys = keys
+        for place in enumerate(keys):
+            mates = self._keyed.setdefault(place, {})
+            for mate in mates.values():
+                if mate.tracked:
+                    position = place[0]
+                    self._give(claim, [(position, block) for block in mate.held.at(position)])
+                    break
+            mates[claim.claim_id] = claim
+
+    def hold(self, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun]) -> Held:
+        """Blocks of a claim are there.
+
+        Args:
+            kin: the claims on its object, and it.
+        """
         positions, start = event.positions, claim.held.start
         if event.block_ids and positions:
             pairs = list(zip(positions, event.block_ids, strict=False))
+            clash = self._clashes(pairs)
+            clash += [claim] if clash else []
+            changed = {each.claim_id: each for each in kin if self._give(each, pairs)}
             for position, block in pairs:
-                self._owners.setdefault(block, {}).setdefault(claim.claim_id, set()).add(position)
-            claim.held.hold(pairs)
-            return True
+                for mate in self._mates(claim, position):
+                    if self._give(mate, [(position, block)]):
+                        changed[mate.claim_id] = mate
+            return Held(True, list(changed.values()), clash)
         for position in positions:
             claim.held.hold_run(position, position + 1)
         if event.held is not None:
             claim.held.hold_run(start, start + event.held)
         self._unnamed[claim.claim_id] = claim
-        return bool(positions) or event.held is not None
+        return Held(bool(positions) or event.held is not None, [claim], [])
 
-    def lose(
-        self, event: Event, meant: Sequence[ClaimRun], claims: Mapping[str, ClaimRun]
-    ) -> tuple[dict[str, ClaimRun], list[ClaimRun]]:
-        """Blocks are gone: the claims that lose some, and those of which nobody knows whether.
+    def lose(self, event: Event, meant: Sequence[ClaimRun]) -> Lost:
+        """Blocks are gone. Of copies of one position the last one counts.
 
         Args:
             meant: the claims that the event names, or that are on the object that it names.
-            claims: all of the pool that were not forgotten.
         """
-        losers = {claim.claim_id: claim for claim in meant}
         nobody = event.claim_id is None and event.object_id is None
+        losers: dict[str, ClaimRun] = {}
         if not event.block_ids:  # all of them
-            losers = {n: claim for n, claim in claims.items() if claim.held} if nobody else losers
+            losers = {claim.claim_id: claim for claim in meant}
+            if nobody:
+                losers = {name: claim for name, claim in self.claims.items() if claim.held}
             for claim in losers.values():
                 self.wipe(claim)
             if nobody:
                 self._owners.clear()
                 self._forgotten.clear()
+                self.mixed.clear()
         unseen: dict[str, ClaimRun] = {}
         for place, block in enumerate(event.block_ids):
             holders = self._owners.pop(block, {})
             self._forgotten.pop(block, None)
+            self.mixed.pop(block, None)
             for claim_id, positions in holders.items():
-                if claim_id not in claims:
+                holder = self.claims.get(claim_id)
+                if holder is not None and holder.loses(block, positions):
+                    losers[claim_id] = holder
+            for claim in meant:
+                if claim.claim_id in holders:
                     continue
-                losers[claim_id] = claims[claim_id]
-                losers[claim_id].held.drop((position, block) for position in positions)
-            strangers = [claim for claim in meant if claim.claim_id not in holders]
-            for claim in strangers:
                 if event.positions:
                     claim.held.drop_unnamed(event.positions[place])
-                else:
+                    losers[claim.claim_id] = claim
+                elif claim.held.unnamed:
                     unseen[claim.claim_id] = claim
+                elif not holders:
+                    losers[claim.claim_id] = claim
             if nobody and not holders:
                 unseen.update(self._unnamed)
                 self._unnamed.clear()
-        return losers, [claim for claim in unseen.values() if claim.held.unnamed]
+        return Lost(losers, [claim for claim in unseen.values() if claim.held.unnamed])
 
     def wipe(self, claim: ClaimRun) -> None:
         """The claim holds nothing any more."""
         for block in claim.held.blocks:
-            holders = self._owners[block]
-            del holders[claim.claim_id]
+            holders = self._owners.get(block, {})
+            holders.pop(claim.claim_id, None)
             if not holders:
-                del self._owners[block]
+                self._owners.pop(block, None)
+                self.mixed.pop(block, None)
         claim.held.clear()
+
+    def _give(self, claim: ClaimRun, pairs: Iterable[tuple[int, int]]) -> bool:
+        """The claim holds these pairs of a position and a block; whether any is new."""
+        new = False
+        for position, block in pairs:
+            holders = self._owners.setdefault(block, {})
+            mine = holders.setdefault(claim.claim_id, set())
+            if position not in mine:
+                new = True
+                mine.add(position)
+                claim.held.hold([(position, block)])
+                if len(holders) > 1 and block not in self.mixed:
+                    self._mix(block, holders)
+        return new
+
+    def _mix(self, block: int, holders: Iterable[str]) -> None:
+        objects = {self._object(name) for name in holders}
+        if len(objects) > 1:
+            self.mixed[block] = None
+
+    def _object(self, name: str) -> object:
+        claim = self.claims.get(name)
+        return name if claim is None else claim.object
+
+    def _mates(self, claim: ClaimRun, position: int) -> Iterator[ClaimRun]:
+        """The claims that hold the same content at this position."""
+        if position < len(claim.keys):
+            yield from self._keyed.get((position, claim.keys[position]), {}).values()
+
+    def _clashes(self, pairs: Iterable[tuple[int, int]]) -> list[ClaimRun]:
+        """The claims that hold one of these blocks at another position.
+
+        Those that are not tracked any more do not: their blocks may be gone unsaid.
+        """
+        found: dict[str, ClaimRun] = {}
+        for position, block in pairs:
+            for name, positions in list(self._owners.get(block, {}).items()):
+                holder = self.claims.get(name)
+                if holder is None or positions <= {position}:
+                    continue
+                if holder.tracked:
+                    found[name] = holder
+                else:
+                    holder.loses(block, positions - {position})
+                    positions &= {position}
+        return list(found.values())

@@ -13,8 +13,9 @@ from monitor.order import Clock, Order
 from monitor.past import REMEMBERED, Past
 from monitor.ranks import Ranks
 from monitor.requests import Requests
+from monitor.room import Room
 from monitor.view import Constants, View
-from spec.alphabet import REPORTS, Kind
+from spec.alphabet import FACTS, REPORTS, Kind
 from spec.modes import MODES
 from spec.states import TERMINAL
 
@@ -48,6 +49,7 @@ _REST_ON_BLOCKS: Final = frozenset(
 )
 _REST_ON_REQUEST: Final = REPORTS | {Kind.REQUEST_ROUTED, Kind.REUSE_SERVED}
 _BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which blocks it holds"
+_BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
 _LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
 
@@ -79,7 +81,7 @@ class Keep:
 class Census:
     """The claims of one stream, and the ledgers that follow them through its pool.
 
-    `responsible` and `owing` are those of which that is so now, `declared` their blocks.
+    `responsible` and `owing` are those of which that is so now.
     """
 
     def __init__(
@@ -88,8 +90,9 @@ class Census:
         self.claims: dict[str, ClaimRun] = {}
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
-        self.declared = 0
-        self.blocks, self.objects, self.ranks = Blocks(), Objects(), Ranks()
+        self.room, self.observed = Room(), FACTS
+        self.blind = frozenset[str]()  # obligations that rest on facts that nobody observes
+        self.blocks, self.objects, self.ranks = Blocks(self.claims), Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
         self.past = Past(seen, keep.records)
         self._compiled, self._stream, self._keep = compiled, stream, keep
@@ -141,8 +144,29 @@ class Census:
         """A claim that is met for the first time."""
         constants = Constants(threshold=UNSTATED, **self._constants)
         claim = ClaimRun(self._stream, claim_id, self._compiled, constants)
+        claim.observed = self.observed
+        if self.blind:
+            claim.distrust(None, _BLIND, self.blind)
         self._take_in(claim)
         return claim
+
+    def join(self, claim: ClaimRun) -> None:
+        """A claim that a registry knows is on its object from now on, with what is held there."""
+        if self.objects.add(claim):
+            self.blocks.join(claim, self.objects.beside(claim))
+            self._place(claim)
+
+    def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
+        """A commitment states the contents of the claim's positions."""
+        self.blocks.state(claim, keys)
+        self.blocks.join(claim, self.objects.beside(claim))
+        self._place(claim)
+
+    def _place(self, claim: ClaimRun) -> None:
+        """What the claim holds was held before it came."""
+        claim.know(lead=claim.lead)
+        self.ranks.note(claim)
+        self.room.forget()
 
     def _take_in(self, claim: ClaimRun) -> None:
         self.claims[claim.claim_id] = claim
@@ -171,12 +195,13 @@ class Census:
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
         claim.step(view)
-        self.declared += claim.declared - declared
         if claim.responsible and not responsible:
             claim.took, self.responsible[name] = number, claim
         elif responsible and not claim.responsible:
             claim.left = number
             del self.responsible[name]
+        if claim.declared != declared:
+            self.room.put(claim, claim.declared)
         if claim.owes:
             self.owing[name] = claim
         else:

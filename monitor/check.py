@@ -45,15 +45,6 @@ EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLU
 """What a process that printed a verdict exits with."""
 
 _EVERY = 4096  # records between two calls of `progress`
-_DERIVED = frozenset(
-    {
-        Kind.CLAIM_REGISTERED,
-        Kind.CLAIM_COMMITTED,
-        Kind.CLAIM_RETIRED,
-        Kind.DURATION_ELAPSED,
-        Kind.PREFIX_REUSED,
-    }
-)
 
 
 def check(
@@ -126,7 +117,7 @@ class _Trusted:
         for event, _ in record.events:
             if event.kind in FACTS:
                 self._facts[event.kind] += 1
-                if record.stamp.skips and event.kind in _DERIVED:
+                if event.kind in record.stamp.form.derived:
                     self._derived.add(event.kind)
 
     def report(self) -> Trust:

@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS
-from monitor.doubt import RIVALS, without
+from monitor.doubt import without
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
+from spec.alphabet import FACTS
+from spec.facts import FACTS_ARE_FACTS
 from spec.machine import Guard
 from spec.states import TERMINAL, ClaimState, next_state
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from monitor.compile import Compiled, Registers
     from monitor.doubt import Step
     from monitor.records import At, Trail
     from monitor.view import Constants, View
+    from spec.alphabet import Kind
     from spec.machine import Rule
     from spec.predicates import MaterializationPredicate
 
@@ -31,6 +34,8 @@ UNSTATED = 2**63
 
 ENDED_KEPT = 16  # requests that touched a claim stay in hand this long after their end
 TRAIL_KEPT = 8  # events of one occasion that a finding names, the last ones
+
+_SHARED = "nobody knows which blocks the claims share, and it would decide"
 
 _REGISTERED = CLAIM_REGISTERS.index("registered")
 _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
@@ -49,8 +54,9 @@ class ClaimRun:
     event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
     says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
     `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
-    for it last began and ended; `lost_at` when it last lost a block to eviction, `passed` when it
-    did though one of this lower priority (None: of any) could be taken.
+    for it last began and ended. `observed` are the facts of which the hooks state each one.
+    `object` tells which object it is on, `keys` the contents of its
+    positions where they are stated.
     """
 
     stream: str
@@ -67,8 +73,10 @@ class ClaimRun:
     registered: bool = False
     registered_at: int = 0
     entry: Trail = ()
-    lost_at: int | None = None
-    passed: dict[int | None, int] = field(default_factory=dict)
+    object: Hashable = None
+    keys: tuple[str, ...] = ()
+    owner_claimed: str | None = None
+    observed: frozenset[Kind] = FACTS
     accepted: bool = False
     elapsed: bool = False
     unwatched: bool = False
@@ -101,6 +109,7 @@ class ClaimRun:
         self._all = range(len(compiled.observers))
         self._scoped, self._pending = compiled.scoped, compiled.pending
         self.base = [Watch(0, own) for own in compiled.own_initial]
+        self.object = ("claim", self.claim_id)
 
     @property
     def responsible(self) -> bool:
@@ -130,9 +139,8 @@ class ClaimRun:
             return False
         if not self.constants.watched:
             return self.ended or self.committed or self.lost
-        ranked = self.priority is not None and self.lost_at is not None
         off = self.unwatched or self.lost or self.state is ClaimState.REFUSED
-        return off and not self.held and not ranked
+        return off and not self.held
 
     @property
     def over(self) -> bool:
@@ -163,6 +171,27 @@ class ClaimRun:
     def declared(self) -> int:
         """Blocks that the claim adds to its pool's ledger: what it declared, while responsible."""
         return int(self.facts[_DECLARED]) if self.responsible else 0
+
+    @property
+    def tracked(self) -> bool:
+        """Whether hooks say what becomes of its blocks: it is responsible, or watched."""
+        watched = self.constants.watched and self.registered and not self.unwatched
+        return self.responsible or (watched and self.state is not ClaimState.REFUSED)
+
+    @property
+    def lead(self) -> int:
+        """Blocks held one after another from the predicate's start on."""
+        return self.held.lead
+
+    def loses(self, block: int, positions: Iterable[int]) -> bool:
+        """A physical block is gone that held these positions; whether it was the last of any of
+        the claim's own."""
+        places = list(positions)
+        self.held.drop((position, block) for position in places)
+        size = self.fact("footprint")
+        end = max(size, self.predicate.end) if size and self.predicate is not None else None
+        own = (p for p in places if end is None or p < end)
+        return any(not self.held.holds(position) for position in own)
 
     def fact(self, name: str) -> int:
         """A register of the claim's ledgers."""
@@ -236,6 +265,12 @@ class ClaimRun:
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
         was = self.facts
+        if view.mine and self.taint is None and self.predicate is not None:
+            broken = self.compiled.contradicts(view, self.constants, was)
+            if broken >= 0 and not view.unsized:
+                assumption = FACTS_ARE_FACTS[broken]
+                if assumption.rests_on <= self.observed:
+                    self.distrust(view.at, f"facts contradict: {assumption.broken}")
         now = self.compiled.claim(view, self.constants, was)
         self.facts = now
         self._follow(view)
@@ -254,35 +289,23 @@ class ClaimRun:
             view.here = True
             self._step_request(self.requests[view.request_id], view, was, now)
 
-    def step_request(self, request_id: str, view: View) -> None:
-        """Take one event into one request alone (its arrival, told late)."""
+    def step_request(self, request_id: str, view: View, *, there: bool = True) -> None:
+        """Take one event into one request alone (its arrival, told late).
+
+        Args:
+            there: the claim was responsible then, as it is now.
+        """
         if self.taint is None:
             view.here = True
-            self._step_request(self.requests[request_id], view, self.facts, self.facts)
+            facts = self.facts
+            if not there:
+                facts = (*facts[:_RESPONSIBLE], False, *facts[_RESPONSIBLE + 1 :])
+            self._step_request(self.requests[request_id], view, facts, facts)
 
     def _step_request(self, request: InHand, view: View, was: Registers, now: Registers) -> None:
         after = self.compiled.request(view, self.constants, was, now, request.facts)
         self._observe(self._scoped, request.watches, view, was, now, request.facts, after)
         request.facts = after
-
-    def compare(self, *views: View) -> bool:
-        """Take the losses of this claim and one other into the observers of ranks, by themselves.
-
-        What a pair shows is kept; each pair begins anew, so that no third claim hides it.
-
-        Returns:
-            Whether it shows anything.
-        """
-        empty, shown = self._empty, False
-        for index, observer in enumerate(self.compiled.observers):
-            if self.taint is None and without(observer.name, RIVALS) is not None:
-                watches = [Watch(0, self.compiled.own_initial[index])]
-                for view in views:
-                    self._observe([index], watches, view, self.facts, self.facts, empty, empty)
-                finding = self._finding(index, watches[0])
-                self._keep(index, finding)
-                shown = shown or finding.verdict is not Verdict.UNEXERCISED
-        return shown
 
     def _observe(
         self,
@@ -298,9 +321,19 @@ class ClaimRun:
         moved = False
         for place, index in enumerate(places):
             watch = watches[place]
-            state, own, rule = self.steps[index](
+            step = self.steps[index]
+            state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
+            if view.low is not None:
+                view.low.here = view.here
+                other = step(
+                    watch.state, watch.own, view.low, self.constants, was, now, req_was, req
+                )
+                if other[:2] != (state, own):
+                    only = frozenset({self.compiled.observers[index].name})
+                    self.distrust(view.at, _SHARED, only)
+                    continue
             if rule >= 0:
                 if state != watch.state and index not in self.kept:
                     left = self._finding(index, watch)

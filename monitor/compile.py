@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from spec.facts import FACTS_ARE_FACTS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
 from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var, variables
@@ -54,7 +55,8 @@ class Compiled:
 
     `claim(e, c, was)` and `request(e, c, was, now, req_was)` give the registers after an event;
     `steps[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
-    index of the rule taken, or -1.
+    index of the rule taken, or -1. `contradicts(e, c, was)` gives the index of the assumption in
+    `FACTS_ARE_FACTS` that an event breaks, or -1.
     """
 
     mode: Mode
@@ -62,6 +64,7 @@ class Compiled:
     claim: Callable[..., Registers]
     request: Callable[..., Registers]
     steps: tuple[Callable[..., tuple[int, Registers, int]], ...]
+    contradicts: Callable[..., int]
     source: str
 
     @cached_property
@@ -178,6 +181,16 @@ def _observer(index: int, o: Observer) -> list[str]:
     return lines
 
 
+def _assumptions() -> list[str]:
+    """What facts are, as a function that says which of it an event breaks."""
+    lines = ["def contradicts(e, c, was):"]
+    for index, assumption in enumerate(FACTS_ARE_FACTS):
+        lines.append(f"    if not {to_python(assumption.holds)}:")
+        lines.append(f"        return {index}  # {assumption.name}")
+    lines.append("    return -1")
+    return lines
+
+
 def compile_observer(observer: Observer) -> Callable[..., tuple[int, Registers, int]]:
     """One observer as a function, the same that `compile_mode` makes of it."""
     made: dict[str, Any] = {}
@@ -195,6 +208,7 @@ def compile_mode(mode: Mode, bundle: Bundle) -> Compiled:
     lines += _ledger("request", "e, c, was, now, req_was", (REQUEST_FACTS,), Scope.REQ)
     for index, observer in enumerate(observers):
         lines += _observer(index, observer)
+    lines += _assumptions()
     source = "\n".join(lines) + "\n"
     made: dict[str, Any] = {}
     exec(compile(source, f"<observers of {mode}>", "exec"), made)
@@ -204,5 +218,6 @@ def compile_mode(mode: Mode, bundle: Bundle) -> Compiled:
         claim=made["claim"],
         request=made["request"],
         steps=tuple(made[f"observe_{i}"] for i in range(len(observers))),
+        contradicts=made["contradicts"],
         source=source,
     )

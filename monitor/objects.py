@@ -44,6 +44,10 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
     return obligations & _JUDGED.get(kind, frozenset())
 
 
+def _known(name: str, stated: str | bytes) -> bytes:
+    return stated if isinstance(stated, bytes) else digest(name, stated)
+
+
 class Objects:
     """The claims that a registry holds or held, by the digest of the object that they are on."""
 
@@ -51,13 +55,23 @@ class Objects:
         self._claims: dict[bytes, dict[str, ClaimRun]] = {}
         self._of: dict[str, bytes] = {}
 
-    def add(self, claim: ClaimRun) -> None:
-        """The claim, once it is known to a registry and its object is stated."""
+    def add(self, claim: ClaimRun) -> bool:
+        """The claim, once it is known to a registry and its object is stated; whether it is new."""
         stated = claim.binding.get("object_id")
-        if stated is not None and claim.known and claim.claim_id not in self._of:
-            known = stated if isinstance(stated, bytes) else digest("object_id", stated)
-            self._of[claim.claim_id] = known
-            self._claims.setdefault(known, {})[claim.claim_id] = claim
+        if stated is None or claim.claim_id in self._of:
+            return False
+        known = _known("object_id", stated)
+        self._of[claim.claim_id] = known
+        self._claims.setdefault(known, {})[claim.claim_id] = claim
+        cache = claim.binding.get("cache_identity")
+        claim.object = (known, None if cache is None else _known("cache_identity", cache))
+        return True
+
+    def beside(self, claim: ClaimRun) -> list[ClaimRun]:
+        """The claims on the object of a claim, with it; it alone where its object is not known."""
+        known = self._of.get(claim.claim_id)
+        there = {} if known is None else self._claims[known]
+        return [each for each in there.values() if each.object == claim.object] or [claim]
 
     def remove(self, claim: ClaimRun) -> None:
         """The claim is forgotten."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from monitor.claim import ClaimRun
     from monitor.records import At
     from monitor.track import Track
@@ -30,9 +32,9 @@ class Request(msgspec.Struct):
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
     usable at all, and so is in conflict with nobody. `since` is the number of the event by which it
-    arrived, `pool` the blocks declared then; `again` says that it has arrived before and not ended.
-    `failed` names the known claims whose restore failed for it; `lacks` says that somebody was
-    responsible for one of them, and `unnamed` why there may be more. `losses` is how often track
+    arrived, `pool` the blocks that were claimed then, at most; `came` says that it arrived, with
+    its needs or without. `failed` names the known claims whose restore failed for it, and `unnamed`
+    says why there may be more. `losses` is how often track
     was lost before it arrived. `claims` have it in hand; `former` had, and it is too long ago, and
     `forgotten` had when they were forgotten.
     """
@@ -43,9 +45,8 @@ class Request(msgspec.Struct):
     arrived: bool = False
     since: int = 0
     pool: int = 0
-    again: bool = False
+    came: bool = False
     losses: int = -1
-    lacks: bool = False
     unnamed: tuple[At | None, str] | None = None
     ended: bool = False
     failed: set[str] = msgspec.field(default_factory=set)
@@ -73,6 +74,9 @@ class Requests:
         self._requests: dict[str, Request] = {}
         self._past: deque[str] = deque()
         self._pairs = 0  # of a claim and a request that it has in hand
+        self._in_hand: dict[str, int | None] = {}  # those that came and did not end, with needs
+        self._needs = 0  # of all of these
+        self._untold = 0  # those of these whose needs nobody stated
 
     def get(self, request_id: str) -> Request:
         """The request of this id, made on first sight."""
@@ -90,17 +94,39 @@ class Requests:
         if request is not None and not request.arrived and request == _UNKNOWN:
             del self._requests[request_id]
 
+    def has(self, request_id: str) -> bool:
+        """Whether the request came and did not end."""
+        return request_id in self._in_hand
+
+    @property
+    def in_hand(self) -> Collection[str]:
+        """The requests that came and did not end."""
+        return self._in_hand.keys()
+
+    def others(self, request_id: str) -> tuple[int, bool]:
+        """Blocks that the other requests in hand need, and whether all of them stated it."""
+        own = self._in_hand.get(request_id, 0)
+        return self._needs - (own or 0), self._untold == (own is None)
+
     def arrive(self, event: Event, at: At, now: int, pool: int) -> None:
-        """A request arrives, or another of the same id, which is in hand where that one is."""
+        """A request arrives, or another of the same id, which is followed where that one is."""
         name = event.request_id or ""
-        request = Request(at, since=now, pool=pool, losses=self._track.losses)
+        request = Request(at, since=now, pool=pool, losses=self._track.losses, came=True)
         if (before := self._requests.get(name)) is not None:
             request.claims, request.forgotten = before.claims, before.forgotten
-            request.again = before.arrived and not before.ended
-            request.since = before.since if request.again else now
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
+        self._leave_hand(name)
+        self._in_hand[name] = event.needed
+        self._needs += event.needed or 0
+        self._untold += event.needed is None
+
+    def _leave_hand(self, request_id: str) -> None:
+        if request_id in self._in_hand:
+            needed = self._in_hand.pop(request_id)
+            self._needs -= needed or 0
+            self._untold -= needed is None
 
     def follow(self, claim: ClaimRun, request_id: str, at: At) -> bool:
         """A claim has a request in hand from now on, unless there are too many.
@@ -129,6 +155,7 @@ class Requests:
     def end(self, request_id: str) -> None:
         """The request ended. What it needed no longer matters; what failed may still be told."""
         request = self._requests.get(request_id)
+        self._leave_hand(request_id)
         if request is None:
             return
         known = request.claims or request.former or request.forgotten

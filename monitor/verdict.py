@@ -38,7 +38,8 @@ class Place(msgspec.Struct, frozen=True):
 class ObligationReport(msgspec.Struct, frozen=True):
     """One obligation of one claim: its verdict, the event that decided it, and why.
 
-    `allowed` says what would have been right where the obligation was violated.
+    `allowed` says what was expected instead where the obligation was violated. What a claim that
+    never entered satisfies it did not exercise.
     """
 
     verdict: Verdict
@@ -95,7 +96,7 @@ class Forgotten(msgspec.Struct, frozen=True):
 class Trust(msgspec.Struct, frozen=True):
     """What the verdict takes for true: facts by kind.
 
-    `derived` are the kinds of facts that no hook of a recorded dialect observes, and that were read
+    `derived` are the kinds of facts that the form of a stream does not state, and that were read
     from its reports and its metadata instead.
     """
 

@@ -123,9 +123,7 @@ def check(
             if form is Format.TEXT:
                 status.stop()
                 with page() as out:
-                    print_check(
-                        out, checks[-1], story=story, certified=certificate is not None
-                    )
+                    print_check(out, checks[-1], story=story, certified=certificate is not None)
                 status.start()
     if junit is not None:
         write_bytes(junit, to_junit(checks))

@@ -22,7 +22,6 @@ from proofs.certified.theorem import Theorem
 from proofs.encode import Integers
 from proofs.lemmas import lemmas_of
 from proofs.model import model_of
-from proofs.theorems import WORLDS
 from spec import __version__
 from spec.claims import Mode
 from spec.cli import json_page
@@ -30,6 +29,7 @@ from spec.digest import spec_digest
 from spec.errors import SpecError
 from spec.files import write_bytes
 from spec.modes import MODES, Bundle
+from spec.worlds import WORLDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -35,9 +35,9 @@ from proofs.results import (
 from proofs.sound import sound_by
 from proofs.story import tell
 from proofs.tale import tales
-from proofs.theorems import WORLDS
 from spec.errors import SpecError
 from spec.modes import MODES, Bundle
+from spec.worlds import WORLDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

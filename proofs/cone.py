@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from proofs.fold import Known, fold
 from proofs.system import BEFORE, LEDGERS
-from proofs.world import facts_are_facts
+from proofs.world import faithful
 from spec.alphabet import Kind
 from spec.modes import MODES
 from spec.terms import FALSE, TRUE, And, Const, Scope, Sort, Term, Var, variables
@@ -110,7 +110,7 @@ class Cone:
         return fold(term, kind, self._known)
 
     def _whole(self, kind: Kind) -> Term:
-        return self.fold(facts_are_facts(), kind)
+        return self.fold(faithful(), kind)
 
     def possible(self, kind: Kind) -> Term:
         """What makes an event of this kind possible, as far as fields that matter are concerned.

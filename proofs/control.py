@@ -1,9 +1,9 @@
 """The runs that soft_priority's comparison is about: original, swapped, and the control with equal
 priorities.
 
-The theorem says of every run in which both claims lose blocks who loses first. Here is shown that
-there are such runs, and that with equal priorities there is one for either order: what decides is
-the priority, and nothing else that the contract says.
+The theorem says of every run in which either claim could lose blocks first which one does. Here is
+shown that there are such runs, and that with equal priorities there is one for either order: what
+decides is the priority, and nothing else that the contract says.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _FIRST = {"A": 1, "B": 2}
 
 @dataclass(frozen=True)
 class Control:
-    """Two claims of these priorities (`<`, `=` or `>`), both of which lose blocks, one `first`."""
+    """Two claims of these priorities (`<`, `=` or `>`), both of which lose blocks, one `first` when
+    a block of the other one could have been taken as well."""
 
     name: str
     priorities: str
@@ -56,6 +57,7 @@ class Control:
             ranks[self.priorities],
             after["A/lost"],
             after["B/lost"],
+            after["either"],
             after["lost_first"] == numbers.const(_FIRST[self.first]),
         )
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import z3
 
 from proofs.encode import Expr, Integers, encode
-from proofs.world import facts_are_facts
+from proofs.world import faithful
 from spec.ledgers import was
 from spec.obligations.pressure import blame_is_right
 from spec.terms import And, Scope, Sort, Term, variables
@@ -71,7 +71,7 @@ def fields() -> dict[str, Expr]:
     pool = _arbitrary()
     seen = pool.seen("A")
     known = z3.And(pool.holds, pool.sensible)
-    assumed = [seen.of(term) for term in _parts(facts_are_facts()) if seen.knows(term)]
+    assumed = [seen.of(term) for term in _parts(faithful()) if seen.knows(term)]
     return _induction() | {"any pool": z3.Implies(known, z3.And(assumed))}
 
 

@@ -26,17 +26,23 @@ if TYPE_CHECKING:
 __all__ = ["FIRST_LOSS", "RANK", "Pair", "swap_lemma"]
 
 FIRST_LOSS = Clause(
-    "first loss", "knows which of two claims lost blocks first", TRUE, (("lost", TRUE),)
+    "first loss",
+    "knows which of two claims lost blocks first, as long as all are lost to eviction",
+    TRUE,
+    (("lost", TRUE),),
 ).after("claim_scoped_telemetry")
 RANK = Clause(
     "promise",
-    "where both claims lost blocks, the one of lower priority did first",
+    "no block of a claim is evicted while one of the claim of lower priority could be taken; so "
+    "where either could be taken the lower one lost blocks first",
     TRUE,
-    (("both lost", TRUE),),
+    (("a lower one", TRUE), ("either", TRUE)),
 )
 
 _SIDES = ("A", "B")
 _SHARED = ("lost_first", "said_first")
+_RESET = "reset"  # a claim lost blocks to something else than eviction
+_EITHER = "either"  # when a claim lost blocks first, one of the other could have been taken
 
 
 class Pair:
@@ -77,6 +83,8 @@ class Pair:
             made[f"{side}/priority"] = self.numbers.var(f"{side}/priority")
         for name in _SHARED:
             made[name] = self.numbers.var(f"{name}{suffix}")
+        for name in (_RESET, _EITHER):
+            made[name] = z3.Bool(f"{name}{suffix}")
         return made
 
     def event(self, suffix: str) -> dict[str, Expr]:
@@ -85,11 +93,17 @@ class Pair:
             del made[name]
             for side in _SIDES:
                 made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
+        for name in ("passed", "spared"):
+            del made[name]
+        for name in ("takeable", "keeps"):  # a block of the claim could be taken; it keeps some
+            for side in _SIDES:
+                made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
         return made
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
         num = self.numbers
         parts = [state[name] == num.const(0) for name in _SHARED]
+        parts += [z3.Not(state[_RESET]), z3.Not(state[_EITHER])]
         for side in _SIDES:
             parts.append(self.one.initial(_side(state, side)))
             parts.append(z3.Not(state[f"{side}/lost"]))
@@ -106,52 +120,66 @@ class Pair:
         loses = z3.Or(
             event["kind"] == index[Kind.CLAIM_BLOCK_LOST],
             event["kind"] == index[Kind.CLAIM_UNMATERIALIZED],
+            event["kind"] == index[Kind.CLAIM_HARMED],
         )
-        steps, following, first, said = {}, {}, state["lost_first"], state["said_first"]
+        lost = {
+            side: z3.And(evicted, event[f"mine.{side}"], state[f"{side}/was.registered"])
+            for side in _SIDES
+        }
+        steps, following, chosen = {}, {}, list[Expr]()
+        first, said = state["lost_first"], state["said_first"]
         for number, side in enumerate(_SIDES, start=1):
-            other = _SIDES[1 - _SIDES.index(side)]
             view = {**event, "mine": event[f"mine.{side}"], "named": event[f"named.{side}"]}
-            view["rival"] = self._rival(state, event, side, other)
+            view |= self._ranks(state, event, side)
             steps[side] = self.one.step(_side(state, side), view)
             for name, value in steps[side].following.items():
                 following[f"{side}/{name}"] = value
-            lost = z3.And(evicted, event[f"mine.{side}"], state[f"{side}/was.registered"])
-            following[f"{side}/lost"] = z3.Or(state[f"{side}/lost"], lost)
+            following[f"{side}/lost"] = z3.Or(state[f"{side}/lost"], lost[side])
             nobody = state["lost_first"] == num.const(0)
-            first = z3.If(z3.And(lost, nobody), num.const(number), first)
+            first = z3.If(z3.And(lost[side], nobody), num.const(number), first)
+            chosen.append(z3.And(lost[side], nobody, self._takeable(state, event, side)))
             told = z3.And(loses, event[f"named.{side}"], state["said_first"] == num.const(0))
             said = z3.If(told, num.const(number), said)
         following["lost_first"], following["said_first"] = first, said
+        gone = event["kind"] == index[Kind.BLOCK_LOST]
+        hit = z3.And(gone, z3.Or(event["mine.A"], event["mine.B"]))
+        following[_RESET] = z3.Or(state[_RESET], hit, z3.And(lost["A"], lost["B"]))
+        alone = z3.Not(z3.And(lost["A"], lost["B"]))
+        following[_EITHER] = z3.Or(state[_EITHER], z3.And(alone, z3.Or(chosen)))
         a, b = steps["A"], steps["B"]
         owing = {name: z3.Or(owes, b.owing[name]) for name, owes in a.owing.items()}
-        both = z3.And(following["A/lost"], following["B/lost"])
+        possible = [
+            a.possible,
+            b.possible,
+            z3.Implies(fact, event["named.A"] == event["mine.A"]),
+            z3.Implies(fact, event["named.B"] == event["mine.B"]),
+            z3.Implies(z3.Not(fact), z3.Not(z3.And(event["mine.A"], event["mine.B"]))),
+            z3.Not(z3.And(event["named.A"], event["named.B"], z3.Not(fact))),
+            z3.Not(event["here"]),
+        ]
+        if self._replay:
+            wanted = switch(REPLAY) if self._switched else z3.BoolVal(True)
+            possible.append(z3.Implies(wanted, self._readable(state, event)))
+        passed = [
+            z3.Implies(lost[side], z3.Not(self._ranks(state, event, side)["passed"]))
+            for side in _SIDES
+        ]
         lower_first = z3.If(
             first == num.const(1),
             state["A/priority"] <= state["B/priority"],
             state["B/priority"] <= state["A/priority"],
         )
-        possible = [
-            a.possible,
-            b.possible,
-            z3.Not(z3.And(event["mine.A"], event["mine.B"])),
-            z3.Not(z3.And(event["named.A"], event["named.B"])),
-            z3.Implies(fact, event["named.A"] == event["mine.A"]),
-            z3.Not(event["here"]),
-            # Controlled pressure: blocks are lost once both claims are registered.
-            z3.Implies(
-                z3.And(evicted, z3.Or(event["mine.A"], event["mine.B"])),
-                z3.And(state["A/was.registered"], state["B/was.registered"]),
-            ),
-        ]
-        if self._replay:
-            wanted = switch(REPLAY) if self._switched else z3.BoolVal(True)
-            possible.append(z3.Implies(wanted, self._readable(state, event)))
+        known = z3.And(waited_for(FIRST_LOSS, owing), z3.Not(following[_RESET]))
         holds = {
-            FIRST_LOSS.name: z3.Implies(waited_for(FIRST_LOSS, owing), first == said),
-            RANK.name: z3.Implies(both, lower_first),
+            FIRST_LOSS.name: z3.Implies(known, first == said),
+            RANK.name: z3.And(*passed, z3.Implies(following[_EITHER], lower_first)),
         }
-        lost = z3.And(waited_for(FIRST_LOSS, owing), first != num.const(0))
-        compared = {(FIRST_LOSS.name, "lost"): lost, (RANK.name, "both lost"): both}
+        lower = [z3.And(lost[x], self._lower(state, x)) for x in _SIDES]
+        compared = {
+            (FIRST_LOSS.name, "lost"): z3.And(known, first != num.const(0)),
+            (RANK.name, "a lower one"): z3.Or(lower),
+            (RANK.name, "either"): following[_EITHER],
+        }
         return Step(
             z3.And(possible),
             following,
@@ -162,17 +190,32 @@ class Pair:
             {key: where for key, where in compared.items() if key[0] in self._names},
         )
 
-    def _rival(
-        self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str, other: str
-    ) -> Expr:
-        num, own, theirs = self.numbers, state[f"{side}/priority"], state[f"{other}/priority"]
-        rank = z3.If(theirs < own, num.const(-1), z3.If(own < theirs, num.const(1), num.const(0)))
-        about = z3.And(event[f"mine.{other}"], state[f"{other}/was.registered"])
-        return z3.If(about, rank, num.const(0))
+    def _ranks(
+        self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str
+    ) -> dict[str, Expr]:
+        """What an eviction says of a claim and the other one, by their ranks."""
+        other = _other(side)
+        own, theirs = state[f"{side}/priority"], state[f"{other}/priority"]
+        there = state[f"{other}/was.registered"]
+        return {
+            "passed": z3.And(self._lower(state, side), event[f"takeable.{other}"]),
+            "spared": z3.And(there, own < theirs, event[f"keeps.{other}"]),
+        }
+
+    def _lower(self, state: Mapping[str, Expr], side: str) -> Expr:
+        """The other claim is there, and its priority is lower."""
+        other = _other(side)
+        there = state[f"{other}/was.registered"]
+        return z3.And(there, state[f"{other}/priority"] < state[f"{side}/priority"])
+
+    def _takeable(self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str) -> Expr:
+        """The other claim is there, and a block of it could be taken instead."""
+        other = _other(side)
+        return z3.And(state[f"{other}/was.registered"], event[f"takeable.{other}"])
 
     def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
         index = {k: self.numbers.const(i) for i, k in enumerate(self.alphabet)}
-        parts = [z3.Or(event["mine.A"], event["mine.B"])]
+        parts = [z3.Xor(event["mine.A"], event["mine.B"])]
         for side in _SIDES:
             mine, lead = event[f"mine.{side}"], state[f"{side}/was.lead"]
             registered = state[f"{side}/was.registered"]
@@ -188,13 +231,18 @@ class Pair:
         return z3.And(parts)
 
 
+def _other(side: str) -> str:
+    return _SIDES[1 - _SIDES.index(side)]
+
+
 def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:
     prefix = f"{side}/"
     return {n.removeprefix(prefix): v for n, v in state.items() if n.startswith(prefix)}
 
 
 def swap_lemma() -> dict[str, Expr]:
-    """Two runs that keep `RANK`, with priorities swapped, lose in swapped order."""
+    """Two runs that keep `RANK`, with priorities swapped, lose in swapped order, if in both either
+    claim could lose first."""
     p, q, first, second = z3.Ints("p q first second")
     either = [z3.Or(x == 1, x == 2) for x in (first, second)]
     original = z3.If(first == 1, p <= q, q <= p)

@@ -223,7 +223,6 @@ _EVERYWHERE = (
     "what was decided was seen",
     "what a request owes is owed while it is in hand",
     "an answer owed follows a failure",
-    "a failure is owed an answer twice",
 )
 
 

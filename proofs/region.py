@@ -28,7 +28,8 @@ _TOLD_ROUTES = ("route_cost_attribution", "placement_attribution")
 
 def region(of: Duty) -> dict[str, Expr]:
     """The invariants of a bundle."""
-    return _counts(of) | _owed(of) | (_accepted(of) if _accepts(of) else {}) | _staged(of)
+    accepted = _accepted(of) if _accepts(of) else {}
+    return _counts(of) | _owed(of) | _harmed(of) | accepted | _staged(of)
 
 
 def _accepts(of: Duty) -> bool:
@@ -53,8 +54,8 @@ def _counts(of: Duty) -> dict[str, Expr]:
         "counts count": z3.And(*counts, const(1) <= of["c.threshold"]),
         "states are states": z3.And(within),
         "nothing is violated": of.unviolated,
-        "what arrived was seen": z3.Implies(of["req_was.arrived"], of["was.seen"]),
-        "what failed was seen": z3.Implies(of["req_was.failed"], of["was.seen"]),
+        "what arrived was seen": z3.Implies(of["req_was.arrived"], of["req_was.seen"]),
+        "what failed was seen": z3.Implies(of["req_was.failed"], of["req_was.seen"]),
         "responsible is committed": z3.Implies(of["was.responsible"], of["was.committed"]),
         "committed is registered": z3.Implies(of["was.committed"], of["was.registered"]),
     }
@@ -65,7 +66,7 @@ def _owed(of: Duty) -> dict[str, Expr]:
     at = of.at
     fallen = at("claim_scoped_telemetry", "fallen")
     thinned = at("claim_scoped_telemetry", "thinned")
-    answers = at("restoration_failure_outcome", "owed")
+    answers = at("restoration_failure_outcome", "owed", "refusing", "harming")
     routes = [at(name, "owed") for name in _TOLD_ROUTES]
     reuse = at("reuse_routing_attribution", "owed")
     decides = at("explicit_conflict_action", "owed")
@@ -74,7 +75,7 @@ def _owed(of: Duty) -> dict[str, Expr]:
     rise = at("claim_materialized_event", "owed")
     decided = at("explicit_conflict_action", "owed", "acted", "noted", "settled")
     return {
-        "what was decided was seen": z3.Implies(decided, of["was.seen"]),
+        "what was decided was seen": z3.Implies(decided, of["req_was.seen"]),
         "a rise owed is held": z3.Implies(rise, z3.And(of.held, of["was.registered"])),
         "a fall owed is not held": z3.Implies(fallen, z3.Not(of.held)),
         "a loss owed is registered": z3.Implies(z3.Or(fallen, thinned), of["was.registered"]),
@@ -82,23 +83,40 @@ def _owed(of: Duty) -> dict[str, Expr]:
             z3.Or(answers, decides, failed, names, reuse, *routes), of["req_was.arrived"]
         ),
         "a restore owed has a request": z3.Implies(
-            at("offload_restorability", "owed"), of["was.seen"]
+            at("offload_restorability", "owed"), of["req_was.seen"]
         ),
         "an answer owed follows a failure": z3.Implies(
             z3.Or(answers, failed), of["req_was.failed"]
-        ),
-        "a failure is owed an answer twice": z3.Implies(
-            z3.BoolVal("restoration_failure_outcome" in of.observers),
-            z3.And(
-                z3.Implies(failed, answers),
-                z3.Implies(answers, z3.Or(failed, at("claim_harm_attribution", "owed"))),
-            ),
         ),
         "a route owed was taken": z3.Implies(z3.Or(routes), of["req_was.routed"]),
         "a route owed is of a registered claim": z3.Implies(
             z3.Or(*routes, reuse), of["was.registered"]
         ),
         "a reuse owed was served": z3.Implies(reuse, of["req_was.served"]),
+    }
+
+
+def _harmed(of: Duty) -> dict[str, Expr]:
+    """How the losses, the harm that was reported and what is still owed of it add up."""
+    if "claim_harm_attribution" not in of.observers:
+        return {}
+    losses, harms, failures = of["was.losses"], of["believed.harms"], of["was.failures"]
+    untold = of["own.claim_harm_attribution.untold"]
+    one = of.system.numbers.const(1)
+
+    def at(*states: str) -> Expr:
+        return of.at("claim_harm_attribution", *states)
+
+    return {
+        "each loss is reported or owed": z3.And(
+            z3.Implies(at("owed"), z3.And(one <= untold, losses <= harms + untold)),
+            z3.Implies(z3.Not(at("owed")), losses <= harms),
+        ),
+        "no harm is reported but of a loss or a failure": z3.And(
+            z3.Implies(at("owed"), harms + untold <= losses + failures),
+            z3.Implies(at("failed", "aside", "stated"), harms + one <= losses + failures),
+            harms <= losses + failures,
+        ),
     }
 
 
@@ -137,7 +155,10 @@ def _staged(of: Duty) -> dict[str, Expr]:
     before = stage(ClaimState.SUBMITTED, ClaimState.REFUSED)
     return {
         "a stage is a stage": stage(*STAGES),
-        "the lifecycle begins with acceptance": before == z3.Not(told),
+        "the lifecycle begins with acceptance": z3.Implies(told, z3.Not(before)),
+        "or it ends without": z3.Or(
+            told, before, z3.And(stage(ClaimState.RELEASED), z3.Not(of["was.committed"]))
+        ),
         "acceptance is owed before anything is told": z3.Implies(
             of.at("explicit_acceptance", "owed"), stage(ClaimState.SUBMITTED)
         ),

@@ -10,8 +10,8 @@ import z3
 
 from proofs.auditor import BELIEFS
 from proofs.encode import Expr, Numbers, encode, variable
-from proofs.theorems import CLAUSES, WORLDS
-from proofs.world import POOL, facts_are_facts, replayable
+from proofs.theorems import CLAUSES
+from proofs.world import POOL, faithful, replayable
 from spec.alphabet import Kind
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES, Bundle
@@ -19,6 +19,7 @@ from spec.obligations import OBLIGATIONS
 from spec.terms import Scope, Sort, Term
 from spec.verdicts import Verdict
 from spec.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.worlds import WORLDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -210,7 +211,7 @@ class System:
             keeps[o.name] = z3.Not(verdicts[Verdict.VIOLATED])
             owing[o.name] = verdicts[Verdict.PENDING]
             exercised[o.name] = verdicts[Verdict.SATISFIED]
-        possible = [term(facts_are_facts()), z3.Or(list(kinds.values()))]
+        possible = [term(faithful()), z3.Or(list(kinds.values()))]
         if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal is for a failed restore
             possible.append(z3.Not(event["restore"]))
         if self._replay:

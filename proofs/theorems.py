@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from proofs.auditor import NAMES, believed, believes
 from proofs.fold import substitute
-from spec.alphabet import CONFLICT_ACTIONS, Kind
+from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.ledgers import breaks, contends, kind, loss, now, req, req_was, usable, was
+from spec.ledgers import breaks, endures, kind, loss, now, req, req_was, usable, was
 from spec.obligations.pressure import blame_is_right, names_blockers
 from spec.terms import Scope, Var, conj, variables
 from spec.vocabulary import c, e
@@ -23,7 +23,7 @@ from spec.vocabulary import c, e
 if TYPE_CHECKING:
     from spec.terms import Term
 
-__all__ = ["CLAUSES", "WORLDS", "Clause"]
+__all__ = ["CLAUSES", "Clause"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def _by_memory(term: Term) -> Term:
 _holds = c.threshold <= now.lead
 _ends = e.here & kind(Kind.REQUEST_FINISHED)
 _victim = e.mine & kind(Kind.BLOCK_EVICTED)
-_conflicts = _ends & contends(was.footprint, req_was)
+_conflicts = _ends & endures(was.footprint, req_was)
 _reuses = conj(e.mine, e.here, kind(Kind.PREFIX_REUSED), was.responsible)
 RESPONSIBILITY = Clause(
     "responsibility",
@@ -90,12 +90,6 @@ USEFULNESS_WATCHED = Clause(
     ),
 )
 HARM = Clause(
-    "harm",
-    "counts exactly the losses that happened while the runtime was responsible",
-    believes.harms.eq(now.losses),
-    (("lost", now.losses >= 1),),
-)
-HARM_OR_FAILURE = Clause(
     "harm",
     "counts every loss that happened under responsibility, and beyond those only failed restores",
     conj(now.losses <= believes.harms, believes.harms <= now.losses + now.failures),
@@ -188,74 +182,9 @@ CLAUSES: dict[Mode, tuple[Clause, ...]] = {
     Mode.OFFLOADABLE: (
         RESPONSIBILITY.after(*_ENTRY),
         _USEFUL_ONE_WAY,
-        HARM_OR_FAILURE.after("claim_harm_attribution"),
+        _HARMED,
         FAILURE_KNOWN,
         RESTORED_FIRST,
     ),
     Mode.ROUTED_REUSE: (ROUTE_COST, PLACEMENT, ROUTE_REUSE),
-}
-
-_BLOCKS = frozenset(
-    {
-        Kind.CLAIM_COMMITTED,
-        Kind.CLAIM_RETIRED,
-        Kind.BLOCK_CACHED,
-        Kind.BLOCK_EVICTED,
-        Kind.BLOCK_LOST,
-        Kind.REQUEST_ARRIVED,
-        Kind.REQUEST_FINISHED,
-        Kind.CLAIM_ACCEPTED,
-        Kind.CLAIM_REJECTED,
-        Kind.CLAIM_MATERIALIZED,
-        Kind.CLAIM_UNMATERIALIZED,
-        Kind.CLAIM_BLOCK_LOST,
-        Kind.CLAIM_DEMOTED,
-        Kind.CLAIM_EXPIRED,
-        Kind.CLAIM_RELEASED,
-        Kind.CLAIM_HARMED,
-    }
-)
-_COPIES = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_LOST, Kind.LOAD_FINISHED})
-_TIER = _COPIES | frozenset(
-    {
-        Kind.LOAD_FAILED,
-        Kind.PREFIX_LOOKUP,
-        Kind.PREFIX_REUSED,
-        Kind.CLAIM_OFFLOADED,
-        Kind.CLAIM_RESTORE_REQUIRED,
-        Kind.CLAIM_RESTORED,
-        Kind.CLAIM_RESTORATION_FAILED,
-        Kind.REQUEST_REFUSED,
-    }
-)
-_ROUTES = frozenset(
-    {
-        Kind.REQUEST_ROUTED,
-        Kind.REUSE_SERVED,
-        Kind.ROUTE_COST_REPORTED,
-        Kind.ROUTE_PLACEMENT_REPORTED,
-        Kind.ROUTE_REUSE_REPORTED,
-    }
-)
-_WATCHED = _BLOCKS - {Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED} | {Kind.CLAIM_REGISTERED}
-
-# Which events a mode's theorem speaks of; every check prints it, and docs/theorem.md states it.
-WORLDS: dict[Mode, frozenset[Kind]] = {
-    Mode.BEST_EFFORT: _WATCHED | _COPIES,
-    Mode.SOFT_PRIORITY: _COPIES
-    | frozenset(
-        {
-            Kind.CLAIM_REGISTERED,
-            Kind.BLOCK_CACHED,
-            Kind.BLOCK_EVICTED,
-            Kind.REQUEST_FINISHED,
-            Kind.CLAIM_UNMATERIALIZED,
-            Kind.CLAIM_BLOCK_LOST,
-        }
-    ),
-    Mode.HARD_PROTECTED: _BLOCKS | CONFLICT_ACTIONS,
-    Mode.DEMOTABLE: _BLOCKS | _COPIES,
-    Mode.EXPIRING: _BLOCKS | _COPIES | {Kind.DURATION_ELAPSED},
-    Mode.OFFLOADABLE: _BLOCKS | _TIER,
-    Mode.ROUTED_REUSE: _WATCHED | _COPIES | _ROUTES,
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.facts import facts_are_facts
 from spec.fields import REQUEST_KINDS
 from spec.ledgers import kind, now, req_was, was
 from spec.machine import Ledger, Register
@@ -19,24 +20,28 @@ from spec.vocabulary import c, e
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["POOL", "facts_are_facts", "replayable"]
+__all__ = ["POOL", "faithful", "replayable"]
 
-_seen = Var(Scope.WAS, "seen", Sort.BOOL)
+
+_stood = Var(Scope.WAS, "stood", Sort.INT)
 
 POOL = Ledger(
     name="pool",
     registers=(
         Register("rest", Sort.INT, 0),
+        Register("stood", Sort.INT, 0),
         Register("other", Sort.BOOL, False),
-        Register("seen", Sort.BOOL, False),
     ),
     following={
         "rest": (~e.mine & kind(Kind.CLAIM_COMMITTED)).ite(
             e.rest + e.footprint,
             (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(e.rest - e.footprint, e.rest),
         ),
+        # Exact where one other claim stands for the rest, as in every run that is written down.
+        "stood": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
+            e.rest, (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(0, _stood)
+        ),
         "other": Var(Scope.WAS, "other", Sort.BOOL) | (~e.mine & kind(Kind.CLAIM_COMMITTED)),
-        "seen": _seen | (e.here & kind(Kind.REQUEST_ARRIVED)),
     },
 )
 
@@ -48,48 +53,46 @@ def _if(kinds: Term, then: Term) -> Term:
     return kinds.implies(then)
 
 
-def facts_are_facts() -> Term:
-    """What holds of every event of a faithful stream, whatever the runtime does."""
+def faithful() -> Term:
+    """What holds of every event as one claim sees it: facts are facts, and fields what they are."""
     mine = e.mine
+    counts = (
+        *(e.lead, e.footprint, e.needed, e.usable, e.cost, e.worker, e.by, e.stood, e.shared),
+        *(e.others, e.tied, e.blamed_rest, e.blamed_least, e.said_resident, e.said_active),
+        *(e.said_total, e.said_usable, e.said_shortfall),
+    )
     return conj(
+        facts_are_facts(),
         # Hooks see keys: a fact carries no name of its own.
         _if(kind(*FACTS), e.named.eq(e.mine)),
         _if(kind(*(FACTS - _CLAIM_ABOUT), *CONFLICT_ACTIONS), ~e.mine & ~e.named),
         # An auditor without acceptances keeps a registry, and asks only about what is in it.
         _if(conj(c.watched, disj(e.mine, e.named), kind(*REPORTS)), was.registered),
         # Counts count.
-        *(number >= 0 for number in (e.lead, e.footprint, e.needed, e.usable, e.cost, e.worker)),
-        *(number >= 0 for number in (e.blamed_rest, e.blamed_least, e.said_resident)),
-        *(number >= 0 for number in (e.said_active, e.said_total, e.said_usable)),
-        e.said_shortfall >= 0,
-        _if(kind(Kind.REQUEST_ARRIVED), (e.needed >= 1) & (e.usable >= 1)),
-        # The registry: a claim is committed while it is not, with room for its predicate.
-        _if(
-            mine & kind(Kind.CLAIM_COMMITTED),
-            ~was.responsible & (c.threshold <= e.footprint),
-        ),
-        _if(mine & kind(Kind.CLAIM_RETIRED, Kind.DURATION_ELAPSED), was.responsible),
+        *(number >= 0 for number in counts),
+        # The registry of the others.
         _if(~mine & kind(Kind.CLAIM_COMMITTED), e.footprint >= 1),
         _if(~mine & kind(Kind.CLAIM_RETIRED), (e.footprint >= 1) & (e.footprint <= e.rest)),
         # Blocks: what is cached is held, what is lost is not.
         _if(mine & kind(Kind.BLOCK_CACHED, Kind.LOAD_FINISHED), was.lead <= e.lead),
         _if(mine & kind(*BLOCKS_GONE), e.lead <= was.lead),
-        # The tier: a copy is made of what is there, and only a copy can be loaded or lost.
-        _if(mine & kind(Kind.STORE_FINISHED), c.threshold <= was.lead),
-        _if(mine & kind(Kind.HOST_COPY_LOST, Kind.LOAD_FINISHED, Kind.LOAD_FAILED), was.host),
-        _if(mine & kind(Kind.LOAD_FINISHED), c.threshold <= e.lead),
         # Requests: an id arrives once, and nothing happens to it before.
-        _if(e.here & kind(Kind.REQUEST_ARRIVED), ~_seen),
-        _if(e.here & kind(*_AT_REQUEST), _seen),
+        _if(e.here & kind(Kind.REQUEST_ARRIVED), ~req_was.seen),
+        _if(e.here & kind(*_AT_REQUEST), req_was.seen),
         _if(e.here & kind(*(_AT_REQUEST & FACTS)), req_was.arrived),
-        _if(e.here, kind(*_AT_REQUEST, Kind.REQUEST_ARRIVED)),
-        _if(mine & kind(Kind.REQUEST_ROUTED), ~req_was.routed),
-        _if(mine & kind(Kind.REUSE_SERVED), req_was.routed & ~req_was.served),
-        # Blocking ids: the others that are named are among the responsible others.
+        _if(e.here, kind(*_AT_REQUEST, Kind.REQUEST_ARRIVED, Kind.BLOCK_CACHED)),
+        _if(e.here & kind(Kind.BLOCK_CACHED), req_was.arrived),
+        # Room: what is shared and tied is this claim's own, and among what the others have.
+        e.stood <= e.rest,
+        e.shared <= was.footprint,
+        e.shared <= e.rest,
+        e.tied <= e.shared,
+        # Blocking ids: what the others that are named free is among what the others have.
         e.blamed_rest <= e.rest,
-        e.blamed_least <= e.blamed_rest,
         (e.blamed_rest >= 1).implies(e.blamed_least >= 1),
-        e.accuses.eq(disj(e.blamed, e.blamed_rest >= 1, e.stranger)),
+        e.accuses.eq(disj(e.blamed, e.blamed_least >= 1, e.stranger)),
+        # Ranks: only the loss of a block has been chosen among others.
+        _if(e.refusal | e.harm, e.outcome & ~(e.refusal & e.harm)),
     )
 
 
@@ -116,6 +119,9 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(e.mine & kind(Kind.CLAIM_REGISTERED), ~was.registered),
         _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),
         _if(~e.mine & kind(Kind.CLAIM_RETIRED), e.footprint.eq(e.rest)),
+        _if(kind(Kind.REQUEST_FINISHED), e.stood.eq(_stood)),
+        *(number.eq(0) for number in (e.shared, e.tied, e.others)),
+        _if(kind(Kind.BLOCK_CACHED), ~e.found),
         _if(e.mine & kind(Kind.BLOCK_CACHED), was.lead < e.lead),
         _if(e.mine & kind(*BLOCKS_GONE), e.lead < was.lead),
         _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(now.lead < c.threshold)),

@@ -51,6 +51,7 @@ class Kind(StrEnum):
     BLOCK_LOST = "block_lost"
     # Facts about the offload tier.
     STORE_FINISHED = "store_finished"
+    HOST_COPY_FOUND = "host_copy_found"
     HOST_COPY_LOST = "host_copy_lost"
     LOAD_FINISHED = "load_finished"
     LOAD_FAILED = "load_failed"
@@ -110,6 +111,7 @@ def _table() -> dict[Kind, KindInfo]:
         (Kind.BLOCK_EVICTED, choice, "the allocator chose cached blocks as victims"),
         (Kind.BLOCK_LOST, env, "cached blocks were lost to a reset or a failure"),
         (Kind.STORE_FINISHED, env, "the claim's blocks were copied to the offload tier"),
+        (Kind.HOST_COPY_FOUND, env, "a copy of the claim's blocks was found in the offload tier"),
         (Kind.HOST_COPY_LOST, env, "the copy in the offload tier is gone"),
         (Kind.LOAD_FINISHED, env, "the claim's blocks were loaded back for a request"),
         (Kind.LOAD_FAILED, env, "loading the claim's blocks back for a request failed"),

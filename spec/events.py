@@ -63,8 +63,13 @@ class Event(
     block_ids: tuple[Blocks, ...] = ()
     positions: tuple[Blocks, ...] = ()
     lowest_priority: int | None = None
-    # Blocks found by a look-up, or brought back by a load, from the predicate's start on.
+    found: bool = False
+    # What the positions of a claim hold, one key each: equal keys are equal blocks.
+    content_keys: tuple[Name, ...] = ()
+    # Blocks found by a look-up, or brought back by a load, from the predicate's start on; and those
+    # of the claim that the prompt could use, from position 0 on.
     held: Blocks | None = None
+    asked: Blocks | None = None
     # Requests and what is said of them.
     needed: Blocks | None = None
     usable: Blocks | None = None
@@ -99,12 +104,17 @@ MARKS = {
 class StreamMark(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A line of a stream that is a mark and no event."""
+    """A line of a stream that is a mark and no event.
+
+    `observes` are the kinds of facts of which the hooks of the stream state each one; only
+    `stream_opened` has it.
+    """
 
     kind: Mark
     stream: Stream = ""
     sequence: Count | None = None
     time_ns: Count | None = None
+    observes: tuple[Name, ...] | None = None
 
 
 EVENT_ENCODER = msgspec.json.Encoder()

@@ -45,12 +45,29 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "lowest priority among the blocks of claims that could be taken, those that were "
             "included; without it, any could",
         ),
+        "found": (
+            "yes or no",
+            "the blocks were found in the cache, and the request did not compute them",
+        ),
+        "content_keys": (
+            "list of names",
+            "what each position of the claim holds, from 0 on: equal keys are equal blocks, in "
+            "whatever claim",
+        ),
         "held": (
             "blocks",
             "found by a look-up or brought back, from the first needed on; a look-up without it "
             "shows nothing",
         ),
-        "needed": ("blocks", "what the request needs"),
+        "asked": (
+            "blocks",
+            "blocks of the claim that the prompt of the look-up could use, from position 0 on; "
+            "without it, finding less than is held shows nothing",
+        ),
+        "needed": (
+            "blocks",
+            "the most that the request can come to need, less what it shares with claims",
+        ),
         "usable": ("blocks", "what of the pool is usable at all"),
         "blocking_claim_ids": ("list of names", "the claims that made the action necessary"),
         "proof": ("five counts of blocks", "capacity: resident + active = total > usable"),
@@ -101,14 +118,14 @@ _NO_CLAIM: Final = CONFLICT_ACTIONS | {
 _ASKED: Final = ("mode", "owner_scope", "duration", "priority")
 _OWN: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CLAIM_REGISTERED: (*_ASKED, "footprint"),
-    Kind.CLAIM_COMMITTED: ("footprint",),
+    Kind.CLAIM_COMMITTED: ("footprint", "content_keys"),
     Kind.CLAIM_ACCEPTED: (*_ASKED, "footprint"),
-    Kind.BLOCK_CACHED: ("block_ids", "positions"),
+    Kind.BLOCK_CACHED: ("block_ids", "positions", "request_id", "found"),
     Kind.BLOCK_EVICTED: ("block_ids", "positions", "request_id", "lowest_priority"),
     Kind.BLOCK_LOST: ("block_ids", "positions"),
     Kind.CLAIM_BLOCK_LOST: ("block_ids",),
     Kind.CLAIM_RETIRED: ("by",),
-    Kind.PREFIX_LOOKUP: ("held",),
+    Kind.PREFIX_LOOKUP: ("held", "asked"),
     Kind.LOAD_FINISHED: ("held", "block_ids", "positions"),
     Kind.CLAIM_RESTORED: ("from_tier",),
     Kind.CLAIM_RESTORATION_FAILED: (

@@ -25,12 +25,14 @@ __all__ = [
     "chosen",
     "conflict",
     "contends",
+    "endures",
     "kind",
     "live",
     "loss",
     "now",
     "req",
     "req_was",
+    "resident",
     "rises",
     "usable",
     "was",
@@ -43,17 +45,25 @@ _CLAIM = {
     "responsible": _B,
     "footprint": _I,
     "lead": _I,
+    "there": _B,
     "host": _B,
+    "copied": _B,
+    "ended_by": _I,
     "losses": _I,
     "failures": _I,
     "declared": _I,
 }
 _REQUEST = {
+    "seen": _B,
     "arrived": _B,
+    "held": _B,
     "needed": _I,
     "usable": _I,
+    "away": _B,
+    "asks": _B,
     "loaded": _B,
     "failed": _B,
+    "broke": _B,
     "routed": _B,
     "cost": _I,
     "worker": _I,
@@ -86,8 +96,8 @@ def _registers(*names: str, sorts: Mapping[str, Sort]) -> tuple[Register, ...]:
 
 
 def usable(state: _Registers) -> Term:
-    """The predicate holds on the GPU, or a copy that can be restored exists."""
-    return (state.lead >= c.threshold) | state.host
+    """The predicate holds on the GPU, or, where the mode counts them, of a copy in the tier."""
+    return (state.lead >= c.threshold) | (c.tiered & state.host)
 
 
 def live(state: _Registers) -> Term:
@@ -104,6 +114,7 @@ _failed = e.mine & kind(Kind.LOAD_FAILED) & was.responsible
 _registered = e.mine & was.registered  # a route can be taken only for a claim that is there
 
 _retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
+_copied = e.mine & kind(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND)
 _placed = kind(Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.LOAD_FINISHED)
 
 CLAIM_FACTS = Ledger(
@@ -117,8 +128,10 @@ CLAIM_FACTS = Ledger(
         ),
         "footprint": (e.mine & kind(Kind.CLAIM_COMMITTED)).ite(e.footprint, was.footprint),
         "lead": (e.mine & _placed).ite(e.lead, was.lead),
-        "host": (was.host | (e.mine & kind(Kind.STORE_FINISHED)))
-        & ~(e.mine & kind(Kind.HOST_COPY_LOST)),
+        "there": (now.lead >= c.threshold) | (was.there & ~(e.mine & kind(Kind.CLAIM_COMMITTED))),
+        "host": (was.host | _copied) & ~(e.mine & kind(Kind.HOST_COPY_LOST)),
+        "copied": was.copied | _copied,
+        "ended_by": (e.mine & kind(Kind.CLAIM_RETIRED) & was.responsible).ite(e.by, was.ended_by),
         "losses": loss.ite(was.losses + 1, was.losses),
         "failures": _failed.ite(was.failures + 1, was.failures),
     },
@@ -141,17 +154,28 @@ def _taken(register: str, at: Term, value: Term) -> Term:
     return (e.here & at).ite(value, Var(Scope.REQ_WAS, register, value.sort))
 
 
+_stocked = (was.lead >= c.threshold) | was.host
+_came_back = e.mine & (
+    kind(Kind.LOAD_FINISHED) | (kind(Kind.BLOCK_CACHED) & (~e.here | e.found))
+)  # not by a computation of the request itself
+
 REQUEST_FACTS = Ledger(
     name="request facts",
     registers=_registers(*_REQUEST, sorts=_REQUEST),
     following={
+        "seen": req_was.seen | (e.here & kind(Kind.REQUEST_ARRIVED)),
         "arrived": (req_was.arrived | (e.here & kind(Kind.REQUEST_ARRIVED)))
         & ~(e.here & kind(Kind.REQUEST_FINISHED)),
+        "held": (req_was.held | (e.here & kind(Kind.REQUEST_ARRIVED))) & now.responsible,
         "needed": _taken("needed", kind(Kind.REQUEST_ARRIVED), e.needed),
         "usable": _taken("usable", kind(Kind.REQUEST_ARRIVED), e.usable),
+        "away": (now.lead < c.threshold)
+        | (req_was.away & ~(e.here & kind(Kind.REQUEST_ARRIVED)) & ~_came_back),
+        "asks": _since_arrival("asks", conj(e.mine, kind(Kind.PREFIX_LOOKUP), e.covers, _stocked)),
         "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED))
         & ~(e.mine & e.here & kind(Kind.LOAD_FAILED)),
         "failed": _since_arrival("failed", _failed),
+        "broke": _since_arrival("broke", e.mine & kind(Kind.LOAD_FAILED)),
         "routed": _since_arrival("routed", _registered & kind(Kind.REQUEST_ROUTED)),
         "cost": _taken("cost", e.mine & kind(Kind.REQUEST_ROUTED), e.cost),
         "worker": _taken("worker", e.mine & kind(Kind.REQUEST_ROUTED), e.worker),
@@ -161,23 +185,38 @@ REQUEST_FACTS = Ledger(
 )
 
 
-def conflict(own: Term, request: _Registers) -> Term:
-    """The request would fit an empty pool, and does not fit beside what is responsible in it.
+def resident(own: Term, beside: Term = e.rest) -> Term:
+    """Blocks of the responsible claims of the pool, this one among them, each block once.
 
     Args:
         own: blocks of this claim while it is responsible, as declared or as committed.
+        beside: blocks of the others.
     """
-    responsible_own = was.responsible.ite(own, Const(0))
+    return was.responsible.ite(own - e.shared, Const(0)) + beside
+
+
+def conflict(own: Term, request: _Registers, beside: Term = e.rest) -> Term:
+    """A standing conflict: the request fits an empty pool, and not beside the claims in it.
+
+    Args:
+        own: as in `resident`.
+        beside: as in `resident`.
+    """
     return conj(
         request.arrived,
         request.needed <= request.usable,
-        request.usable < responsible_own + e.rest + request.needed,
+        request.usable < resident(own, beside) + request.needed,
     )
 
 
 def contends(own: Term, request: _Registers) -> Term:
     """This claim has a part in such a conflict: it is responsible."""
     return was.responsible & conflict(own, request)
+
+
+def endures(own: Term, request: _Registers) -> Term:
+    """A conflict with what was responsible from the arrival on; this claim has a part in it."""
+    return conj(was.responsible, request.held, conflict(own, request, e.stood))
 
 
 chosen = disj(

@@ -104,6 +104,7 @@ class ModeSpec:
         """The constants of the vocabulary that the mode fixes."""
         return {
             "lapses": self.mode is Mode.EXPIRING,
+            "tiered": self.mode is Mode.OFFLOADABLE,
             "watched": "explicit_acceptance" not in self.paper,
             "ranked": "priority_influence" in self.paper,
         }

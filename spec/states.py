@@ -90,7 +90,7 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
     ),
     *_rows("claim_demoted", "responsibility given up before loss", *_to(_S.DEMOTED, *_LIVE)),
     *_rows("claim_expired", "responsibility ended at the duration", *_to(_S.EXPIRED, *_LIVE)),
-    *_rows("claim_released", "withdrawn by the owner", *_to(_S.RELEASED, *_LIVE)),
+    *_rows("claim_released", "withdrawn by the owner", *_to(_S.RELEASED, _S.SUBMITTED, *_LIVE)),
     *_rows("claim_harmed", "the predicate broke while responsible", *_to(_S.HARMED, *_LIVE)),
 )
 """Every step a claim can take; each pair of a trigger and a source stands once."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import z3
 
+from proofs.engines.strengthen import known
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -50,6 +52,7 @@ def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
     state, event = system.state(""), system.event("")
     names = list(state)
     step = system.step(state, event)
+    beforehand = known(system, state, step)
     inv = z3.Function("Inv", *[state[n].sort() for n in names], z3.BoolSort())
     bad = z3.Function("Bad", z3.BoolSort())
     engine = z3.Fixedpoint()
@@ -61,9 +64,9 @@ def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
     engine.rule(here, system.initial(state))
     engine.rule(
         inv(*[step.following.get(n, state[n]) for n in names]),
-        [here, step.possible, step.kept],
+        [here, beforehand, step.possible, step.kept],
     )
-    engine.rule(bad(), [here, step.possible, step.kept, z3.Not(step.sound)])
+    engine.rule(bad(), [here, beforehand, step.possible, step.kept, z3.Not(step.sound)])
     try:
         answer = engine.query(bad())
     except z3.Z3Exception as error:  # the resource limit ends a query this way too
@@ -72,13 +75,24 @@ def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
         return Proof(ProofResult.REFUTED, False)
     if answer == z3.unknown:
         return Proof(ProofResult.UNKNOWN, False, engine.reason_unknown())
-    invariant = _invariant(engine.get_answer(), inv, names)
+    found = _invariant(engine.get_answer(), inv, names)
+    invariant = None if found is None else _both(found, beforehand, state)
     if invariant is None:
         return Proof(ProofResult.UNKNOWN, False, "no invariant could be read from the answer")
     failed = recheck(system, invariant)
     if failed:
         return Proof(ProofResult.UNKNOWN, False, f"the invariant fails {failed}")
     return Proof(ProofResult.PROVED, True, invariant=invariant)
+
+
+def _both(found: Invariant, beforehand: Expr, state: dict[str, Expr]) -> Invariant:
+    """The invariant that was found, with what was known beforehand of every state."""
+
+    def at(values: dict[str, Expr]) -> Expr:
+        pairs = [(variable, values[name]) for name, variable in state.items()]
+        return z3.And(found.at(values), z3.substitute(beforehand, *pairs))
+
+    return Invariant(at)
 
 
 def recheck(system: Model, invariant: Invariant) -> str:

@@ -17,7 +17,7 @@ from proofs.auditor import BELIEFS
 from proofs.encode import Integers, encode
 from proofs.engines.explicit import Bounds, explore
 from proofs.fold import Known, fold
-from proofs.world import facts_are_facts
+from proofs.world import faithful
 from spec.alphabet import Kind
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.terms import Compare, Const, Scope, Sort, Term, Var, children, variables
@@ -227,7 +227,7 @@ def _related(one: str, other: str, together: list[set[str]]) -> bool:
 
 def _together(model: Model) -> list[set[str]]:
     """The registers that some guard or clause compares with each other."""
-    terms = [facts_are_facts(), *(clause.holds for clause in model.clauses)]
+    terms = [faithful(), *(clause.holds for clause in model.clauses)]
     terms += [rule.when for o in model.observers for rule in o.rules]
     return [_mentions(t) for term in terms for t in _parts(term) if isinstance(t, Compare)]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
 from proofs.mutation.runs import runs, traces
-from proofs.theorems import WORLDS
 from spec.alphabet import Kind
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.verdicts import Verdict
+from spec.worlds import WORLDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -44,8 +44,13 @@ def lifecycle_follows(stage: Term) -> Term:
 
 
 _ends = kind(*ENDS)
-_echo = kind(Kind.CLAIM_RESTORATION_FAILED) & e.echo
-_report = e.mine & kind(*LIFECYCLE_REPORTS) & ~_echo
+_over = disj(
+    _at(_stage, ClaimState.DEMOTED),
+    _at(_stage, ClaimState.EXPIRED),
+    _at(_stage, ClaimState.RELEASED),
+)
+_no_news = kind(Kind.CLAIM_RESTORATION_FAILED) & (e.echo | _over)  # it moves nothing
+_report = e.mine & kind(*LIFECYCLE_REPORTS) & ~_no_news
 _moves = {"stage": lifecycle_follows(_stage)}
 
 ORDERED_LIFECYCLE_EVENTS = Observer(
@@ -95,6 +100,14 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             "right to",
             allowed="demotion, expiry or release by the owning scope, or by the runtime within its "
             "rights",
+        ),
+        Rule(
+            Guard.SAID,
+            "another's end",
+            conj(e.mine, _ends, was.ended_by >= 1, e.by >= 1, e.by.ne(was.ended_by)),
+            VIOLATED,
+            why="the end is reported in another name than that of who ended the registry entry",
+            allowed="demotion, expiry or release by who ended the registry entry",
         ),
         Rule(
             Guard.SAID,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
-from spec.ledgers import kind, now, req_was, was
+from spec.ledgers import kind, now, req_was, resident, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.readings import CLOSES
-from spec.terms import Const, conj
+from spec.terms import conj
 from spec.vocabulary import c, e
 
 __all__ = [
@@ -58,6 +58,8 @@ CLAIM_IDENTITY = Observer(
     ),
 )
 
+_needs_no_acceptance = kind(Kind.CLAIM_REJECTED) | (kind(Kind.CLAIM_RELEASED) & ~was.committed)
+
 EXPLICIT_ACCEPTANCE = Observer(
     name="explicit_acceptance",
     code="A",
@@ -89,11 +91,12 @@ EXPLICIT_ACCEPTANCE = Observer(
         Rule(
             Guard.SAID,
             "post hoc",
-            e.mine & _REPORT_ABOUT_CLAIM & ~kind(Kind.CLAIM_REJECTED),
+            e.mine & _REPORT_ABOUT_CLAIM & ~_needs_no_acceptance,
             VIOLATED,
             source=("idle", "owed"),
             why="a report about the claim comes before its acceptance",
-            allowed="acceptance (or rejection) before anything else is said of the claim",
+            allowed="acceptance, rejection or the owner's withdrawal before anything else is said "
+            "of the claim",
         ),
         Rule(
             Guard.DUE,
@@ -115,6 +118,8 @@ EXPLICIT_ACCEPTANCE = Observer(
     ),
 )
 
+_restored = kind(Kind.CLAIM_RESTORED) & ~c.tiered  # where it counts offload_restorability judges it
+
 MATERIALIZATION_PREDICATE = Observer(
     name="materialization_predicate",
     code="P",
@@ -130,7 +135,7 @@ MATERIALIZATION_PREDICATE = Observer(
         Rule(
             Guard.SAID,
             "not there",
-            e.mine & kind(Kind.CLAIM_MATERIALIZED) & (now.lead < c.threshold),
+            e.mine & (kind(Kind.CLAIM_MATERIALIZED) | _restored) & (now.lead < c.threshold),
             VIOLATED,
             why="the predicate is reported true and the logical positions held make it false",
             allowed="the report after the last block that the predicate needs is cached",
@@ -155,10 +160,10 @@ MATERIALIZATION_PREDICATE = Observer(
     ),
 )
 
-_resident = was.responsible.ite(was.declared, Const(0)) + e.rest
 _adds_up = conj(
-    e.said_resident.eq(_resident),
-    e.said_active.eq(req_was.needed),
+    e.said_resident.eq(resident(was.declared)),
+    req_was.needed <= e.said_active,
+    e.said_active <= req_was.needed + e.others,
     e.said_usable.eq(req_was.usable),
     e.said_total.eq(e.said_resident + e.said_active),
     (e.said_usable < e.said_total).ite(
@@ -195,7 +200,8 @@ FOOTPRINT_ACCOUNTING = Observer(
             VIOLATED,
             why="the capacity proof does not add up with the footprints declared",
             allowed="resident blocks as declared, plus active blocks, against usable blocks, with "
-            "the shortfall that follows",
+            "the shortfall that follows; active is what the request needs, and at most what the "
+            "other requests in hand need besides",
         ),
         Rule(
             Guard.TOLD,

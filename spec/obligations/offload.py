@@ -6,6 +6,7 @@ from spec.alphabet import Kind
 from spec.ledgers import kind, loss, now, req_was, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.terms import conj
 from spec.vocabulary import c, e
 
 __all__ = ["OFFLOAD_RESTORABILITY", "RESTORATION_FAILURE_OUTCOME"]
@@ -15,6 +16,7 @@ _finished = e.here & kind(Kind.REQUEST_FINISHED)
 _failed = _ours & kind(Kind.LOAD_FAILED)
 _reused = _ours & kind(Kind.PREFIX_REUSED)
 _restored = _ours & kind(Kind.CLAIM_RESTORED)
+_computed = _ours & kind(Kind.BLOCK_CACHED) & ~e.found
 
 OFFLOAD_RESTORABILITY = Observer(
     name="offload_restorability",
@@ -69,10 +71,21 @@ OFFLOAD_RESTORABILITY = Observer(
         Rule(
             Guard.BROKE,
             "used without",
-            _reused & was.responsible & (was.lead < c.threshold),
+            _reused & was.responsible & (req_was.away | (was.lead < c.threshold)),
             VIOLATED,
-            why="the prefix was reused and the blocks that it needs were not on the GPU",
+            why="the prefix was reused, and the blocks that it needs were not on the GPU, or only "
+            "because the request itself had computed them",
             allowed="a restore before the reuse, or a claim-scoped outcome instead of it",
+        ),
+        Rule(
+            Guard.BROKE,
+            "recomputed",
+            conj(_computed, was.responsible, was.host, req_was.away, req_was.asks),
+            VIOLATED,
+            source=("idle", "owed", "restored"),
+            why="the request asked for the claim, a copy of it was there, and the request computed "
+            "it instead",
+            allowed="a restore from the tier, or a claim-scoped outcome before the computation",
         ),
         Rule(
             Guard.BROKE,
@@ -127,9 +140,11 @@ OFFLOAD_RESTORABILITY = Observer(
     ),
 )
 
-_refused = e.here & kind(Kind.REQUEST_REFUSED)
+_refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.echo
 _reported = _ours & kind(Kind.CLAIM_RESTORATION_FAILED)
+_stated = _reported & e.outcome & ~e.echo
 _relaxed = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED)
+_served = _reused | _computed
 
 RESTORATION_FAILURE_OUTCOME = Observer(
     name="restoration_failure_outcome",
@@ -141,6 +156,9 @@ RESTORATION_FAILURE_OUTCOME = Observer(
     states=(
         idle("no restore failed"),
         pending("owed", "a restore failed and has no claim-scoped outcome yet"),
+        pending("refusing", "a refusal was stated as the outcome, and the request is not refused"),
+        pending("harming", "harm was stated as the outcome, and is not reported as the claim's"),
+        satisfied("refused", "the failed restore ended in a refusal that names the claim alone"),
         satisfied("answered", "the failed restore ended in an outcome that names the claim alone"),
         violated("the failed restore has no claim-scoped outcome, or blames another claim"),
     ),
@@ -148,7 +166,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         Rule(
             Guard.SAID,
             "invented",
-            _reported & ~req_was.failed,
+            _reported & ~req_was.broke,
             VIOLATED,
             why="a failed restore is reported and no load of this claim failed for the request",
             allowed="the report after a load of this claim failed",
@@ -156,34 +174,85 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         Rule(
             Guard.SAID,
             "smeared",
-            (_refused | _reported) & e.smear & req_was.failed,
+            ((e.here & kind(Kind.REQUEST_REFUSED)) | _reported) & e.smear & req_was.failed,
             VIOLATED,
             why="the outcome names a claim whose restore did not fail",
             allowed="an outcome that names this claim, and no claim whose restore went well",
         ),
         Rule(
+            Guard.BROKE,
+            "fallback first",
+            _served,
+            VIOLATED,
+            source=("owed", "refusing", "harming"),
+            why="the request went on to compute or reuse the claim before its failed restore had "
+            "an outcome",
+            allowed="refusal, demotion, expiry or harm naming the claim before any fallback",
+        ),
+        Rule(
+            Guard.BROKE,
+            "served all the same",
+            _served,
+            VIOLATED,
+            source=("refused",),
+            why="the request was said to be refused for its failed restore, and was served",
+            allowed="the end of the request after its refusal",
+        ),
+        Rule(
+            Guard.TOLD,
+            "refused",
+            _refused & e.blamed,
+            "refused",
+            source=("owed", "harming"),
+            why="the request was refused for its failed restore, in the claim's name",
+        ),
+        Rule(
+            Guard.TOLD,
+            "refused as stated",
+            _refused,
+            "refused",
+            source=("refusing",),
+            why="the refusal that was stated as the outcome was carried out",
+        ),
+        Rule(
             Guard.TOLD,
             "answered",
-            (_refused & e.blamed & ~e.echo) | (_reported & e.outcome & ~e.echo) | _relaxed,
+            _relaxed,
             "answered",
-            source=("owed",),
+            source=("owed", "refusing", "harming"),
             why="the failed restore ended in an outcome that names the claim",
+        ),
+        Rule(
+            Guard.OWED,
+            "refusal stated",
+            _stated & e.refusal,
+            "refusing",
+            source=("owed",),
+            why="a refusal is stated as the outcome of the failed restore",
+        ),
+        Rule(
+            Guard.OWED,
+            "harm stated",
+            _stated & e.harm,
+            "harming",
+            source=("owed",),
+            why="harm is stated as the outcome of the failed restore",
         ),
         Rule(
             Guard.DUE,
             "unanswered",
             _finished,
             VIOLATED,
-            source=("owed",),
+            source=("owed", "refusing", "harming"),
             why="the request ended and its failed restore had no claim-scoped outcome",
-            allowed="refusal, demotion, expiry or harm naming the claim before the request ends",
+            allowed="refusal, demotion, expiry or harm of the claim before the request ends",
         ),
         Rule(
             Guard.OWED,
             "load failed",
             _failed & was.responsible,
             "owed",
-            source=("idle", "answered"),
+            source=("idle", "refused", "answered"),
             why="a load of the claim's blocks failed",
         ),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.ledgers import conflict, contends, kind, live, req, req_was, was
+from spec.ledgers import conflict, contends, endures, kind, live, req, req_was, resident, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.terms import Const, Term, conj
@@ -23,6 +23,7 @@ _finished = e.here & kind(Kind.REQUEST_FINISHED)
 _acted = e.here & kind(*CONFLICT_ACTIONS)
 _arrived = e.here & kind(Kind.REQUEST_ARRIVED)
 _in_conflict = contends(was.declared, req_was)
+_to_the_end = endures(was.declared, req_was)
 
 VICTIM_EXCLUSION = Observer(
     name="victim_exclusion_before_violation",
@@ -48,7 +49,7 @@ VICTIM_EXCLUSION = Observer(
         Rule(
             Guard.TOLD,
             "spared",
-            _finished & _in_conflict,
+            _finished & _to_the_end,
             "spared",
             why="the request that could not fit ended and the claim's blocks are untouched",
         ),
@@ -98,7 +99,7 @@ EXPLICIT_CONFLICT_ACTION = Observer(
         Rule(
             Guard.DUE,
             "silent",
-            _finished & _in_conflict,
+            _finished & _to_the_end,
             VIOLATED,
             source=("idle", "owed", "settled"),
             why="a request that does not fit beside the claim ended and no action was reported",
@@ -135,21 +136,39 @@ EXPLICIT_CONFLICT_ACTION = Observer(
 def blame_is_right(own: Term) -> Term:
     """The blocking ids of this event are responsible, sufficient and irredundant, or rightly empty.
 
+    In a standing conflict they are judged beside the claims alone. Where the request fits beside
+    those, it may still not fit beside what other requests occupy, which is some amount up to all
+    that they need: then naming nobody is right, and so are ids that are sufficient and irredundant
+    for one such amount.
+
     Args:
         own: blocks of this claim while it is responsible, as declared or as committed.
     """
-    mine = was.responsible.ite(own, Const(0))
-    total = req_was.needed + mine + e.rest
-    named = e.blamed.ite(mine, Const(0)) + e.blamed_rest
-    least = e.blamed_least
-    return ~e.stranger & conflict(own, req_was).ite(
-        conj(
-            e.blamed.implies(was.responsible),
-            total <= req_was.usable + named,
-            e.blamed.implies(req_was.usable + named < total + mine),
-            (e.blamed_rest >= 1).implies(req_was.usable + named < total + least),
-        ),
-        ~e.blamed & e.blamed_rest.eq(0),
+    share = was.responsible.ite(own - e.tied, Const(0))
+    total = req_was.needed + resident(own)
+    room = req_was.usable + e.blamed.ite(share, Const(0)) + e.blamed_rest
+    most = total + e.others
+    standing = conj(total <= room, _irredundant(room, total, share))
+    transient = conj(
+        req_was.arrived,
+        req_was.needed <= req_was.usable,
+        req_was.usable < room,
+        req_was.usable < most,
+        e.blamed.implies(share >= 1),
+        _irredundant(room, most, share),
+    )
+    return conj(
+        ~e.stranger,
+        e.blamed.implies(was.responsible),
+        conflict(own, req_was).ite(standing, ~e.accuses | transient),
+    )
+
+
+def _irredundant(room: Term, total: Term, share: Term) -> Term:
+    """With any one of those named put back, `total` blocks do not fit into `room`."""
+    return conj(
+        e.blamed.implies(room < total + share),
+        (e.blamed_least >= 1).implies(room < total + e.blamed_least),
     )
 
 
@@ -195,14 +214,15 @@ BLOCKING_CLAIM_IDS = Observer(
         Rule(
             Guard.TOLD,
             "named",
-            (names_blockers & _in_conflict) | (_restore_refused & req_was.failed & e.blamed),
+            (names_blockers & (_in_conflict | e.accuses))
+            | (_restore_refused & req_was.failed & e.blamed),
             "named",
             why="the action names the claims that made it necessary",
         ),
         Rule(
             Guard.DUE,
             "nobody",
-            _finished & _in_conflict,
+            _finished & _to_the_end,
             VIOLATED,
             source=("unnamed",),
             why="a request that was deferred in a conflict ended and nobody was ever named",
@@ -227,8 +247,6 @@ BLOCKING_CLAIM_IDS = Observer(
     ),
 )
 
-_lower_lost = ~e.mine & _evicted & e.rival.eq(-1)
-_higher_lost = ~e.mine & _evicted & e.rival.eq(1)
 _lost = e.mine & _evicted & live(was)
 
 PRIORITY_INFLUENCE = Observer(
@@ -238,64 +256,25 @@ PRIORITY_INFLUENCE = Observer(
     "loses blocks first. (The full statement compares runs: original, swapped and equal.)",
     source=TABLE_1,
     states=(
-        idle("no two claims of different priority lost blocks"),
-        idle("this claim lost blocks first", name="lost"),
-        idle("a claim of lower priority lost blocks first", name="preceded"),
-        idle("a claim of higher priority lost blocks first", name="overtaken"),
-        satisfied("ordered", "the claim of lower priority lost blocks first"),
-        violated("the claim of higher priority lost blocks first"),
+        idle("no eviction had to choose between claims of different priority"),
+        satisfied("ordered", "this claim lost blocks, and a claim of higher priority kept its own"),
+        violated("this claim lost a block where one of a claim of lower priority could be taken"),
     ),
     rules=(
         Rule(
             Guard.BROKE,
-            "higher first",
-            _lower_lost,
+            "passed over",
+            _lost & e.passed,
             VIOLATED,
-            source=("lost",),
-            why="this claim lost blocks before a claim of lower priority did",
-            allowed="blocks of the claim of lower priority first",
-        ),
-        Rule(
-            Guard.BROKE,
-            "overtaken",
-            _lost,
-            VIOLATED,
-            source=("overtaken",),
-            why="a claim of higher priority lost blocks before this one",
-            allowed="blocks of this claim, whose priority is lower, first",
+            why="a block of this claim was taken where one of a claim of lower priority could be",
+            allowed="the block of the claim of lower priority",
         ),
         Rule(
             Guard.TOLD,
             "lower first",
-            (_lost | _higher_lost),
+            _lost & e.spared,
             "ordered",
-            source=("preceded",),
-            why="the claim of lower priority had lost blocks first",
-        ),
-        Rule(
-            Guard.TOLD,
-            "this one first",
-            _higher_lost,
-            "ordered",
-            source=("lost",),
-            why="this claim, of lower priority, had lost blocks first",
-        ),
-        Rule(Guard.NOTED, "lost", _lost, "lost", source=("idle",), why="it lost a block first"),
-        Rule(
-            Guard.NOTED,
-            "lower lost",
-            _lower_lost,
-            "preceded",
-            source=("idle",),
-            why="a claim of lower priority lost a block first",
-        ),
-        Rule(
-            Guard.NOTED,
-            "higher lost",
-            _higher_lost,
-            "overtaken",
-            source=("idle",),
-            why="a claim of higher priority lost a block first",
+            why="this claim lost blocks, and a claim of higher priority kept its own",
         ),
     ),
 )

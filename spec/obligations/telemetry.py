@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from spec.alphabet import ENDS, Kind
+from spec.alphabet import BLOCKS_GONE, ENDS, Kind
 from spec.ledgers import kind, live, loss, now, req_was, rises, was
-from spec.machine import Guard, Observer, Rule
+from spec.machine import Guard, Observer, Register, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.readings import CLOSES
-from spec.terms import conj
+from spec.terms import Const, Scope, Sort, Var, conj
 from spec.vocabulary import c, e
 
 __all__ = ["CLAIM_HARM_ATTRIBUTION", "CLAIM_MATERIALIZED_EVENT", "CLAIM_SCOPED_TELEMETRY"]
@@ -125,10 +125,10 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         Rule(
             Guard.OWED,
             "thinned",
-            e.mine & live(was) & c.ranked & kind(Kind.BLOCK_EVICTED),
+            e.mine & live(was) & c.ranked & kind(*BLOCKS_GONE),
             "thinned",
             source=("idle", "told"),
-            why="a claim whose rank matters lost a block under pressure",
+            why="a claim whose rank matters lost a block",
         ),
         Rule(
             Guard.SAID,
@@ -183,7 +183,9 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
     )
 )
 
-_end_told = e.mine & kind(*ENDS)
+_harm_stated = conj(e.mine, e.here, ~e.echo, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
+_good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
+_untold = Var(Scope.OWN, "untold", Sort.INT)
 
 CLAIM_HARM_ATTRIBUTION = Observer(
     name="claim_harm_attribution",
@@ -192,12 +194,14 @@ CLAIM_HARM_ATTRIBUTION = Observer(
     "said, for the claim, when a responsible runtime loses what the predicate needs.",
     source=TABLE_1,
     per_request=True,
+    registers=(Register("untold", Sort.INT, 0),),
     states=(
         idle("nothing was lost while the runtime was responsible"),
         pending("owed", "the claim was lost and nobody has said so"),
         pending("failed", "a restore of the claim failed and has no outcome yet"),
         idle("a restore of the claim failed for another request", name="aside"),
         satisfied("told", "each loss was attributed to the claim"),
+        satisfied("stated", "harm was stated as the outcome of a failed restore"),
         violated("a loss went without attribution, or harm was invented"),
     ),
     rules=(
@@ -211,12 +215,39 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             allowed="harm only after a loss that breaks the predicate while responsible",
         ),
         Rule(
+            Guard.SAID,
+            "still whole",
+            conj(e.mine, kind(Kind.CLAIM_HARMED), ~c.tiered, _holds),
+            VIOLATED,
+            source=("failed", "aside", "stated"),
+            why="harm is reported of a failed restore, and the claim is whole all the same",
+            allowed="harm of a claim whose predicate does not hold",
+        ),
+        Rule(
+            Guard.OWED,
+            "harmed, and once more",
+            e.mine & kind(Kind.CLAIM_HARMED) & (_untold >= 2),
+            "owed",
+            source=("owed",),
+            sets={"untold": _untold - 1},
+            why="one loss is reported as harm of this claim, and another is not",
+        ),
+        Rule(
             Guard.TOLD,
             "harmed",
             e.mine & kind(Kind.CLAIM_HARMED),
             "told",
-            source=("owed", "failed", "aside"),
+            source=("owed", "failed", "aside", "stated"),
+            sets={"untold": Const(0)},
             why="the loss is reported as harm of this claim",
+        ),
+        Rule(
+            Guard.TOLD,
+            "outcome harm",
+            _harm_stated,
+            "stated",
+            source=("failed",),
+            why="the failed restore ended in harm of this claim, which claim_harmed may repeat",
         ),
         Rule(
             Guard.TOLD,
@@ -229,12 +260,12 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.DUE,
             "silent",
-            CLOSES | _end_told,
+            CLOSES | (e.mine & _good_news),
             VIOLATED,
             source=("owed",),
             why="the claim was lost and the runtime went on without saying so",
             allowed="claim_harmed, naming the claim, before the next thing done with it, and "
-            "before its end is told",
+            "before its end or its return is reported",
         ),
         Rule(
             Guard.DUE,
@@ -250,15 +281,25 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "lost",
             loss,
             "owed",
-            source=("idle", "told", "failed", "aside"),
+            source=("idle", "told", "failed", "aside", "stated"),
+            sets={"untold": Const(1)},
             why="the predicate broke while the runtime was responsible",
+        ),
+        Rule(
+            Guard.OWED,
+            "lost again",
+            loss,
+            "owed",
+            source=("owed",),
+            sets={"untold": _untold + 1},
+            why="the predicate broke once more while the runtime was responsible",
         ),
         Rule(
             Guard.OWED,
             "restore failed",
             e.mine & e.here & kind(Kind.LOAD_FAILED) & was.responsible,
             "failed",
-            source=("idle", "told", "aside"),
+            source=("idle", "told", "aside", "stated"),
             why="a restore of the claim failed while the runtime was responsible",
         ),
         Rule(
@@ -266,7 +307,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "failed elsewhere",
             e.mine & kind(Kind.LOAD_FAILED) & was.responsible,
             "aside",
-            source=("idle", "told"),
+            source=("idle", "told", "stated"),
             why="a restore of the claim failed for another request, which answers for it",
         ),
     ),

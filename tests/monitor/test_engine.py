@@ -20,7 +20,7 @@ from tests.monitor.traces import (
     verdicts,
     without,
 )
-from tests.monitor.traces_allocator import allocator_refusal, allocator_victim
+from tests.monitor.traces_allocator import allocator, allocator_refusal, allocator_victim
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 from tests.monitor.traces_connector import connector_success
 
@@ -194,19 +194,22 @@ class TestLosses:
         assert "violated" != protect(trace)["victim_exclusion_before_violation"]
 
 
+IDLE = "not exercised: claim_harm_attribution"
+
+
 class TestRule:
     """How the verdicts of obligations make one."""
 
     def test_kept(self) -> None:
         """Everything exercised was satisfied; what was not is listed."""
         report = judge(canonical_refusal(), Mode.HARD_PROTECTED)
-        assert ("kept", "not exercised: claim_harm_attribution") == (report.verdict, report.why)
+        assert ("kept", IDLE) == (report.verdict, report.why)
 
     def test_strict(self) -> None:
         """Strict counts what no claim exercised as open."""
         report = judge(canonical_refusal(), Mode.HARD_PROTECTED, strict=True)
         assert "inconclusive" == report.verdict
-        assert "exercised by no claim: claim_harm_attribution" == report.why
+        assert f"1 of 10 obligations {IDLE}" == report.why
         harmed = [*canonical_refusal(), TestLosses.lost, about("claim_harmed")]
         assert "kept" == judge(harmed, Mode.HARD_PROTECTED, strict=True).verdict
 
@@ -312,9 +315,9 @@ class TestRule:
         assert "violated" == protect(trace)["explicit_acceptance"]
 
     def test_unknown_kinds(self) -> None:
-        """An unknown kind is counted and changes nothing."""
-        noise = [canonical("gpu_hiccup"), canonical("gpu_hiccup"), canonical("other")]
-        report = judge([*canonical_refusal(), *noise], Mode.HARD_PROTECTED)
+        """An unknown kind of a recorded dialect is counted and changes nothing."""
+        noise = [allocator("gpu_hiccup"), allocator("gpu_hiccup"), allocator("other")]
+        report = judge([*allocator_refusal(), *noise], Mode.HARD_PROTECTED)
         assert {"gpu_hiccup": 2, "other": 1} == report.events.unknown
-        assert len(canonical_refusal()) + 3 == report.events.read
+        assert len(allocator_refusal()) + 3 == report.events.read
         assert "kept" == report.verdict

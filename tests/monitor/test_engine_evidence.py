@@ -27,7 +27,7 @@ class TestPhantoms:
         """Evidence about an unaccepted claim does not stand in for the accepted one."""
         name = "materialization_predicate"
         report = judge([*self.accepted, *looked_up(OTHER)], Mode.DEMOTABLE)
-        assert "satisfied" == verdicts(report, OTHER)[name]
+        assert "unexercised" == verdicts(report, OTHER)[name]
         assert "unexercised" == report.obligations[name]
         strict = judge([*self.accepted, *looked_up(OTHER)], Mode.DEMOTABLE, strict=True)
         assert name in strict.why

@@ -1,0 +1,52 @@
+"""Invariants that are known beforehand: those parts of `proofs.region` that are inductive together.
+
+Written by hand and never trusted: each is asked of plain Z3 first, and what fails is left out,
+until what is left holds at the start and after every event. They only make a search shorter: an
+invariant that was found with their help contains them, and is checked again as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.duty import Duty
+from proofs.system import System
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proofs.encode import Expr
+    from proofs.system import Step
+
+__all__ = ["known"]
+
+RLIMIT = 20_000_000
+
+
+def known(system: object, state: Mapping[str, Expr], step: Step) -> Expr:
+    """What holds in every state of a system, as a formula over `state`; true for other models."""
+    if not isinstance(system, System):
+        return z3.BoolVal(True)
+    after = {name: step.following.get(name, value) for name, value in state.items()}
+    now, then = Duty(system, state).region, Duty(system, after).region
+    left = [name for name, holds in now.items() if not _may(system.initial(state), z3.Not(holds))]
+    while True:
+        solver = z3.Solver()
+        solver.set("rlimit", RLIMIT)
+        solver.add(step.possible, step.kept, *(now[name] for name in left))
+        stay = [name for name in left if not _may(z3.Not(then[name]), solver=solver)]
+        if stay == left:
+            return z3.And([now[name] for name in left])
+        left = stay
+
+
+def _may(*given: Expr, solver: Expr | None = None) -> bool:
+    """It may hold: plain Z3 did not show that it cannot."""
+    asked = z3.Solver() if solver is None else solver
+    asked.push()
+    asked.add(*given)
+    answer = asked.check()
+    asked.pop()
+    return bool(answer != z3.unsat)
