@@ -114,7 +114,7 @@ class Pair:
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         num = self.numbers
-        index = {k: num.const(i) for i, k in enumerate(self.alphabet)}
+        index = {k: num.kind(i) for i, k in enumerate(self.alphabet)}
         fact = z3.Or([event["kind"] == index[k] for k in self.alphabet if k in FACTS])
         evicted = event["kind"] == index[Kind.BLOCK_EVICTED]
         loses = z3.Or(
@@ -214,7 +214,7 @@ class Pair:
         return z3.And(state[f"{other}/was.registered"], event[f"takeable.{other}"])
 
     def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
-        index = {k: self.numbers.const(i) for i, k in enumerate(self.alphabet)}
+        index = {k: self.numbers.kind(i) for i, k in enumerate(self.alphabet)}
         parts = [z3.Xor(event["mine.A"], event["mine.B"])]
         for side in _SIDES:
             mine, lead = event[f"mine.{side}"], state[f"{side}/was.lead"]

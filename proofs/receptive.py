@@ -85,7 +85,7 @@ class _Space:
         return Duty(self.system, {n: step.following.get(n, v) for n, v in self.state.items()})
 
     def kind(self, *kinds: Kind) -> Expr:
-        number = self.system.numbers.const
+        number = self.system.numbers.kind
         return z3.Or([self.event["kind"] == number(_EVENTS.index(k)) for k in kinds])
 
 

@@ -155,7 +155,7 @@ class System:
             for name, (sort, _) in EVENT_FIELDS.items()
             if name != "rest"
         }
-        made["kind"] = self.numbers.var(f"e.kind{suffix}")
+        made["kind"] = self.numbers.kind_var(f"e.kind{suffix}")
         return made
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
@@ -172,7 +172,7 @@ class System:
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         """One event out of a state, as expressions over both."""
         num = self.numbers
-        kinds = {k: event["kind"] == num.const(i) for i, k in enumerate(self.alphabet)}
+        kinds = {k: event["kind"] == num.kind(i) for i, k in enumerate(self.alphabet)}
         following: dict[str, Expr] = {}
         sources = {
             (after, r.name): ledger.following[r.name]
