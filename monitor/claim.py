@@ -76,6 +76,7 @@ class ClaimRun:
     object: Hashable = None
     keys: tuple[str, ...] = ()
     owner_claimed: str | None = None
+    contradicted: tuple[At | None, str] | None = None
     observed: frozenset[Kind] = FACTS
     accepted: bool = False
     elapsed: bool = False
@@ -270,7 +271,8 @@ class ClaimRun:
             if broken >= 0 and not view.unsized:
                 assumption = FACTS_ARE_FACTS[broken]
                 if assumption.rests_on <= self.observed:
-                    self.distrust(view.at, f"facts contradict: {assumption.broken}")
+                    self.contradicted = view.at, f"facts contradict: {assumption.broken}"
+                    self.distrust(*self.contradicted)
         now = self.compiled.claim(view, self.constants, was)
         self.facts = now
         self._follow(view)

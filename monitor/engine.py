@@ -112,6 +112,12 @@ class Monitor:
             if file == at.file:
                 stream.lose(at, why)
 
+    def left(self) -> Iterable[tuple[str, tuple[At | None, str]]]:
+        """The files in which a stream leaves what the theorem assumes, each with where and how."""
+        for (file, _), stream in self._streams.items():
+            if stream.left is not None:
+                yield file, stream.left
+
     def claims_of(self, record: Record) -> Iterable[ClaimRun]:
         """The claims, as they stand, of the stream that a record belongs to."""
         claims = self._stream(record.at.file, record.stamp.stream).claims.values()

@@ -42,6 +42,7 @@ MOST_CLAIMS: Final = 16
 """Claims of one file that are named for one obligation; further ones are counted."""
 
 _LONGEST: Final = 200  # characters of a claim id, or of a reason, that are written
+_CONTRADICT: Final = "facts contradict"
 _UNTOLD: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
 _PASSING: Final = ("/proc/", "/dev/fd/", "/dev/std")  # another file in each process
 _EVERY: Final = 4096  # records between two calls of `progress`
@@ -81,7 +82,9 @@ def take_evidence(
     of_file: dict[str, list[ClaimVerdict]] = {account.file: [] for account in source.accounts}
     for judged in conclusion.claims:
         of_file[judged.file].append(judged)
-    barred = strange.spread(_barred(conclusion, source.accounts, strange))
+    contradictions = {file: why for file, (_, why) in monitor.left() if why.startswith(_CONTRADICT)}
+    barred = _barred(conclusion, source.accounts, {**contradictions, **strange.unknown})
+    barred = strange.spread(barred)
     found = [
         each
         for index, (file, claims) in enumerate(of_file.items())
@@ -130,14 +133,17 @@ class _Strange:
 
 
 def _barred(
-    conclusion: Conclusion, accounts: Sequence[Account], strange: _Strange
+    conclusion: Conclusion, accounts: Sequence[Account], strange: Mapping[str, str]
 ) -> dict[str, str]:
     """The files that show nothing, whatever was satisfied in them, and why.
 
     Every cause stands here, and here alone: add a further one (something that `conclusion` says of
-    a file) beside these two.
+    a file) beside these.
+
+    Args:
+        strange: the files with lines of unknown kinds or with facts that contradict each other.
     """
-    barred = dict(strange.unknown)
+    barred = dict(strange)
     for account in accounts:
         if account.rejected:
             barred[account.file] = f"{counted(account.rejected, 'line')} could not be read"

@@ -56,6 +56,7 @@ class Stream:
     def __init__(self, compiled: Compiled, name: str, keep: Keep | None = None) -> None:
         self.name = name
         self.gap: tuple[At | None, str] | None = None
+        self.left: tuple[At | None, str] | None = None  # an assumption of the theorem
         self._track = Track()
         self._compiled = compiled
         self._names = frozenset(observer.name for observer in compiled.observers)
@@ -103,6 +104,7 @@ class Stream:
             self.lose(at, missing)
         if back:
             why = f"the stream is out of order: {back}"
+            self.left = self.left or (at, why)
             self._census.disorder(at, why, self._count)
             self._track.lose(at, why)
         if stamp.time_ns is None and stamp.mark is None:
@@ -125,6 +127,7 @@ class Stream:
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
+        self.left = self.left or (at, why)
         self._track.lose(at, why)
         self.doubt(Doubt(why), at)
 
@@ -349,7 +352,7 @@ class Stream:
                     self._census.too_late(forgotten, event)
             request.forgotten.clear()
         concerned = self._concerned(event, request, named)
-        ends = self._ends(event, request) if concerned or named else Ends(self._census.room)
+        ends = self._ends(event, request)
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
@@ -475,6 +478,7 @@ class Stream:
     def _contradict(self, claims: Iterable[ClaimRun] | None, at: At, why: str) -> None:
         """Facts contradict each other: what they touch is inconclusive, claims or the pool."""
         why = f"facts contradict: {why}"
+        self.left = self.left or (at, why)
         if claims is None:
             self.doubt(Doubt(why), at)
         else:
@@ -512,9 +516,13 @@ class Stream:
     def _ends(self, event: Event, request: Request) -> Ends:
         """The sums of the pool; at the end of a request, of what was there from its arrival on."""
         mixed, room = self._census.blocks.mixed, self._census.room
+        if event.kind not in CONFLICT_ACTIONS and room.bound + request.needed <= request.usable:
+            return Ends(room)  # it fits beside them, whatever they share
         if event.kind is Kind.REQUEST_FINISHED:
             return room.since(request.since, mixed)
         return room.ends(mixed)
 
     def _deliver(self, claim: ClaimRun, view: View) -> None:
         self._census.step(claim, view, self._count)
+        if claim.contradicted is not None:
+            self.left = self.left or claim.contradicted

@@ -113,10 +113,20 @@ def _account(report: Report, tally: Tally, width: int, *, verbose: bool) -> Text
     if report.forgotten.claims:
         ended = counted(report.forgotten.claims, "claim")
         rows.append(("forgotten", f"{ended}: ended, counted above, and listed nowhere"))
+    rows.append(("theorem", _applies(report)))
     if report.others:
         others = _counts({str(mode): number for mode, number in report.others.items()})
         rows.append(("not judged", f"{others}: claims of another mode"))
     return _grid(rows, width)
+
+
+def _applies(report: Report) -> str:
+    """Whether what is proved of the mode holds of what was read."""
+    if report.theorem.applies:
+        return "applies: its assumptions hold of every line"
+    at = report.theorem.at
+    where = "" if at is None else f" from line {at.line} of {_file(at.file)}"
+    return f"does not apply{where}: {printable(report.theorem.because)}"
 
 
 def _obligations(tally: Tally) -> Iterator[tuple[str | Text, str]]:

@@ -13,6 +13,7 @@ from spec.verdicts import Verdict
 
 __all__ = [
     "SCHEMA",
+    "Applies",
     "ClaimReport",
     "Events",
     "Forgotten",
@@ -104,6 +105,17 @@ class Trust(msgspec.Struct, frozen=True):
     derived: list[str]
 
 
+class Applies(msgspec.Struct, frozen=True):
+    """Whether the theorem of the mode speaks of what was read.
+
+    Where it does not, `at` is the first place at which an assumption is left, and `because` how.
+    """
+
+    applies: bool
+    at: Place | None = None
+    because: str = ""
+
+
 class Report(msgspec.Struct, frozen=True):
     """A whole check. `why` says what decided the verdict.
 
@@ -127,6 +139,7 @@ class Report(msgspec.Struct, frozen=True):
     trust: Trust
     forgotten: Forgotten
     others: dict[Mode, int]
+    theorem: Applies
     claim: str | None = None
 
 

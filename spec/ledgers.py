@@ -156,7 +156,8 @@ def _taken(register: str, at: Term, value: Term) -> Term:
 
 _stocked = (was.lead >= c.threshold) | was.host
 _came_back = e.mine & (
-    kind(Kind.LOAD_FINISHED) | (kind(Kind.BLOCK_CACHED) & (~e.here | e.found))
+    kind(Kind.LOAD_FINISHED)
+    | conj(kind(Kind.BLOCK_CACHED), ~e.here | e.found, was.lead < c.threshold)
 )  # not by a computation of the request itself
 
 REQUEST_FACTS = Ledger(
