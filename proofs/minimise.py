@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from proofs.model import Model
     from proofs.system import Step
 
-__all__ = ["CARRIES", "LIFE", "minimise", "plainest"]
+__all__ = ["CARRIES", "CHOICE", "LIFE", "minimise", "plainest"]
 
 RLIMIT = 20_000_000
 """The work that one wish may take; a wish that takes more is passed over."""
@@ -31,13 +31,15 @@ RLIMIT = 20_000_000
 _SAID = ("said_resident", "said_active", "said_total", "said_usable", "said_shortfall")
 _BLAME = ("blamed", "blamed_rest", "blamed_least", "stranger", "accuses", "smear", "restore")
 _ROOM = ("shared", "tied", "others")
+CHOICE = ("takeable", "keeps")
+"""What an eviction says of each of two ranked claims."""
 CARRIES: dict[Kind, tuple[str, ...]] = {
     **dict.fromkeys(CONFLICT_ACTIONS, (*_BLAME, *_ROOM, "echo", "proof", *_SAID)),
     Kind.CLAIM_COMMITTED: ("footprint",),
     Kind.CLAIM_RETIRED: ("footprint", "by"),
     Kind.CLAIM_ACCEPTED: ("footprint",),
     Kind.BLOCK_CACHED: ("lead", "found"),
-    Kind.BLOCK_EVICTED: ("lead", "passed", "spared", "takeable", "keeps"),
+    Kind.BLOCK_EVICTED: ("lead", "passed", "spared", *CHOICE),
     Kind.BLOCK_LOST: ("lead",),
     Kind.LOAD_FINISHED: ("lead",),
     Kind.REQUEST_ARRIVED: ("needed", "usable", "shared"),
