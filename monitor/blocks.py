@@ -145,6 +145,8 @@ class Blocks:
                     losers[claim.claim_id] = claim
                 elif claim.held.unnamed:
                     unseen[claim.claim_id] = claim
+                    if claim.held.sole:  # whichever it was
+                        losers[claim.claim_id] = claim
                 elif not holders:
                     losers[claim.claim_id] = claim
             if nobody and not holders:
@@ -177,13 +179,10 @@ class Blocks:
         return new
 
     def _mix(self, block: int, holders: Iterable[str]) -> None:
-        objects = {self._object(name) for name in holders}
-        if len(objects) > 1:
+        """Claims that ended hold it no more, or it does not matter."""
+        known = (self.claims.get(name) for name in holders)
+        if len({claim.object for claim in known if claim is not None and not claim.ended}) > 1:
             self.mixed[block] = None
-
-    def _object(self, name: str) -> object:
-        claim = self.claims.get(name)
-        return name if claim is None else claim.object
 
     def _mates(self, claim: ClaimRun, position: int) -> Iterator[ClaimRun]:
         """The claims that hold the same content at this position."""

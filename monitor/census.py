@@ -164,7 +164,8 @@ class Census:
 
     def _place(self, claim: ClaimRun) -> None:
         """What the claim holds was held before it came."""
-        claim.know(lead=claim.lead)
+        whole = claim.lead >= claim.constants.threshold
+        claim.know(lead=claim.lead, there=bool(claim.fact("there")) or whole)
         self.ranks.note(claim)
         self.room.forget()
 

@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from monitor.compile import CLAIM_REGISTERS
-from monitor.doubt import without
+from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.doubt import POOL, without
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
 from spec.alphabet import FACTS
@@ -17,7 +17,7 @@ from spec.states import TERMINAL, ClaimState, next_state
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from monitor.compile import Compiled, Registers
     from monitor.doubt import Step
@@ -213,13 +213,37 @@ class ClaimRun:
 
     # Requests in hand.
 
-    def open_request(self, request_id: str) -> bool:
-        """Follow a request; False if it was in hand already. It starts where the claim stands."""
+    def open_request(self, request_id: str, facts: Registers | None = None) -> bool:
+        """Follow a request; False if it was in hand already. It starts where the claim stands.
+
+        Args:
+            facts: the registers of the request, if anything is known of it.
+        """
         if request_id in self.requests:
             return False
         watches = [self.base[index] for index in self._scoped]
-        self.requests[request_id] = InHand(self._empty, watches)
+        self.requests[request_id] = InHand(self._empty if facts is None else facts, watches)
         return True
+
+    def unopened(self, known: Mapping[str, int], since: int) -> Registers:
+        """The registers of a request that nobody follows (`spec.projection.delivery.DELIVERY`).
+
+        Args:
+            known: what the pool knows of it.
+            since: the number of the event by which it arrived.
+        """
+        away = known["seen"] and self.fact("lead") < self.constants.threshold
+        held = self.responsible and known["seen"] and self.took <= since
+        derived = {"away": bool(away), "held": bool(held)}
+        first = dict(zip(REQUEST_REGISTERS, self._empty, strict=True))
+        return (*(first | known | derived).values(),)
+
+    def opens(self, view: View, facts: Registers) -> bool:
+        """Whether an event opens a request of these registers, which the claim does not follow."""
+        view.here = True
+        was, compiled = self.facts, self.compiled
+        req = compiled.request(view, self.constants, was, was, facts)
+        return compiled.delivers["opens"](view, self.constants, was, was, facts, req, None)
 
     def touch(self, request_id: str) -> None:
         """The request has had to do with this claim itself, not only with its pool."""
@@ -291,18 +315,11 @@ class ClaimRun:
             view.here = True
             self._step_request(self.requests[view.request_id], view, was, now)
 
-    def step_request(self, request_id: str, view: View, *, there: bool = True) -> None:
-        """Take one event into one request alone (its arrival, told late).
-
-        Args:
-            there: the claim was responsible then, as it is now.
-        """
+    def step_request(self, request_id: str, view: View) -> None:
+        """Take one event into one request alone."""
         if self.taint is None:
             view.here = True
-            facts = self.facts
-            if not there:
-                facts = (*facts[:_RESPONSIBLE], False, *facts[_RESPONSIBLE + 1 :])
-            self._step_request(self.requests[request_id], view, facts, facts)
+            self._step_request(self.requests[request_id], view, self.facts, self.facts)
 
     def _step_request(self, request: InHand, view: View, was: Registers, now: Registers) -> None:
         after = self.compiled.request(view, self.constants, was, now, request.facts)
@@ -327,7 +344,7 @@ class ClaimRun:
             state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
-            if view.low is not None:
+            if view.low is not None and not POOL.isdisjoint(self.compiled.reads[index]):
                 view.low.here = view.here
                 other = step(
                     watch.state, watch.own, view.low, self.constants, was, now, req_was, req

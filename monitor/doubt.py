@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.compile import compile_observer
 from spec.obligations import OBLIGATIONS
+from spec.observed import fields_behind
 from spec.terms import FALSE, Scope, variables
 from spec.verdicts import Verdict
 
@@ -60,7 +61,7 @@ def without(name: str, fields: frozenset[str]) -> Step | None:
 
     None where it reads none of them: it judges as well as before.
     """
-    observer = OBLIGATIONS[name]
+    observer, fields = OBLIGATIONS[name], fields_behind(fields)
     broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
     read = [_reads(rule, fields) for rule in observer.rules]
     if not any(read):

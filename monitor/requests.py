@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from monitor.claim import ClaimRun
+    from monitor.compile import Registers
     from monitor.records import At
     from monitor.track import Track
     from monitor.view import View
@@ -53,6 +54,17 @@ class Request(msgspec.Struct):
     claims: dict[str, ClaimRun] = msgspec.field(default_factory=dict)
     former: set[str] = msgspec.field(default_factory=set)
     forgotten: set[str] = msgspec.field(default_factory=set)
+
+    def known(self, *, before: bool = False) -> dict[str, int]:
+        """What the pool knows of the request, whoever follows it.
+
+        Args:
+            before: its arrival, by which it is known.
+        """
+        came = self.came and not before
+        there = came and not self.ended
+        needed, usable = (self.needed, self.usable) if there else (0, 0)
+        return {"seen": came, "arrived": there, "needed": needed, "usable": usable}
 
     def tell(self, view: View) -> None:
         """What the request needs, of what."""
@@ -128,10 +140,13 @@ class Requests:
             self._needs -= needed or 0
             self._untold -= needed is None
 
-    def follow(self, claim: ClaimRun, request_id: str, at: At) -> bool:
+    def follow(self, claim: ClaimRun, request_id: str, at: At, facts: Registers) -> bool:
         """A claim has a request in hand from now on, unless there are too many.
 
         Nothing is concluded of a claim that has too many in hand.
+
+        Args:
+            facts: the registers of the request, where the claim does not follow it yet.
 
         Returns:
             Whether it has it in hand, new or not.
@@ -149,7 +164,7 @@ class Requests:
             return False
         self._pairs += 1
         self.get(request_id).claims[claim.claim_id] = claim
-        claim.open_request(request_id)
+        claim.open_request(request_id, facts)
         return True
 
     def end(self, request_id: str) -> None:

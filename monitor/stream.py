@@ -20,14 +20,13 @@ from monitor.track import Track
 from monitor.view import View
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, REPORTS, Kind
 from spec.modes import MODES
-from spec.observed import facts_of
 from spec.states import TERMINAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from monitor.claim import ClaimRun
-    from monitor.compile import Compiled
+    from monitor.compile import Compiled, Registers
     from monitor.past import Past
     from monitor.records import At, Stamp
     from monitor.requests import Request
@@ -62,6 +61,7 @@ class Stream:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
+        self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
         self._newest = 0  # the event that registered the last claim
@@ -116,12 +116,14 @@ class Stream:
 
     def _begin(self, stamp: Stamp) -> None:
         """The first line says what the hooks of the stream observe."""
-        self._begun = True
+        self._begun, self._derived = True, stamp.form.derived
         if stamp.observes is not None:
-            self._census.observed = stamp.observes
+            self._census.observed, compiled = stamp.observes, self._compiled
             if stamp.form is CANONICAL:
                 self._census.blind = frozenset(
-                    o.name for o in self._compiled.observers if not facts_of(o) <= stamp.observes
+                    observer.name
+                    for observer, facts in zip(compiled.observers, compiled.facts, strict=True)
+                    if not facts <= stamp.observes
                 )
 
     def lose(self, at: At | None, why: str) -> None:
@@ -187,7 +189,8 @@ class Stream:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
                 return
-        if event.kind is Kind.DURATION_ELAPSED and (fault := self._clock.early(claim, event)):
+        stated = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
+        if stated and (fault := self._clock.early(claim, event)):
             self._contradict([claim], at, fault)
         self._concern(event, claim, at, mine=bound)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
@@ -359,7 +362,6 @@ class Stream:
             self._early.add(strangers, event, at, blames[0])
         others, told = self.requests.others(request_id)
         for claim in concerned:
-            followed = self._open(claim, event, at)
             view = self._view(event, claim, at)
             view.named, view.others = False, others
             if event.kind in CONFLICT_ACTIONS:
@@ -378,9 +380,20 @@ class Stream:
                 if event.kind in CONFLICT_ACTIONS:
                     blames[1].tell(view.low, claim, claim.claim_id)
                 self._crowd(view.low, claim, ends.low)
+            follows = self._has_part(claim, event, request, view)
+            followed = follows and self._open(claim, event, at)
+            view.here = False
             self._deliver(claim, view)
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self.requests.close(claim, request_id)
+
+    def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: View) -> bool:
+        """Whether a claim follows the request, or does so from this event on."""
+        if view.request_id in claim.requests or self._track.lost is not None:
+            return True
+        facts = self._unopened(claim, event, request)
+        views = [view] if view.low is None else [view, view.low]
+        return any(claim.opens(each, facts) for each in views)
 
     def _concerned(self, event: Event, request: Request, named: Iterable[str]) -> list[ClaimRun]:
         """Claims with a part in the request: it is in hand, or it presses on their pool.
@@ -401,7 +414,7 @@ class Stream:
         return [c for c in found.values() if c.taint is None or c.claim_id in request.claims]
 
     def _open(self, claim: ClaimRun, event: Event, at: At, name: str | None = None) -> bool:
-        """Follow a request for a claim, telling it of an arrival that was before its time.
+        """Follow a request for a claim, which may have arrived before.
 
         Returns:
             Whether it is followed: one that a forgotten claim had in hand is not, nor one too many.
@@ -414,16 +427,13 @@ class Stream:
             return False
         if claim.claim_id in request.former or claim.claim_id in request.forgotten:
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
-        new = request_id not in claim.requests
-        if not self.requests.follow(claim, request_id, at):
-            return False
-        if new and event.kind is not Kind.REQUEST_ARRIVED:
-            view = View(Kind.REQUEST_ARRIVED, request.at, request_id)
-            request.tell(view)
-            there = claim.responsible and claim.took <= request.since
-            view.rest = request.pool - (claim.declared if there else 0)
-            claim.step_request(request_id, view, there=there)
-        return True
+        facts = self._unopened(claim, event, request)
+        return self.requests.follow(claim, request_id, at, facts)
+
+    def _unopened(self, claim: ClaimRun, event: Event, request: Request) -> Registers:
+        """The registers of a request before this event, for a claim that does not follow it."""
+        before = event.kind is Kind.REQUEST_ARRIVED
+        return claim.unopened(request.known(before=before), request.since)
 
     # Blocks.
 
@@ -466,7 +476,12 @@ class Stream:
         return None
 
     def _look_up(self, event: Event, claim: ClaimRun, at: At) -> None:
-        """What a look-up finds of a claim is what is held, as far as it asked for it."""
+        """What a look-up finds of a claim is what is held, as far as it asked for it.
+
+        Where hooks do not observe each loss, finding less contradicts nothing.
+        """
+        if not self._census.observed >= BLOCKS_GONE:
+            return
         if event.held is None or event.held >= claim.lead or claim.predicate is None:
             return
         if event.asked is None:

@@ -6,7 +6,8 @@ Four families, none of them with a name of the specification in it:
 * *where*: where it is in a state, a literal holds; literals are boolean registers, and each boolean
   part of a guard that reads ledgers, constants and its own registers alone.
 * *both*: where it is in a state in the scope of a request, it is not in a state in the claim's own.
-* *alike*: where it is in a state in the scope of a request, a register is what the claim's is.
+* *alike*: where it is in a state in the scope of a request, a register is what the claim's is,
+  unless the claim itself is violated.
 """
 
 from __future__ import annotations
@@ -103,8 +104,12 @@ def _both(observer: Observer, state: str, other: str) -> Candidate:
 def _alike(observer: Observer, state: str, register: str) -> Candidate:
     def holds(of: Situation) -> Expr:
         request, claim = (of.standing[scope][register] for scope in ("request", "claim"))
-        return z3.Implies(_in(observer, of, "request", state), request == claim)
+        there = [_in(observer, of, "claim", other) for other in alive]
+        return z3.Implies(
+            z3.And(_in(observer, of, "request", state), z3.Or(there)), request == claim
+        )
 
+    alive = [s.name for s in observer.states if s.verdict is not Verdict.VIOLATED]
     says = f"where the request is in {state}, own.{register} is what the claim's is"
     return Candidate(says, (("request", state),), False, holds)
 

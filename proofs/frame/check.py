@@ -14,7 +14,7 @@ from proofs.frame.reader import Refused
 from proofs.frame.results import SCHEMA, Failure, FrameCheck, Invariant
 from proofs.frame.sources import Arguments, term_question
 from proofs.frame.space import Space
-from proofs.frame.statements import LEDGERS, LEMMAS, RULES, RUNS, TERMS
+from proofs.frame.statements import ASSUMED, LEDGERS, LEMMAS, RULES, RUNS, TERMS
 from spec import __version__
 from spec.claims import Mode
 from spec.digest import spec_digest
@@ -111,6 +111,7 @@ def prove_source(book: Book, source: Source) -> None:
     """Ask whether compiled functions are what they must be."""
     if source.ledgers:
         _ask(book, LEDGERS, source.of, None, source.ledger_questions)
+        _ask(book, ASSUMED, source.of, None, source.assumption_questions)
     for place, observer in enumerate(source.observers):
 
         def rules(arguments: Arguments, place: int = place) -> Iterator[Question]:

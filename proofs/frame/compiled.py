@@ -95,7 +95,11 @@ def mismatches(
         )
         yield f"states that are {verdict}", places != expected
     runs = dict(
-        zip(source.names, (compiled.claim, compiled.request, *compiled.steps), strict=False)
+        zip(
+            source.names,
+            (compiled.claim, compiled.request, *compiled.steps, compiled.contradicts),
+            strict=False,
+        )
     )
     yield "number of functions", len(runs) != len(source.names)
     for name, function in runs.items():

@@ -34,7 +34,6 @@ from proofs.frame.statements import (
     NO_REQUEST,
     REQUEST_FACTS,
     REQUEST_OBSERVERS,
-    TOLD_LATE,
     UNMET,
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
@@ -82,9 +81,7 @@ class Frame:
         kept = space.view("request", req_was=first, event=nowhere).req()
         skipped, req = self._not("request"), space.view("request").req()
         closed, ended = self._not("opens"), space.event["kind"] == _kind(Kind.REQUEST_FINISHED)
-        late = space.view("request", req_was=first).req()
-        followed = space.view("request", req_was=first, event=self._arrival()).req()
-        arrived = {n: followed[n] if n in self.delivery.known else v for n, v in first.items()}
+        after = self._unopened(now, self._elder(now), space.view("request").req())
         for ledger in REQUEST_LEDGERS:
             for name in (r.name for r in ledger.registers):
                 was, plain, then = space.req_was[name], first[name], req[name]
@@ -92,16 +89,15 @@ class Frame:
                 yield _unchanged(REQUEST_FACTS, ledger.name, name, [skipped], (was, then))
                 unopened = [closed, self._ledger_unopened]
                 if name not in self.delivery.known:
-                    yield _unchanged(UNOPENED_FACTS, ledger.name, name, unopened, (plain, then))
+                    pair = (after[name], then)
+                    yield _unchanged(UNOPENED_FACTS, ledger.name, name, unopened, pair)
                 else:
                     yield self._known_to_all(ledger.name, name, then)
-                if name not in self.delivery.left:
+                if name not in (*self.delivery.left, *self.delivery.derived):
                     end = [*unopened, ended, space.event["here"]]
                     yield _unchanged(
                         ENDED_UNOPENED, ledger.name, name, end, (plain, then), by_kind=False
                     )
-                pair = (arrived[name], late[name])
-                yield _unchanged(TOLD_LATE, ledger.name, name, [self._replay], pair, by_kind=False)
 
     def reasons(self) -> Iterator[Question]:
         """Which reasons of delivery may hold of a claim that no event was about."""
@@ -172,11 +168,6 @@ class Frame:
         alike = [self._ledger_unopened, same(request, space.claim)]
         given = [self._not("opens"), *alike]
         yield _stays(UNOPENED_OBSERVERS, observer, "request", given, moved, stepped, or_else=broken)
-        replay = space.view("request", req_was=constants_of(REQUEST_FIRST))
-        closed = z3.Not(replay.term(self.delivery.term("opens")))
-        given = [closed, self._replay, *alike]
-        told = replay.step(observer, request)
-        yield _stays(TOLD_LATE, observer, "request", given, request, told, by_kind=False)
 
     def _agreement(self, observer: Observer) -> Question:
         """One event through both: every scope takes it in, and those do to which it is delivered.
@@ -205,7 +196,7 @@ class Frame:
                     self._unless_broken(space.claim, space.claim, space.request),
                 ),
             ]
-            first = constants_of(REQUEST_FIRST)
+            first = self._unopened(space.was, space.elder, space.req_was)
             record = {n: v if n in delivery.known else first[n] for n, v in space.req_was.items()}
             followed = space.view("request", req_was=ledger)
             opened = space.view("request", req_was=record)
@@ -223,8 +214,9 @@ class Frame:
             )
             still = z3.And(z3.Not(follows), z3.Not(opens))
             known = {n: v for n, v in req.items() if n not in delivery.known}
+            then = self._unopened(now, self._elder(now), req)
             agree += [
-                z3.If(still, same(known, first), same(some_req, req)),
+                z3.If(still, same(known, then), same(some_req, req)),
                 z3.If(
                     still,
                     self._unless_broken(claim, claim, request),
@@ -233,7 +225,7 @@ class Frame:
             ]
             changes |= _pairs("request", request, _if(still, claim, some_request))
             changes |= _pairs(
-                "req", req, _if(still, {**req, **{n: first[n] for n in known}}, some_req)
+                "req", req, _if(still, {**req, **{n: then[n] for n in known}}, some_req)
             )
         return Question(
             AGREEMENT, observer.name, "", tuple(given), z3.And(agree), changes, by_kind=True
@@ -254,23 +246,30 @@ class Frame:
 
     @property
     def _ledger_unopened(self) -> Expr:
-        """The request's registers are at their first values, but for those that the pool knows."""
-        first = constants_of(REQUEST_FIRST)
+        """The request's registers are as those of a request that nobody follows."""
+        plain = self._unopened(self.space.was, self.space.elder, self.space.req_was)
         was = self.space.req_was.items()
-        return z3.And([v == first[n] for n, v in was if n not in self.delivery.known])
+        return z3.And([v == plain[n] for n, v in was if n not in self.delivery.known])
 
-    @property
-    def _replay(self) -> Expr:
-        """The event is the arrival of the request and says nothing of the claim."""
-        event = self.space.event
-        plain = [z3.Not(v) for n, v in event.items() if z3.is_bool(v) and n != "here"]
-        return z3.And(event["here"], event["kind"] == _kind(Kind.REQUEST_ARRIVED), *plain)
+    def _unopened(
+        self, was: Mapping[str, Expr], elder: Expr, req: Mapping[str, Expr]
+    ) -> dict[str, Expr]:
+        """The registers of a request that nobody follows, but for those that the pool knows.
 
-    def _arrival(self) -> dict[str, Expr]:
-        """An arrival that stated the same, and may have been otherwise in all else."""
-        alike = {n: self.space.event[n] for n in sorted(self.delivery.shared)}
-        arrival = {"kind": _kind(Kind.REQUEST_ARRIVED), "here": constant(True)}
-        return {**_fresh(self.space.event, "then"), **alike, **arrival}
+        Args:
+            was: the claim's registers.
+            elder: `stands.elder`.
+            req: the request's registers, of which those that the pool knows are read.
+        """
+        space = self.space
+        known = {name: req[name] for name in self.delivery.known}
+        req_was = {**constants_of(REQUEST_FIRST), **known}
+        view = View(was, req_was, space.event, space.constants, space.owes, elder)
+        derived = {name: view.term(term) for name, term in self.delivery.derived.items()}
+        return {**constants_of(REQUEST_FIRST), **derived}
+
+    def _elder(self, now: Mapping[str, Expr]) -> Expr:
+        return self.space.elder_after(now, self.space.event)
 
 
 def _fresh(values: Mapping[str, Expr], word: str) -> dict[str, Expr]:

@@ -61,8 +61,12 @@ def unknown_fields() -> list[frozenset[str]]:
 
 
 def partial_of(observer: Observer, fields: frozenset[str]) -> Partial | None:
-    """What is left of an observer, or None where it reads none of the fields."""
-    reads = [any(v.name in fields for v in variables(rule.when)) for rule in observer.rules]
+    """What is left of an observer, or None where it reads nothing that rests on the fields."""
+    unknown = _resting_on(fields)
+    reads = [
+        any((v.scope.value, v.name) in unknown or v.name in fields for v in variables(rule.when))
+        for rule in observer.rules
+    ]
     if not any(reads):
         return None
     broken = {s.name for s in observer.states if s.verdict is Verdict.VIOLATED}

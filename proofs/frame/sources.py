@@ -28,7 +28,8 @@ from proofs.frame.space import (
     constant,
     registers,
 )
-from proofs.frame.statements import LEDGERS, RULES, TERMS
+from proofs.frame.statements import ASSUMED, LEDGERS, RULES, TERMS
+from spec.facts import FACTS_ARE_FACTS
 from spec.vocabulary import CONSTANTS, EVENT_FIELDS
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ class Source:
 
     def __post_init__(self) -> None:
         there = ("claim", "request") if self.ledgers else ()
-        names = (*there, *(f"observe_{place}" for place in range(len(self.observers))))
+        last = ("contradicts",) if self.ledgers else ()
+        names = (*there, *(f"observe_{place}" for place in range(len(self.observers))), *last)
         object.__setattr__(self, "names", names)
 
     @cached_property
@@ -141,10 +143,9 @@ class Source:
         found = functions(self.text)
         if tuple(found) != self.names:
             raise Refused(f"has {', '.join(found)} where {', '.join(self.names)} are needed")
-        expected = [_CLAIM, _REQUEST] if self.ledgers else []
-        for function, names in zip(
-            found.values(), [*expected, *[_OBSERVER] * len(self.observers)], strict=True
-        ):
+        observers = [_OBSERVER] * len(self.observers)
+        expected = [_CLAIM, _REQUEST, *observers, _CLAIM] if self.ledgers else observers
+        for function, names in zip(found.values(), expected, strict=True):
             if function.arguments != names:
                 raise Refused(f"{function.name} does not take {', '.join(names)}")
         return found
@@ -162,6 +163,17 @@ class Source:
             _same_length(made, expected, f"{name} returns")
             for value, (register, term) in zip(made, expected.items(), strict=True):
                 yield _equal(LEDGERS, self.of, f"{name}: {register}", term, value)
+
+    def assumption_questions(self, arguments: Arguments) -> Iterator[Question]:
+        """Whether the assumptions' function names the first that is broken; raises Refused."""
+        function, view = self.read["contradicts"], arguments.view()
+        made = meaning(function, arguments.values(function.arguments))
+        before = z3.BoolVal(True)
+        for number, assumption in enumerate(FACTS_ARE_FACTS):
+            holds = view.term(assumption.holds)
+            first, before = z3.And(before, z3.Not(holds)), z3.And(before, holds)
+            yield _equal(ASSUMED, self.of, assumption.name, first, made == constant(number))
+        yield _equal(ASSUMED, self.of, "none", before, made == constant(-1))
 
     def observer_questions(self, place: int, arguments: Arguments) -> Iterator[Question]:
         """Whether the function of the observer at a place is that observer; raises Refused."""

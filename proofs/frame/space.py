@@ -45,6 +45,7 @@ __all__ = [
 NUMBERS: Final = Integers()
 EVENTS: Final = tuple(Kind)
 """Every kind; an event's kind is its place in this tuple."""
+_ARRIVED: Final = EVENTS.index(Kind.REQUEST_ARRIVED)
 CLAIM_LEDGERS: Final[tuple[Ledger, ...]] = (CLAIM_FACTS, DECLARED)
 REQUEST_LEDGERS: Final[tuple[Ledger, ...]] = (REQUEST_FACTS,)
 SCOPES: Final = ("claim", "request")
@@ -103,6 +104,7 @@ class View:
         event: Mapping[str, Expr],
         constants: Mapping[str, Expr],
         owes: Expr,
+        elder: Expr | None = None,
         *,
         now: Mapping[str, Expr] | None = None,
         req: Mapping[str, Expr] | None = None,
@@ -117,7 +119,7 @@ class View:
             Scope.REQ_WAS: first if req_was is None else dict(req_was),
             Scope.NOW: dict(now or {}),
             Scope.REQ: first if req_was is None else dict(req or {}),
-            Scope.STANDS: {"owes": owes},
+            Scope.STANDS: {"owes": owes, "elder": z3.BoolVal(False) if elder is None else elder},
         }
 
     def term(self, term: Term, own: Mapping[str, Expr] | None = None) -> Expr:
@@ -186,6 +188,7 @@ class Space:
             z3.Or([z3.And([self.constants[n] == v for n, v in each]) for each in sorted(fixed)]),
             *(self._in_range(standing) for standing in (self.claim, self.request)),
         ]
+        self.elder = z3.Bool("stands.elder")
         self.owes = z3.Bool("stands.owes of another observer")
         if observer is not None:
             self.owes = z3.Or(self.owes, self.having(self.claim, Verdict.PENDING))
@@ -231,6 +234,7 @@ class Space:
         for name, value in self.event.items():
             if name != "kind":
                 found.append(Unknown(name, value, _plain(value), True))
+        found.append(Unknown("stands.elder", self.elder, constant(False)))
         for name, value in self.constants.items():
             found.append(Unknown(f"c.{name}", value, _plain(value, 1)))
         for scope, values, first in (
@@ -254,7 +258,13 @@ class Space:
     ) -> View:
         """The event as a scope sees it, with other request registers or another event if given."""
         request = None if scope == "claim" else (req_was or self.req_was)
-        return View(self.was, request, event or self.event, self.constants, self.owes)
+        return View(self.was, request, event or self.event, self.constants, self.owes, self.elder)
+
+    def elder_after(self, now: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
+        """`stands.elder` after an event, by its definition."""
+        arrives = z3.And(event["here"], event["kind"] == constant(_ARRIVED))
+        begins = z3.And(now["responsible"], z3.Not(self.was["responsible"]))
+        return z3.Or(arrives, z3.And(self.elder, z3.Not(begins)))
 
 
 def _plain(value: Expr, number: int = 0) -> Expr:

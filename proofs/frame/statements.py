@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 __all__ = [
     "AGREEMENT",
+    "ASSUMED",
     "CLAIM_FACTS",
     "CLAIM_OBSERVERS",
     "ENDED_UNOPENED",
@@ -21,7 +22,6 @@ __all__ = [
     "RULES",
     "RUNS",
     "TERMS",
-    "TOLD_LATE",
     "UNMET",
     "UNOPENED_FACTS",
     "UNOPENED_OBSERVERS",
@@ -51,12 +51,12 @@ REQUEST_OBSERVERS: Final = "request observers"
 UNOPENED_FACTS: Final = "unopened facts"
 UNOPENED_OBSERVERS: Final = "unopened observers"
 KNOWN_TO_ALL: Final = "known to all"
-TOLD_LATE: Final = "arrival told late"
 ENDED_UNOPENED: Final = "ended unopened"
 UNMET: Final = "not met yet"
 AGREEMENT: Final = "agreement"
 LEDGERS: Final = "ledgers compiled"
 RULES: Final = "rules compiled"
+ASSUMED: Final = "assumptions compiled"
 TERMS: Final = "delivery compiled"
 RUNS: Final = "what runs"
 PARTIAL_VERDICTS: Final = "partial verdicts"
@@ -92,7 +92,7 @@ LEMMAS: Final = (
     Lemma(
         UNOPENED_FACTS,
         "An event that does not open a request leaves its registers at their first values, but for "
-        "those that the pool knows.",
+        "those that the pool knows, and those that follow from the claim's own ledger.",
     ),
     Lemma(
         UNOPENED_OBSERVERS,
@@ -101,11 +101,6 @@ LEMMAS: Final = (
         of_requests=True,
     ),
     Lemma(KNOWN_TO_ALL, "What the pool knows of a request is the same for every claim."),
-    Lemma(
-        TOLD_LATE,
-        "An arrival that would not open the request now may be replayed now: it leaves the ledger "
-        "and the observers that following the request from its arrival would have left.",
-    ),
     Lemma(
         ENDED_UNOPENED,
         "A request that ends without having been opened leaves nothing but what the pool must "
@@ -130,6 +125,11 @@ LEMMAS: Final = (
         RULES,
         "A compiled observer takes each rule exactly where it is the first that applies, and "
         "returns the state, the registers and the number of that rule.",
+        "translation",
+    ),
+    Lemma(
+        ASSUMED,
+        "The compiled assumptions name the first that an event breaks, where it breaks one.",
         "translation",
     ),
     Lemma(TERMS, "Each reason of delivery, as it is compiled, is its term.", "translation"),

@@ -7,8 +7,9 @@ really take in; `python -m proofs check frame` proves that nothing else changes 
 
 A request is not followed for a claim until `opens` is true of one of its events. Until then its
 scope is the scope of the claim itself, but for the registers `known`, which are the same for every
-claim of the pool. To open it is to copy the observers of the claim as they stand before the event,
-to take the registers `known` from the pool and the others at their first values, and then to
+claim of the pool, and those that are `derived` from the claim's own ledger. To open it is to copy
+the observers of the claim as they stand before the event, to take the registers `known` from the
+pool, to derive those that are `derived`, to leave the others at their first values, and then to
 deliver the event.
 
 Each term is a disjunction whose parts have names, so that a proof can say which of them it needs.
@@ -21,7 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.ledgers import contends, kind, req, req_was, was
+from spec.ledgers import contends, endures, kind, req, req_was, was
 from spec.readings import CLOSES
 from spec.terms import Scope, Sort, Term, Var, conj, disj
 from spec.vocabulary import c, e
@@ -38,11 +39,16 @@ STANDS: Final[Mapping[str, tuple[Sort, str]]] = MappingProxyType(
             "something is owed in the scope of the claim itself: one of its observers is in a "
             "state whose verdict is pending",
         ),
+        "elder": (
+            Sort.BOOL,
+            "the request of the event arrived, and responsibility for the claim last began before",
+        ),
     }
 )
 """What is derived of where a claim stands before an event: sort, and meaning."""
 
 _owes: Final = Var(Scope.STANDS, "owes", STANDS["owes"][0])
+_elder: Final = Var(Scope.STANDS, "elder", STANDS["elder"][0])
 
 
 @dataclass(frozen=True)
@@ -53,8 +59,10 @@ class Delivery:
     follows. `opens`: the request of the event is followed from this event on.
 
     `known` are the request registers that the pool knows of a request, whoever follows it: they
-    rest on kinds, on `here` and on the fields `shared` alone, which every claim sees alike. `left`
-    are those that matter of a request that has ended before anybody followed it.
+    rest on kinds, on `here` and on the fields `shared` alone, which every claim sees alike.
+    `derived` are those that follow from the claim's own ledger for as long as nobody follows the
+    request: terms over that ledger, over `STANDS` and over registers that are `known`. `left` are
+    those that matter of a request that has ended before anybody followed it.
 
     `unmet` is how every event looks to a claim that no event before it was about. The reasons
     `everyone`, with their scopes, may hold of such a claim all the same: what they deliver is to be
@@ -67,6 +75,7 @@ class Delivery:
     request: Mapping[str, Term]
     opens: Mapping[str, Term]
     known: frozenset[str]
+    derived: Mapping[str, Term]
     shared: frozenset[str]
     left: frozenset[str]
     unmet: Term
@@ -89,7 +98,6 @@ DELIVERY: Final = Delivery(
         "about the claim": e.mine | e.named,
         "due": _owes & CLOSES,
         "due before another's victim": _owes & c.ranked & _evicted,
-        "a rival's victim": _evicted & e.rival.ne(0),
         "disorder": kind(Kind.STREAM_DISORDER),
     },
     request={
@@ -99,12 +107,17 @@ DELIVERY: Final = Delivery(
     opens={
         "touches the claim": e.here & e.mine,
         "does not fit": e.here & kind(Kind.REQUEST_ARRIVED) & contends(was.declared, req),
-        "ends in conflict": e.here & kind(Kind.REQUEST_FINISHED) & contends(was.declared, req_was),
-        "acted on": e.here & kind(*CONFLICT_ACTIONS),
+        "ends in conflict": conj(
+            e.here, kind(Kind.REQUEST_FINISHED), endures(was.declared, req_was)
+        ),
+        "acted on": conj(e.here, kind(*CONFLICT_ACTIONS), was.responsible | e.blamed),
     },
-    known=frozenset({"arrived", "needed", "usable"}),
+    known=frozenset({"seen", "arrived", "needed", "usable"}),
+    derived=MappingProxyType(
+        {"away": req_was.seen & (was.lead < c.threshold), "held": was.responsible & _elder}
+    ),
     shared=frozenset({"needed", "usable"}),
-    left=frozenset({"needed", "usable"}),
-    unmet=conj(~e.mine, ~e.named, ~e.blamed, e.rival.eq(0)),
-    everyone=frozenset({("claim", "disorder"), ("opens", "acted on")}),
+    left=frozenset({"seen"}),
+    unmet=conj(~e.mine, ~e.named, ~e.blamed),
+    everyone=frozenset({("claim", "disorder")}),
 )
