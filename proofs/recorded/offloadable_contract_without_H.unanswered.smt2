@@ -33,6 +33,11 @@
     (believed.worker Int)
     (believed.hit_told Bool)
     (believed.hit Bool)
+    (believed.blamed Bool)
+    (believed.blamed_rest Int)
+    (believed.blamed_least Int)
+    (believed.accuses Bool)
+    (believed.stranger Bool)
     (state.claim_identity Int)
     (state.explicit_acceptance Int)
     (state.materialization_predicate Int)
@@ -44,7 +49,7 @@
     (c.threshold Int))
   Bool
   (and
-    (not (<= (+ believed.harms (* was.losses (- 1))) (- 2)))
+    (not (<= (+ was.failures was.losses (* believed.harms (- 1))) (- 1)))
     (not (<= state.claim_harm_attribution (- 1)))
     (not (<= state.claim_identity (- 1)))
     (not (<= state.explicit_acceptance (- 1)))
@@ -52,42 +57,42 @@
     (not (<= state.offload_restorability (- 1)))
     (not (<= state.ordered_lifecycle_events (- 1)))
     (not (<= state.restoration_failure_outcome (- 1)))
-    (not (>= (+ believed.harms (* was.failures (- 1)) (* was.losses (- 1))) 1))
+    (not (>= (+ was.losses (* believed.harms (- 1))) 2))
     (not (>= state.claim_harm_attribution 5))
     (not (>= state.claim_identity 3))
     (not (>= state.explicit_acceptance 4))
     (not (>= state.materialization_predicate 3))
     (not (>= state.offload_restorability 5))
-    (not (>= state.ordered_lifecycle_events 4))
-    (not (>= state.restoration_failure_outcome 4))
-    (not req_was.served)
-    (or (not (<= (+ believed.harms (* was.losses (- 1))) (- 1))) (not was.host))
-    (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (= state.offload_restorability 2)))
-    (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.ordered_lifecycle_events 2)))
+    (not (>= state.ordered_lifecycle_events 3))
+    (not (>= state.restoration_failure_outcome 3))
+    (not req_was.routed)
+    (or
+      (not (<= state.claim_harm_attribution 0))
+      (not (>= (+ was.losses (* believed.harms (- 1))) 1)))
+    (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
+    (or (not (<= state.claim_identity 0)) (not believed.responsible))
+    (or (not (<= state.explicit_acceptance 0)) (not (>= state.claim_harm_attribution 1)))
     (or (not (<= state.explicit_acceptance 0)) (not believed.responsible))
     (or (not (<= state.explicit_acceptance 0)) (not was.committed))
+    (or (not (<= state.explicit_acceptance 1)) (not (= state.offload_restorability 2)))
     (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
     (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
+    (or (not (= state.claim_harm_attribution 2)) (not (>= state.restoration_failure_outcome 2)))
+    (or
+      (not (>= (+ was.losses (* believed.harms (- 1))) 1))
+      (not (>= state.claim_harm_attribution 2)))
+    (or (not (>= (+ was.losses (* believed.harms (- 1))) 1)) (not was.host) (not was.responsible))
     (or believed.answered (not (>= state.restoration_failure_outcome 2)))
     (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
     (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-    (or was.committed (not (>= state.claim_harm_attribution 1)))
     (or was.committed (not (>= state.explicit_acceptance 2)))
     (or was.committed (not believed.useful))
-    (or was.committed (not req_was.failed))
     (or was.committed (not was.registered))
-    (or was.committed (not was.responsible))
-    (or was.registered (not req_was.routed))
-    (or was.registered (not was.committed))
+    (or was.registered (not was.responsible))
     (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-    (or was.responsible (not (= state.claim_harm_attribution 1)))
-    (or was.seen (not (>= state.offload_restorability 2)))
+    (or was.responsible (not (= state.offload_restorability 1)))
+    (or was.seen (not believed.restored))
     (or was.seen (not req_was.arrived))
-    (or
-      was.responsible
-      (not (>= state.explicit_acceptance 2))
-      (not (>= state.ordered_lifecycle_events 2))
-      (not believed.responsible))
     (or
       was.host
       (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
@@ -95,13 +100,9 @@
       (not believed.useful)
       (not was.responsible))
     (or
-      (not (<= (+ believed.harms (* was.losses (- 1))) (- 1)))
-      (not (>= state.claim_harm_attribution 2)))
-    (or
-      believed.restored
-      (not (= (+ state.offload_restorability (* state.restoration_failure_outcome (- 1))) 0))
-      (not (>= state.restoration_failure_outcome 2))
-      (not was.responsible))
+      was.responsible
+      (not (<= own.ordered_lifecycle_events.stage 0))
+      (not (>= state.ordered_lifecycle_events 2)))
     (or
       was.host
       (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
@@ -109,16 +110,29 @@
       (not believed.useful)
       (not was.responsible))
     (or
-      (not (<= (+ believed.harms (* was.losses (- 1))) (- 1)))
-      (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
+      (not (<= state.explicit_acceptance 1))
+      (not (>= state.ordered_lifecycle_events 2))
+      (not was.committed))
     (or
+      (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+      (not (>= (+ was.losses (* believed.harms (- 1))) 1))
+      (not was.responsible))
+    (or
+      was.responsible
+      (not (>= state.ordered_lifecycle_events 2))
+      (not believed.responsible)
+      (not was.committed))
+    (or
+      believed.acted
+      believed.restored
+      (not (<= state.explicit_acceptance 1))
+      (not (>= state.restoration_failure_outcome 2)))
+    (or
+      was.other
+      (not (= (<= state.explicit_acceptance 0) (>= state.claim_identity 1)))
+      (not (>= state.ordered_lifecycle_events 2))
+      (not was.registered))
+    (or
+      (not (<= (+ was.failures was.losses (* believed.harms (- 1))) 0))
       (not (<= state.claim_harm_attribution 3))
-      (not (>= (+ believed.harms (* was.failures (- 1)) (* was.losses (- 1))) 0))
-      (not (>= state.claim_harm_attribution 1)))
-    (or
-      (not (<= (+ believed.harms (* was.losses (- 1))) (- 1)))
-      (not (<= state.claim_harm_attribution 0)))
-    (or
-      (not (<= (+ state.ordered_lifecycle_events (* own.ordered_lifecycle_events.stage (- 1))) 0))
-      (not (<= own.ordered_lifecycle_events.stage 0))
-      (not (>= state.claim_identity 1)))))
+      (not (>= state.claim_harm_attribution 1)))))

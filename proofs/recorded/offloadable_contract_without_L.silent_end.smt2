@@ -33,6 +33,11 @@
     (believed.worker Int)
     (believed.hit_told Bool)
     (believed.hit Bool)
+    (believed.blamed Bool)
+    (believed.blamed_rest Int)
+    (believed.blamed_least Int)
+    (believed.accuses Bool)
+    (believed.stranger Bool)
     (state.claim_identity Int)
     (state.explicit_acceptance Int)
     (state.materialization_predicate Int)
@@ -44,7 +49,7 @@
     (c.threshold Int))
   Bool
   (and
-    (not (<= (+ believed.harms (* was.losses (- 1))) (- 2)))
+    (not (<= (+ was.failures was.losses (* believed.harms (- 1))) (- 1)))
     (not (<= state.claim_harm_attribution (- 1)))
     (not (<= state.claim_identity (- 1)))
     (not (<= state.explicit_acceptance (- 1)))
@@ -52,92 +57,71 @@
     (not (<= state.offload_restorability (- 1)))
     (not (<= state.ordered_lifecycle_events (- 1)))
     (not (<= state.restoration_failure_outcome (- 1)))
-    (not (>= (+ believed.harms (* was.failures (- 1)) (* was.losses (- 1))) 1))
+    (not (>= (+ was.losses (* believed.harms (- 1))) 2))
     (not (>= state.claim_harm_attribution 6))
-    (not (>= state.claim_identity 2))
+    (not (>= state.claim_identity 3))
     (not (>= state.explicit_acceptance 4))
     (not (>= state.materialization_predicate 2))
     (not (>= state.offload_restorability 5))
     (not (>= state.ordered_lifecycle_events 4))
     (not (>= state.restoration_failure_outcome 4))
-    (or (not (<= (+ believed.harms (* was.losses (- 1))) (- 1))) (not was.host))
-    (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (= state.offload_restorability 2)))
-    (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.ordered_lifecycle_events 1)))
+    (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.explicit_acceptance 2)))
     (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
+    (or
+      (not (<= state.claim_harm_attribution 0))
+      (not (>= (+ was.losses (* believed.harms (- 1))) 1)))
     (or (not (<= state.explicit_acceptance 0)) (not believed.responsible))
     (or (not (<= state.explicit_acceptance 0)) (not was.responsible))
     (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
+    (or (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
     (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
+    (or
+      (not (>= (+ was.losses (* believed.harms (- 1))) 1))
+      (not (>= state.claim_harm_attribution 2)))
+    (or (not (>= (+ was.losses (* believed.harms (- 1))) 1)) (not was.host) (not was.responsible))
     (or believed.answered (not (>= state.restoration_failure_outcome 2)))
     (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-    (or was.committed (not was.registered))
-    (or was.registered (not was.committed))
-    (or was.responsible (not (<= (+ believed.harms (* was.losses (- 1))) (- 1))))
+    (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+    (or req_was.failed (not (>= state.restoration_failure_outcome 1)))
+    (or was.other (not (>= was.rest 1)))
+    (or was.registered (not (>= state.offload_restorability 1)))
+    (or was.registered (not was.responsible))
     (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-    (or was.responsible (not (= state.offload_restorability 1)))
-    (or was.seen (not (>= req_was.needed 1)))
-    (or was.seen (not (>= state.offload_restorability 2)))
-    (or was.seen (not req_was.arrived))
-    (or
-      was.responsible
-      (not (>= state.explicit_acceptance 2))
-      (not (>= state.ordered_lifecycle_events 2))
-      (not believed.responsible))
-    (or
-      (not (<= (+ believed.harms (* was.losses (- 1))) (- 1)))
-      (not (>= state.claim_harm_attribution 2)))
-    (or
-      (not (<= state.claim_harm_attribution 3))
-      (not (>= (+ believed.harms (* was.failures (- 1)) (* was.losses (- 1))) 0))
-      (not (>= state.claim_harm_attribution 2)))
+    (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+    (or was.seen (not req_was.failed))
     (or
       (not (<= own.ordered_lifecycle_events.stage 0))
-      (not (>= (+ own.ordered_lifecycle_events.stage (* was.footprint (- 1))) 0))
-      (not (>= c.threshold 1))
+      (not (>= (+ own.ordered_lifecycle_events.stage (* state.explicit_acceptance (- 1))) 0))
       (not was.committed))
     (or
       was.host
       (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-      (not (= state.offload_restorability 1))
-      (not (>= state.claim_harm_attribution 2))
-      (not believed.useful))
+      (not (<= state.claim_harm_attribution 0))
+      (not believed.useful)
+      (not was.responsible))
     (or
-      (not (<= (+ believed.harms (* was.losses (- 1))) (- 1)))
-      (not (<= state.claim_harm_attribution 0)))
+      was.responsible
+      (not (<= own.ordered_lifecycle_events.stage 0))
+      (not (>= state.ordered_lifecycle_events 2)))
+    (or
+      (not (<= (+ was.failures was.losses (* believed.harms (- 1))) 0))
+      (not (= state.claim_harm_attribution 1)))
     (or
       believed.restored
-      (not (= state.offload_restorability 2))
-      (not (>= state.explicit_acceptance 2))
-      (not was.responsible))
-    (or
       (not (<= own.ordered_lifecycle_events.stage 0))
-      (not (>= (+ own.ordered_lifecycle_events.stage (* state.explicit_acceptance (- 1))) 0))
-      (not (>= state.offload_restorability 3)))
-    (or
-      (not (<= (+ believed.harms (* was.losses (- 1))) (- 1)))
-      (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-      (not was.responsible))
-    (or
-      was.host
-      (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-      (not (<= state.claim_harm_attribution 0))
-      (not (>= state.explicit_acceptance 2))
-      (not believed.useful)
-      (not was.responsible))
-    (or
-      was.host
-      (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-      (not (<= state.claim_harm_attribution 0))
-      (not (= own.ordered_lifecycle_events.stage 0))
-      (not (>= state.offload_restorability 2))
-      (not was.responsible))
+      (not (= state.offload_restorability 2)))
     (or
       was.host
       (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
       (not (>= state.claim_harm_attribution 2))
-      (not (>= state.explicit_acceptance 2))
       (not believed.useful)
       (not was.responsible))
     (or
-      (not (= state.claim_harm_attribution 1))
-      (not (>= (+ believed.harms (* was.failures (- 1)) (* was.losses (- 1))) 0)))))
+      was.host
+      (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+      (not (>= (+ was.losses (* believed.harms (- 1))) 1))
+      (not was.responsible))
+    (or
+      (not (<= (+ was.failures was.losses (* believed.harms (- 1))) 0))
+      (not (<= state.claim_harm_attribution 3))
+      (not (>= state.claim_harm_attribution 2)))))
