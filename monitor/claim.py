@@ -241,7 +241,7 @@ class ClaimRun:
         held = self.responsible and known["seen"] and self.took <= since
         derived = {"away": bool(away), "held": bool(held)}
         first = dict(zip(REQUEST_REGISTERS, self._empty, strict=True))
-        return (*(first | known | derived).values(),)
+        return (*(first | dict(known) | derived).values(),)
 
     def opens(self, view: View, facts: Registers) -> bool:
         """Whether an event opens a request of these registers, which the claim does not follow."""

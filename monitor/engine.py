@@ -211,8 +211,8 @@ class Monitor:
         if self.only is not None and not claims:
             return f"claim {self.only} does not occur"
         if mixed := next((c.claim for c in claims if self._mixed(c.claim)), None):
-            said = f"asked for {mixed.declared_mode} and was accepted in {mixed.other_mode}"
-            return f"claim {mixed.claim_id} {said}"
+            both = f"asked for {mixed.declared_mode} and was accepted in {mixed.other_mode}"
+            return f"claim {mixed.claim_id} {both}"
         if not any(judged.entered for judged in claims):
             said = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
             others = sorted({mode for mode in said if mode in MODES and mode != self.mode})

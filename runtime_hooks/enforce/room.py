@@ -2,7 +2,7 @@
 
 Room is made of blocks: what claims share is counted once, and claims free what all owners of it are
 among. A request that fits the empty pool and does not fit beside the claims is in conflict with
-them (the reading `conflict`); those that are named for it explain it, and none is too many (`blame`).
+them (the reading `conflict`); those that are named explain it, and none is too many (`blame`).
 """
 
 from __future__ import annotations
