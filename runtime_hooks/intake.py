@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from runtime_hooks.ahead import Ahead
-from runtime_hooks.pins import Pins
 from runtime_hooks.ledger import WATCHED
+from runtime_hooks.pins import Pins
 from runtime_hooks.requests import claim_of, name_of, object_of, release_of
 from runtime_hooks.voice import contents_of, terms
 from spec.alphabet import Kind

@@ -287,9 +287,7 @@ class Keeper:
 
     def _has(self, request_id: str) -> bool:
         """Whether a request came and has not ended."""
-        return any(
-            request_id in some for some in (self._in_hand, self._put_off, self._refused)
-        )
+        return any(request_id in some for some in (self._in_hand, self._put_off, self._refused))
 
     def _neediest(self) -> int:
         """What the neediest request in hand needs, by what was stated and as claims stand now."""

@@ -154,9 +154,7 @@ class Tier:
         if brought := self._bring(request_id, load, pairs):
             self._custody.lost(brought)
 
-    def _bring(
-        self, request_id: str, load: _Load, pairs: Sequence[tuple[bytes, int]]
-    ) -> list[int]:
+    def _bring(self, request_id: str, load: _Load, pairs: Sequence[tuple[bytes, int]]) -> list[int]:
         """Contents are back; the blocks that hold them.
 
         Claims that have no copy did not load them: they are told first that they are there.

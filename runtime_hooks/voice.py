@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.requests import identity_text, name_of, object_of
+from runtime_hooks.requests import identity_text, name_of
 from spec.alphabet import Kind
 
 if TYPE_CHECKING:

@@ -162,9 +162,7 @@ class OffloadHooks:
 
         return get_num_new_matched_tokens
 
-    def _withhold(
-        self, request: Any, computed: int, loads: int, refused: list[Refusal]
-    ) -> None:
+    def _withhold(self, request: Any, computed: int, loads: int, refused: list[Refusal]) -> None:
         size = self._scheduler.block_size
         asked = self._blocks.could_use(request, computed // size)
         keys, found = keys_of(request, asked * size, size), (computed + loads) // size
