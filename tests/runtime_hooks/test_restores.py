@@ -157,8 +157,8 @@ class TestRestore:
         assert KEPT is engine.judge(OFF).verdict
 
     def test_copy_found(self) -> None:
-        """A copy that lies in the tier when the claim is accepted is found, not stored, and one that
-        was stored of blocks that this claim never had is found, too."""
+        """A copy that lies in the tier when the claim is accepted is found, not stored; so is
+        one that was stored of blocks that this claim never had."""
         tier = TinyTier(*KEYS)
         engine = TinyEngine(200, tier=tier)
         Hand(engine, "first", 61, on(OFF)).end()
