@@ -203,7 +203,8 @@ class Blocks:
     def _mates(self, claim: ClaimRun, position: int) -> Iterator[ClaimRun]:
         """The claims that hold the same content at this position."""
         if position < len(claim.keys):
-            yield from self._keyed.get((position, claim.keys[position]), {}).values()
+            mates = self._keyed.get((position, claim.keys[position]), {}).values()
+            yield from (mate for mate in list(mates) if mate.tracked)
 
     def _clashes(self, pairs: Iterable[tuple[int, int]]) -> list[ClaimRun]:
         """The claims that hold one of these blocks at another position.

@@ -449,7 +449,7 @@ class Stream:
         computed = event.request_id
         if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
             computed = self._computing(claim, at)
-        kin = [each for each in self._census.objects.beside(claim) if not each.ended]
+        kin = [each for each in self._census.objects.beside(claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
         if held.clash:
             why = "a block is cached at one position and was held at another"

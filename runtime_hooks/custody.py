@@ -67,7 +67,7 @@ class Custody:
     def tell_unclaimed(
         self, start: int, pairs: Sequence[tuple[bytes, int]], computed_by: str | None
     ) -> None:
-        """Blocks are cached, from this position on; of those of no claim it is told here."""
+        """Blocks are cached, from this position on: tell it of those that are no claim's."""
         rest = [
             (at, block)
             for at, (key, block) in enumerate(pairs, start)

@@ -1,8 +1,8 @@
 """Is there room, and if not, because of whom? The arithmetic of blocks.
 
-Room is made of blocks: what claims share is counted once, and claims free what all owners of it are
-among. A request that fits the empty pool and does not fit beside the claims is in conflict with
-them (the reading `conflict`); those that are named explain it, and none is too many (`blame`).
+Room is made of blocks: what claims share is counted once, and claims free what nobody else has. A
+request that fits the empty pool and does not fit beside the claims is in conflict with them (the
+reading `conflict`); those that are named for it explain it, and none is too many (`blame`).
 """
 
 from __future__ import annotations

@@ -187,8 +187,8 @@ class TestTier:
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
     def test_aborted_and_computed(self) -> None:
-        """Meanwhile another request computed the blocks: the claim keeps those when the others,
-        which came back for nobody, are let go."""
+        """Meanwhile another request computed the blocks: the claim keeps those when the others are
+        let go, which came back for nobody."""
         engine, _ = copied()
         back = self.aborted(engine)
         assert engine.serve("another", 60, prompt="resident", looks=False)

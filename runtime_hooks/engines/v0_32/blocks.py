@@ -106,8 +106,7 @@ class BlockHooks:
             return 0
         if self._manager.coordinator.eagle_group_ids:
             return found
-        limit: int = (request.num_tokens - 1) // self._size
-        load = loadable(request)
+        limit, load = int(request.num_tokens - 1) // self._size, loadable(request)
         return limit if load is None else min(limit, found + load // self._size)
 
     def _look_up(self, request: Any, tokens: int) -> None:
