@@ -79,7 +79,9 @@ class TestWaits:
         """The table on the page is what the clauses wait for, in every mode."""
         rows = re.findall(r"^\| (\w+) \| ([\w ]+) \| ((?:`\w+`,? ?)+)\|$", PAGE.read_text(), re.M)
         told = {
-            (mode, clause, name) for mode, clause, names in rows for name in re.findall(r"\w+", names)
+            (mode, clause, name)
+            for mode, clause, names in rows
+            for name in re.findall(r"\w+", names)
         }
         assert told == {(str(mode), clause, name) for mode, clause, name in WAITS}
 
