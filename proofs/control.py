@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.encode import Bits
-from proofs.engines.search import Outcome, find_run
+from proofs.engines.search import RLIMIT
+from proofs.engines.unrolling import Found, Run
+from proofs.minimise import plainest
 from proofs.model import model_of
 from spec.claims import Mode
 from spec.modes import Bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from proofs.encode import Expr, Numbers
     from proofs.model import Model
@@ -75,9 +77,27 @@ def ranked() -> Model:
     return model_of(Mode.SOFT_PRIORITY, Bundle.CONTRACT, Bits(WIDTH), replay=True)
 
 
-def find(control: Control, depth: int = DEPTH) -> Outcome:
-    """A shortest run that keeps every obligation and is what a control says."""
-    model = ranked()
-    return find_run(
-        model, depth, lambda step, state: control.shown(model.numbers, step, state), plain=True
-    )
+def find(controls: Iterable[Control], depth: int | None = None) -> tuple[dict[str, Found], bool]:
+    """For each control, by its name, a shortest run that keeps every obligation and is what the
+    control says; and whether every depth was decided.
+
+    Args:
+        depth: how many events are searched; `DEPTH` if None.
+    """
+    model, found, left = ranked(), dict[str, Found](), list(controls)
+    run = Run.of(model, RLIMIT)
+    for length in range(1, (depth or DEPTH) + 1):
+        step = run.extend()
+        for control in tuple(left):
+            sought = z3.Bool(f"{control.name}@{length}")  # assumed: the solver keeps what it learns
+            shown = control.shown(model.numbers, step, run.states[-2])
+            run.solver.add(z3.Implies(sought, shown))
+            answer = run.solver.check(sought)
+            if answer == z3.unknown:
+                return found, False
+            if answer == z3.sat:
+                found[control.name] = plainest(run, sought) or run.read(run.solver.model())
+                left.remove(control)
+        if not left:
+            break
+    return found, True

@@ -96,11 +96,9 @@ class Lemma:
                 answers = [_valid(formula) for formula in parts().values()]
                 return Proven(next((a for a in answers if a != "proved"), "proved"))
             case Runs(controls):
-                found = {control.name: find(control) for control in controls}
-                runs = {name: run.found for name, run in found.items() if run.found is not None}
-                missing = [run for name, run in found.items() if name not in runs]
-                result = "unknown" if any(not run.complete for run in missing) else "failed"
-                return Proven(result if missing else "proved", runs=runs)
+                runs, complete = find(controls)
+                missing = "failed" if complete else "unknown"
+                return Proven(missing if len(runs) < len(controls) else "proved", runs=runs)
 
     @property
     def parts(self) -> tuple[str, ...]:

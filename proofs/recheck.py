@@ -131,10 +131,15 @@ def _answer(mode: str, name: str, page: Page, said: list[str], seconds: float) -
 def _z3(text: str, rlimit: int) -> list[str]:
     context = z3.Context()
     try:
-        said = z3.Z3_eval_smtlib2_string(context.ref(), f"(set-option :rlimit {rlimit})\n{text}")
+        return _evaluated(context, f"(set-option :rlimit {rlimit})\n{text}").split("\n")[:-1]
     except z3.Z3Exception as problem:
         return [str(problem)]
-    return str(said).split("\n")[:-1]
+    finally:
+        _evaluated(context, "(set-option :rlimit 0)")  # it holds for the whole process
+
+
+def _evaluated(context: Any, text: str) -> str:
+    return str(z3.Z3_eval_smtlib2_string(context.ref(), text))
 
 
 def _cvc5(text: str, rlimit: int) -> list[str]:
