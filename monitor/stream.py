@@ -477,7 +477,7 @@ class Stream:
 
         Where hooks do not observe each loss, finding less contradicts nothing.
         """
-        if not BLOCKS_GONE <= self._census.observed:
+        if not self._census.observed >= BLOCKS_GONE:
             return
         if event.held is None or event.held >= claim.lead or claim.predicate is None:
             return

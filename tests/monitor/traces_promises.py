@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from spec.claims import Mode
-from tests.monitor.traces import CLAIM, Line, Trace
+from tests.monitor.traces import CLAIM, Line, Trace, judge
 from tests.monitor.traces_canonical import about, canonical
 
 HARD, OFFLOADABLE = Mode.HARD_PROTECTED, Mode.OFFLOADABLE
+BLOCKS = [100, 101, 102, 103]
+GONE = canonical("block_evicted", block_ids=BLOCKS)
 
 
 def accepted(
@@ -96,3 +98,14 @@ def proof(resident: int, active: int, usable: int) -> dict[str, int]:
     short = max(0, total - usable)
     said = {"resident": resident, "active": active, "total": total, "usable": usable}
     return {**said, "shortfall": short}
+
+
+def verdict(mode: Mode, *lines: Line) -> str:
+    """What is said of the whole stream."""
+    return str(judge(list(lines), mode).verdict)
+
+
+def broken(mode: Mode, *lines: Line) -> set[str]:
+    """The obligations that the stream breaks."""
+    found = judge(list(lines), mode).obligations
+    return {name for name, said in found.items() if said == "violated"}
