@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from monitor.claim import ClaimRun
     from spec.events import Event
@@ -39,10 +39,11 @@ class Blocks:
 
     Blocks of an object belong to every claim on it. A load may not name its blocks: `_unnamed` are
     the claims of which some were never named. Of the claims that were forgotten the last one stays
-    known as an owner of its blocks, in `_forgotten`, without positions. `mixed` are the blocks that
-    are held for more than one object; `claims` are those in hand. What is said of blocks is said
-    for the sake of claims that are tracked: of others nothing is known once they ended. `now` is
-    the number of the event in hand, `lost` that of the last one before track was lost.
+    known as an owner of its blocks, in `_forgotten`, without positions. Whoever holds anything is
+    among `_holding`, and among those `_on` its object. `mixed` are the blocks that are held for
+    more than one object; `claims` are those in hand. What is said of blocks is said for the sake of
+    claims that are tracked: of others nothing is known once they ended. `now` is the number of the
+    event in hand, `lost` that of the last one before track was lost.
     """
 
     claims: Mapping[str, ClaimRun]
@@ -54,6 +55,8 @@ class Blocks:
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
     _forgotten: dict[int, str] = field(default_factory=dict)
     _keyed: dict[tuple[int, str], dict[str, ClaimRun]] = field(default_factory=dict)
+    _holding: dict[str, ClaimRun] = field(default_factory=dict)
+    _on: dict[Hashable, dict[str, ClaimRun]] = field(default_factory=dict)
 
     def owners(self, blocks: Iterable[int]) -> list[str]:
         """The claims that hold any of these blocks."""
@@ -68,21 +71,30 @@ class Blocks:
             holders[claim.claim_id] = set()
             self._forgotten[block] = claim.claim_id
         self._unnamed.pop(claim.claim_id, None)
+        self._holding.pop(claim.claim_id, None)
+        self._on.get(claim.object, {}).pop(claim.claim_id, None)
         for place in enumerate(claim.keys):
             self._keyed.get(place, {}).pop(claim.claim_id, None)
 
-    def join(self, claim: ClaimRun, kin: Iterable[ClaimRun]) -> bool:
+    def join(self, claim: ClaimRun) -> bool:
         """A claim is on an object from now on: what is held for others on it is held for it.
 
         Returns:
             Whether any of it may be gone, since it was stated before track was lost.
         """
-        for other in kin:
+        for other in list(self._on.get(claim.object, {}).values()):
             if other is not claim and other.tracked and other.held:
                 pairs = list(other.held.pairs())
                 self._give(claim, [pair for pair in pairs if _alike(claim, other, pair[0])])
                 break
+        if claim.held:
+            self._note(claim)
         return any(self._stated.get(block, 0) <= self.lost for block in claim.held.blocks)
+
+    def _note(self, claim: ClaimRun) -> None:
+        self._holding[claim.claim_id] = claim
+        if claim.object is not None:
+            self._on.setdefault(claim.object, {})[claim.claim_id] = claim
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """The claim states the contents of its positions: blocks with these contents are its."""
@@ -117,12 +129,15 @@ class Blocks:
                     if self._give(mate, [(position, block)]):
                         changed[mate.claim_id] = mate
             return Held(True, list(changed.values()), clash)
-        for position in positions:
-            claim.held.hold_run(position, position + 1)
+        runs = [(position, position + 1) for position in positions]
         if event.held is not None:
-            claim.held.hold_run(start, start + event.held)
-        self._unnamed[claim.claim_id] = claim
-        return Held(bool(positions) or event.held is not None, [claim], [])
+            runs.append((start, start + event.held))
+        for each in kin:
+            for begin, end in runs:
+                each.held.hold_run(begin, end)
+            self._unnamed[each.claim_id] = each
+            self._note(each)
+        return Held(bool(runs), list(kin), [])
 
     def lose(self, event: Event, meant: Sequence[ClaimRun]) -> Lost:
         """Blocks are gone. Of copies of one position the last one counts.
@@ -135,7 +150,9 @@ class Blocks:
         if not event.block_ids:  # all of them
             losers = {claim.claim_id: claim for claim in meant}
             if nobody:
-                losers = {name: claim for name, claim in self.claims.items() if claim.held}
+                losers = {name: claim for name, claim in self._holding.items() if claim.held}
+                self._holding.clear()
+                self._on.clear()
             for claim in losers.values():
                 self.wipe(claim)
             if nobody:
@@ -179,6 +196,7 @@ class Blocks:
                 self._owners.pop(block, None)
                 self.mixed.pop(block, None)
         claim.held.clear()
+        self._on.get(claim.object, {}).pop(claim.claim_id, None)
 
     def _give(self, claim: ClaimRun, pairs: Iterable[tuple[int, int]]) -> bool:
         """The claim holds these pairs of a position and a block; whether any is new."""
@@ -191,13 +209,18 @@ class Blocks:
                 mine.add(position)
                 claim.held.hold([(position, block)])
                 if len(holders) > 1 and block not in self.mixed:
-                    self._mix(block, holders)
+                    self._mix(block, claim, holders)
+        if new:
+            self._note(claim)
         return new
 
-    def _mix(self, block: int, holders: Iterable[str]) -> None:
-        """Claims that ended hold it no more, or it does not matter."""
+    def _mix(self, block: int, claim: ClaimRun, holders: Iterable[str]) -> None:
+        """Claims that ended hold it no more, or it does not matter; the others are on one object,
+        but perhaps for this claim."""
         known = (self.claims.get(name) for name in holders)
-        if len({claim.object for claim in known if claim is not None and not claim.ended}) > 1:
+        live = (c for c in known if c is not None and c is not claim and not c.ended)
+        other = next(live, None)
+        if other is not None and other.object != claim.object and not claim.ended:
             self.mixed[block] = None
 
     def _mates(self, claim: ClaimRun, position: int) -> Iterator[ClaimRun]:

@@ -98,6 +98,7 @@ class ClaimRun:
     unknown: frozenset[str] = frozenset()
     doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    _quiet: list[dict[str, ClaimRun]] = field(default_factory=list)
     _empty: Registers = ()
     _all: Sequence[int] = ()
     _scoped: Sequence[int] = ()
@@ -205,16 +206,37 @@ class ClaimRun:
 
     def know(self, **facts: int) -> None:
         """Set registers of the claim's ledgers."""
+        self.stir()
         known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
         self.facts = (*(known | facts).values(),)
 
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
         if self.predicate is None:
+            self.stir()
             self.predicate = predicate
             self.constants.threshold = predicate.threshold
             self.held.start = predicate.start
             self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
+
+    # Events that say nothing new.
+
+    def rest(self, among: dict[str, ClaimRun]) -> None:
+        """Leave this collection until anything changes of the claim."""
+        if among.pop(self.claim_id, None) is not None:
+            self._quiet.append(among)
+
+    def stir(self) -> None:
+        """Something changes of the claim: it is back wherever it was at rest."""
+        for among in self._quiet:
+            among[self.claim_id] = self
+        self._quiet.clear()
+
+    @property
+    def standing(self) -> tuple[object, ...]:
+        """What the next event meets, as far as an event can change it without stirring."""
+        watches = tuple((request.facts, *request.watches) for request in self.requests.values())
+        return (self.facts, self.state, self.taint, self.steps, *self.base, *watches)
 
     # Requests in hand.
 
@@ -226,6 +248,7 @@ class ClaimRun:
         """
         if request_id in self.requests:
             return False
+        self.stir()
         watches = [self.base[index] for index in self._scoped]
         self.requests[request_id] = InHand(self._empty if facts is None else facts, watches)
         return True
@@ -323,6 +346,7 @@ class ClaimRun:
     def step_request(self, request_id: str, view: View) -> None:
         """Take one event into one request alone."""
         if self.taint is None:
+            self.stir()
             view.here = True
             self._step_request(self.requests[request_id], view, self.facts, self.facts)
 

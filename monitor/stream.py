@@ -168,6 +168,12 @@ class Stream:
         """A fact that names no claim is about the claims on its object, or of its blocks."""
         if event.object_id is None and event.kind is Kind.BLOCK_CACHED:
             return
+        if (among := self._census.copies(event)) is not None:
+            for claim in list(among.values()):
+                view = self._view(event, claim, at)
+                view.mine, view.named = True, False
+                self._census.step(claim, view, self._count, among)
+            return
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
         if event.object_id is None:
@@ -455,9 +461,10 @@ class Stream:
             why = "a block is cached at one position and was held at another"
             self._contradict(held.clash, at, why)
         self._census.room.forget()
-        if not (held.stated or claim.ended) and claim.lead < claim.constants.threshold:
-            claim.distrust(at, "the load does not say how many blocks it brought back")
         others = [each for each in held.changed if each is not claim]
+        for each in () if held.stated else (claim, *others):
+            if not each.ended and each.lead < each.constants.threshold:
+                each.distrust(at, "the load does not say how many blocks it brought back")
         for each in (claim, *others):
             if self._mode["ranked"]:
                 self._census.ranks.note(each)

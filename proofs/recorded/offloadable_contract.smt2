@@ -194,25 +194,28 @@
         (and (<= 0 state.restoration_failure_outcome) (> 7 state.restoration_failure_outcome))))
     (and
       (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
       (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
       (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
+      (or believed.accuses (not believed.blamed))
+      (or believed.acted (not believed.accuses))
       (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
-      (or believed.answered (not (>= state.restoration_failure_outcome 5)))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.arrived))
-      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not was.responsible))
-      (or req_was.broke (not req_was.failed))
-      (or was.committed (not (>= was.footprint 1)))
-      (or was.committed (not believed.responsible))
+      (or req_was.away was.there (not req_was.loaded) (not req_was.seen))
+      (or req_was.seen (not believed.acted))
       (or was.committed (not req_was.failed))
-      (or was.copied (not req_was.arrived) (not req_was.loaded))
       (or was.copied (not req_was.failed))
+      (or was.copied (not req_was.loaded))
       (or was.copied (not was.host))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not req_was.failed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or was.responsible (not req_was.held))
+      (or
+        was.host
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 3))
+        (not believed.useful)
+        (not was.responsible))
       (or
         believed.restored
         (not (<= state.explicit_acceptance 1))
@@ -224,22 +227,13 @@
         (not believed.useful)
         (not was.responsible))
       (or
-        was.host
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        believed.restored
-        (not (<= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
-        (not (>= state.offload_restorability 2))
-        (not was.responsible))
-      (or
-        believed.restored
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (= state.offload_restorability 2)))
-      (or
         believed.restored
         (not (= state.offload_restorability 2))
         (not (>= state.explicit_acceptance 2))
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= (+ state.explicit_acceptance (* state.claim_harm_attribution (- 1))) 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
         (not was.responsible)))))
