@@ -4,18 +4,26 @@
     (was.responsible Bool)
     (was.footprint Int)
     (was.lead Int)
+    (was.there Bool)
     (was.host Bool)
+    (was.copied Bool)
+    (was.ended_by Int)
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
     (was.rest Int)
+    (was.stood Int)
     (was.other Bool)
-    (was.seen Bool)
+    (req_was.seen Bool)
     (req_was.arrived Bool)
+    (req_was.held Bool)
     (req_was.needed Int)
     (req_was.usable Int)
+    (req_was.away Bool)
+    (req_was.asks Bool)
     (req_was.loaded Bool)
     (req_was.failed Bool)
+    (req_was.broke Bool)
     (req_was.routed Bool)
     (req_was.cost Int)
     (req_was.worker Int)
@@ -36,6 +44,7 @@
     (believed.blamed Bool)
     (believed.blamed_rest Int)
     (believed.blamed_least Int)
+    (believed.tied Int)
     (believed.accuses Bool)
     (believed.stranger Bool)
     (state.claim_identity Int)
@@ -44,34 +53,110 @@
     (state.ordered_lifecycle_events Int)
     (own.ordered_lifecycle_events.stage Int)
     (state.claim_harm_attribution Int)
+    (own.claim_harm_attribution.untold Int)
     (c.threshold Int))
   Bool
   (and
-    (not (<= state.claim_harm_attribution (- 1)))
-    (not (<= state.claim_identity (- 1)))
-    (not (<= state.materialization_predicate (- 1)))
-    (not (<= state.offload_restorability (- 1)))
-    (not (<= state.ordered_lifecycle_events (- 1)))
-    (not (>= state.claim_harm_attribution 5))
-    (not (>= state.claim_identity 3))
-    (not (>= state.materialization_predicate 2))
-    (not (>= state.offload_restorability 5))
-    (not (>= state.ordered_lifecycle_events 4))
-    (not req_was.served)
-    (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
-    (or (not (<= state.ordered_lifecycle_events 0)) (not (>= own.ordered_lifecycle_events.stage 1)))
-    (or believed.responsible (not (>= own.ordered_lifecycle_events.stage 1)) (not was.responsible))
-    (or was.committed (not was.responsible))
-    (or was.registered (not was.responsible))
-    (or
-      was.host
-      (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-      (not (<= state.claim_harm_attribution 0))
-      (not believed.useful)
-      (not was.responsible))
-    (or
-      was.host
-      (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-      (not (>= state.claim_harm_attribution 2))
-      (not believed.useful)
-      (not was.responsible))))
+    (and
+      (=> (= state.offload_restorability 1) req_was.seen)
+      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
+      (=>
+        (or false false false false false false (= state.claim_harm_attribution 2))
+        req_was.arrived)
+      (=> (or false false false) was.registered)
+      (=> (or false false) req_was.routed)
+      (=> (or false false) was.registered)
+      (=> false (= own.ordered_lifecycle_events.stage 0))
+      (=> false (and was.registered (<= c.threshold was.lead)))
+      (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.seen)
+      (=> false req_was.served)
+      (=> req_was.arrived req_was.seen)
+      (=> req_was.failed req_was.seen)
+      (=> was.committed was.registered)
+      (=> was.responsible was.committed)
+      (=>
+        (or
+          (= own.ordered_lifecycle_events.stage 5)
+          (= own.ordered_lifecycle_events.stage 6)
+          (= own.ordered_lifecycle_events.stage 7))
+        (not was.responsible))
+      (not
+        (or
+          (= state.claim_harm_attribution 6)
+          (= state.claim_identity 2)
+          (= state.materialization_predicate 2)
+          (= state.offload_restorability 4)
+          (= state.ordered_lifecycle_events 3)))
+      (and
+        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (and
+            (<= 1 own.claim_harm_attribution.untold)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.untold)))))
+      (=>
+        (or false (= state.claim_harm_attribution 1))
+        (not
+          (or
+            (= own.ordered_lifecycle_events.stage 5)
+            (= own.ordered_lifecycle_events.stage 6)
+            (= own.ordered_lifecycle_events.stage 7))))
+      (and
+        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
+        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
+        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
+        (and (<= 0 state.offload_restorability) (> 5 state.offload_restorability))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events)))
+      (and
+        (<= believed.harms (+ was.failures was.losses))
+        (=>
+          (or
+            (= state.claim_harm_attribution 2)
+            (= state.claim_harm_attribution 3)
+            (= state.claim_harm_attribution 5))
+          (<= (+ believed.harms 1) (+ was.failures was.losses)))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (<= (+ believed.harms own.claim_harm_attribution.untold) (+ was.failures was.losses))))
+      (or
+        (= own.ordered_lifecycle_events.stage 0)
+        (= own.ordered_lifecycle_events.stage 1)
+        (= own.ordered_lifecycle_events.stage 2)
+        (= own.ordered_lifecycle_events.stage 3)
+        (= own.ordered_lifecycle_events.stage 4)
+        (= own.ordered_lifecycle_events.stage 5)
+        (= own.ordered_lifecycle_events.stage 6)
+        (= own.ordered_lifecycle_events.stage 7)
+        (= own.ordered_lifecycle_events.stage 8)
+        (= own.ordered_lifecycle_events.stage 9))
+      (and
+        (<= 0 req_was.cost)
+        (<= 0 req_was.needed)
+        (<= 0 req_was.usable)
+        (<= 0 req_was.worker)
+        (<= 0 was.declared)
+        (<= 0 was.ended_by)
+        (<= 0 was.failures)
+        (<= 0 was.footprint)
+        (<= 0 was.lead)
+        (<= 0 was.losses)
+        (<= 0 was.rest)
+        (<= 1 c.threshold))
+      (=>
+        false
+        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
+    (and
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible)))))
