@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,7 +13,7 @@ from spec.events import Event
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.machines import Automaton
 from spec.obligations import OBLIGATIONS
-from spec.projection.interpret import MUCH, Look, Value, follow
+from spec.projection.interpret import MUCH, Look, Loose, Value, follow
 from spec.projection.pool import Claim
 from spec.projection.unknown import AWAY, unbreakable, unknowable, without
 from spec.states import next_state
@@ -26,7 +27,7 @@ View: TypeAlias = Mapping[str, Value | None]
 _CLAIM: Final = (CLAIM_FACTS, DECLARED)
 _REQUEST: Final = (REQUEST_FACTS,)
 _REGISTERS: Final = frozenset({Scope.WAS, Scope.NOW, Scope.REQ_WAS, Scope.REQ})
-_ANY: Final = (-MUCH, 0, MUCH)  # of a number that nobody knows
+_ANY: Final = Loose((-MUCH, 0, MUCH))  # of a number that nobody knows
 _NO_REQUEST: Final[Mapping[str, Value]] = {r.name: r.initial for r in REQUEST_FACTS.registers}
 
 
@@ -67,7 +68,8 @@ class Case:
     """A claim, judged by the observers of these names.
 
     `taint` is the event from which on nothing is concluded of it, `open` the same for single
-    obligations. `touched` are the requests that had to do with it.
+    obligations. `touched` are the requests that had to do with it; `taken` counts the rules, each by
+    the names of its observer and itself.
 
     Args:
         constants: those that the mode fixes.
@@ -89,6 +91,7 @@ class Case:
         self.taint: int | None = None
         self.open: dict[str, int] = {}
         self.touched: set[str] = set()
+        self.taken: Counter[tuple[str, str]] = Counter()
         self._clouded: set[str] = set()  # requests of which one may have computed the claim
         scoped = [name for name in names if OBLIGATIONS[name].per_request]
         self._own = _Scope(None, _first(names))
@@ -158,6 +161,7 @@ class Case:
         if len(steps) > 1:
             self.leave_open([name], at)
         elif rule is not None:
+            self.taken[name, rule.name] += 1
             if state != watch.state and self._finding(name, watch).verdict is Verdict.SATISFIED:
                 self._left.setdefault(name, self._finding(name, watch))
             scope.watches[name] = _Watch(state, own, at, rule.name)

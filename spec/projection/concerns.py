@@ -16,7 +16,7 @@ from spec.fields import REQUEST_KINDS
 from spec.projection.pool import Claim, held_by, meant, owners
 from spec.projection.sight import Sight
 
-__all__ = ["ABOUT", "CONCERNS", "By", "is_mine", "is_named", "loses"]
+__all__ = ["ABOUT", "CONCERNS", "By", "belongs_to", "is_direct", "is_mine", "is_named", "loses"]
 
 
 class By(Enum):
@@ -164,6 +164,20 @@ def is_named(sight: Sight) -> bool:
     if _names(sight) and not sight.binds:
         return True
     return is_mine(sight) if kind in FACTS else _names(sight) and kind in REPORTS - CONFLICT_ACTIONS
+
+
+def belongs_to(sight: Sight) -> str | None:
+    """The request that the event belongs to, to this claim.
+
+    A load for another claim on the same content is to this one no load for any request.
+    """
+    loaded = sight.event.kind is Kind.LOAD_FINISHED
+    return None if loaded and not is_direct(sight) else sight.moment.belongs
+
+
+def is_direct(sight: Sight) -> bool:
+    """Whether a fact names or means the claim, which is not only on the same content as another."""
+    return sight.binds and any(ABOUT[by](sight) for by in (By.NAME, By.OBJECT, By.BLOCKS))
 
 
 _missing = set(Kind) - set(CONCERNS)

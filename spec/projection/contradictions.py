@@ -14,12 +14,12 @@ from typing import Final
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.facts import FACTS_ARE_FACTS
-from spec.projection.concerns import ABOUT, By
+from spec.projection.concerns import is_direct
 from spec.projection.interpret import Look, evaluate
 from spec.projection.pool import Claim, Placed, held_by, in_hand, lead
 from spec.projection.sight import Moment, Sight
 
-__all__ = ["RESTS", "block_twice", "is_direct", "of_claim", "of_request"]
+__all__ = ["RESTS", "block_twice", "of_claim", "of_request"]
 
 _COPIED: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
 _LOST: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
@@ -39,17 +39,10 @@ RESTS: Final[Mapping[str, frozenset[Kind]]] = MappingProxyType(
 )
 """The kinds of facts on which each assumption rests, besides the one that it is about."""
 
-_DIRECT: Final = (By.NAME, By.OBJECT, By.BLOCKS)
-
 
 def observed(name: str, observes: frozenset[Kind] | None) -> bool:
     """Whether what an assumption rests on is observed; None observes everything."""
     return observes is None or RESTS[name] <= observes
-
-
-def is_direct(sight: Sight) -> bool:
-    """Whether a fact is about a claim not only because that is on the same content as another."""
-    return sight.binds and any(ABOUT[by](sight) for by in _DIRECT)
 
 
 def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:

@@ -31,7 +31,7 @@ def named(sight: Sight) -> bool:
 
 
 def here(sight: Sight) -> bool:
-    return sight.request is not None and sight.request == sight.moment.belongs
+    return sight.request is not None and sight.request == concerns.belongs_to(sight)
 
 
 # Blocks, and ranks.

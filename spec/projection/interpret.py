@@ -16,13 +16,30 @@ from spec.alphabet import Kind
 from spec.machine import Ledger
 from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Sort, Term, Var
 
-__all__ = ["MUCH", "Look", "Truth", "Value", "count", "evaluate", "follow", "may_hold", "value_of"]
+__all__ = [
+    "MUCH",
+    "Look",
+    "Loose",
+    "Truth",
+    "Value",
+    "count",
+    "evaluate",
+    "follow",
+    "may_hold",
+    "value_of",
+]
 
 Value: TypeAlias = bool | int
 Truth: TypeAlias = tuple[bool, bool]
 """Whether something is surely so, and whether it is possibly so."""
 
 Numbers: TypeAlias = tuple[int, ...]
+
+
+class Loose(tuple[int, ...]):
+    """Values that a number may have at any corner."""
+
+
 Look: TypeAlias = Callable[[Scope, str], tuple[Value, ...]]
 """The values of a variable at the corners; one value where it is the same at all."""
 
@@ -79,11 +96,7 @@ def evaluate(term: Term, look: Look, kind: Kind) -> Truth:
 
 
 def count(term: Term, look: Look, kind: Kind) -> Numbers:
-    """The value of an integer term at each corner.
-
-    Raises:
-        TypeError: the value depends on a condition that differs between the corners.
-    """
+    """The value of an integer term at each corner, or `Loose` values."""
     match term:
         case Const(value):
             return (int(value),)
@@ -91,20 +104,22 @@ def count(term: Term, look: Look, kind: Kind) -> Numbers:
             return look(scope, name)
         case Arith(op, left, right):
             sign = 1 if op == "+" else -1
-            pairs = _pairs(count(left, look, kind), count(right, look, kind))
-            return tuple(one + sign * other for one, other in pairs)
+            parts = count(left, look, kind), count(right, look, kind)
+            loose = any(isinstance(part, Loose) for part in parts)
+            found = (one + sign * other for one, other in _pairs(*parts))
+            return Loose(found) if loose else tuple(found)
         case Ite(cond, then, otherwise):
             surely, possibly = evaluate(cond, look, kind)
             if surely == possibly:
                 return count(then if surely else otherwise, look, kind)
-    raise TypeError(f"not a number that can be told: {term!r}")
+            return Loose(count(then, look, kind) + count(otherwise, look, kind))
+    raise TypeError(f"not a number: {term!r}")
 
 
 def _pairs(one: Numbers, other: Numbers) -> list[tuple[int, int]]:
-    """The values that two may have together: at the same corner, or any two if they have others."""
-    if len(one) == len(other):
-        return list(zip(one, other, strict=True))
-    return list(product(one, other))
+    """The values that two may have together: at the same corner, or any two if they are loose."""
+    loose = isinstance(one, Loose) or isinstance(other, Loose) or 1 in (len(one), len(other))
+    return list(product(one, other) if loose else zip(one, other, strict=True))
 
 
 def _compare(op: str, left: Numbers, right: Numbers) -> Truth:

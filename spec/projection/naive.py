@@ -16,6 +16,7 @@ from spec.events import Event
 from spec.modes import MODES, Bundle
 from spec.projection import contradictions, rights, unknown
 from spec.projection.case import Case, View
+from spec.projection.concerns import belongs_to, is_direct
 from spec.projection.fields import views
 from spec.projection.lines import Line, Order
 from spec.projection.pool import (
@@ -160,7 +161,7 @@ class Naive:
         before = {name for name, claim in self.pool.claims.items() if claim.responsible}
         for name, case in self.cases.items():
             moves = self._moves(sights[name], seen[name][0])
-            case.take(event.kind, seen[name], moment.belongs, line.at, moves=moves)
+            case.take(event.kind, seen[name], belongs_to(sights[name]), line.at, moves=moves)
             if case.claim.responsible and name not in before:
                 case.claim.took = self._count
         self.pool = moment.later

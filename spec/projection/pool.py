@@ -66,8 +66,8 @@ class Claim:
     """One claim of the pool: what it states, and its registers.
 
     `met` is the line that first names it, 0 before. The first statement of everything holds;
-    `owner` is what its registration or its commitment states. It is `known` once a registry holds
-    it, an auditor's or the runtime's. `took` is the event by which
+    `owner` is what its registration or its commitment states, `footprint` the most of any. It is
+    `known` once a registry holds it, an auditor's or the runtime's. `took` is the event by which
     responsibility for it last began. `end` is when its duration is over, `unclear` since which line
     nobody can see that; `elapsed` says that it is.
     """
@@ -82,6 +82,7 @@ class Claim:
     duration: str | None = None
     priority: int | None = None
     keys: tuple[str, ...] = ()
+    footprint: int = 0
     known: bool = False
     introduced: bool = False
     accepted: bool = False
@@ -104,6 +105,12 @@ class Claim:
     @property
     def threshold(self) -> int:
         return self.predicate.threshold if self.predicate is not None else UNSTATED
+
+    @property
+    def extent(self) -> int:
+        """How many positions are its own: those of its footprint as stated, or its predicate."""
+        end = self.predicate.end if self.predicate is not None else 0
+        return max(end, self.footprint, len(self.keys))
 
     @property
     def responsible(self) -> bool:
@@ -176,6 +183,7 @@ def tell(claim: Claim, event: Event) -> bool:
             claim.other_mode = claim.other_mode or event.mode
         if event.kind in _OWNS:
             claim.owner = claim.owner or event.owner_scope
+        claim.footprint = max(claim.footprint, event.footprint or 0)
         claim.duration = claim.duration or event.duration
         claim.priority = event.priority if claim.priority is None else claim.priority
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
@@ -241,7 +249,7 @@ def held_by(pool: Pool, claim: Claim) -> set[tuple[int, int | None]]:
     for owner, position, block in pool.placed:
         places = [position]
         if isinstance(owner, Object):
-            places = places if _means(owner, claim) else []
+            places = places if _means(owner, claim) and position < claim.extent else []
         elif owner != claim.claim_id:
             places = fellows(pool.claims[owner], position, claim)
         found.update((place, block) for place in places)
@@ -249,9 +257,13 @@ def held_by(pool: Pool, claim: Claim) -> set[tuple[int, int | None]]:
 
 
 def fellows(one: Claim, position: int, other: Claim) -> list[int]:
-    """The positions of another claim that are known to hold what this position of one holds."""
+    """The positions of another claim that are known to hold what this position of one holds.
+
+    An object may be longer than a claim on it: what is behind its extent is none of the claim's.
+    """
     places = {position, *(at for at, key in enumerate(other.keys) if key in one.keys)}
-    return [at for at in sorted(places) if other.known and alike(one, position, other, at)]
+    within = sorted(at for at in places if at < other.extent and other.known)
+    return [at for at in within if alike(one, position, other, at)]
 
 
 def named_blocks(pool: Pool, claim: Claim, position: int) -> set[int]:
