@@ -84,8 +84,7 @@ class Blocks:
         """
         for other in list(self._on.get(claim.object, {}).values()):
             if other is not claim and other.tracked and other.held:
-                pairs = list(other.held.pairs())
-                self._give(claim, [pair for pair in pairs if _alike(claim, other, pair[0])])
+                self._give(claim, _shared(other, claim, other.held.pairs()))
                 break
         if claim.held:
             self._note(claim)
@@ -122,7 +121,8 @@ class Blocks:
             clash += [claim] if clash else []
             changed: dict[str, ClaimRun] = {}
             for each in kin:
-                if self._give(each, [p for p in pairs if _alike(claim, each, p[0])]):
+                named = each is claim and event.claim_id is not None
+                if self._give(each, pairs if named else _shared(claim, each, pairs)):
                     changed[each.claim_id] = each
             for position, block in pairs:
                 for mate in self._mates(claim, position):
@@ -246,6 +246,13 @@ class Blocks:
                     holder.loses(block, positions - {position})
                     positions &= {position}
         return list(found.values())
+
+
+def _shared(
+    one: ClaimRun, other: ClaimRun, pairs: Iterable[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Of the pairs of a position and a block that one claim holds those that the other does."""
+    return [pair for pair in pairs if pair[0] < other.extent and _alike(one, other, pair[0])]
 
 
 def _alike(one: ClaimRun, other: ClaimRun, position: int) -> bool:

@@ -151,9 +151,13 @@ class Census:
         self._take_in(claim)
         return claim
 
-    def join(self, claim: ClaimRun) -> None:
-        """A claim that a registry knows is on its object from now on, with what is held there."""
-        if self.objects.add(claim):
+    def join(self, claim: ClaimRun, *, grows: bool = False) -> None:
+        """A claim that a registry knows is on its object from now on, with what is held there.
+
+        Args:
+            grows: more of the object is its own than was before.
+        """
+        if self.objects.add(claim) or (grows and claim.object is not None):
             self._place(claim)
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:

@@ -75,6 +75,7 @@ class ClaimRun:
     entry: Trail = ()
     object: Hashable = None
     keys: tuple[str, ...] = ()
+    size: int = 0
     owner_claimed: str | None = None
     contradicted: tuple[At | None, str] | None = None
     observed: frozenset[Kind] = FACTS
@@ -189,6 +190,11 @@ class ClaimRun:
     def lead(self) -> int:
         """Blocks held one after another from the predicate's start on."""
         return self.held.lead
+
+    @property
+    def extent(self) -> int:
+        """How many positions are its own: an object may be longer than a claim on it."""
+        return max(self.predicate.end if self.predicate else 0, self.size, len(self.keys))
 
     def loses(self, block: int, positions: Iterable[int]) -> bool:
         """A physical block is gone that held these positions; whether it was the last of any of

@@ -191,8 +191,10 @@ class Stream:
     def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
         claim = self._claim(event, claim_id, at)
         bound = binds(claim, event)
+        grows = claim.extent < (event.footprint or 0)
+        claim.size = max(claim.size, event.footprint or 0)
         if claim.known or event.kind in _BEGINS:
-            self._census.join(claim)
+            self._census.join(claim, grows=grows)
         if event.kind is Kind.CLAIM_COMMITTED and event.content_keys and bound:
             self._census.state(claim, event.content_keys)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:

@@ -68,7 +68,7 @@ class Case:
     """A claim, judged by the observers of these names.
 
     `taint` is the event from which on nothing is concluded of it, `open` the same for single
-    obligations. `touched` are the requests that had to do with it; `taken` counts the rules, each by
+    obligations. `touched` are the requests that had to do with it; `taken` counts rules, each by
     the names of its observer and itself.
 
     Args:

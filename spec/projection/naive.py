@@ -208,7 +208,7 @@ class Naive:
                 case.distrust(at)
                 if moment.kind in _REGISTRY:
                     self._lost = self._count  # who is in the pool, and with what
-            if twice and (contradictions.is_direct(sight) or case.claim in twice):
+            if twice and (is_direct(sight) or case.claim in twice):
                 case.distrust(at)
 
     def _doubt(self, case: Case, sight: Sight, seen: View, at: int) -> None:
