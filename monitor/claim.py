@@ -324,7 +324,7 @@ class ClaimRun:
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
         was = self.facts
-        if view.mine and self.taint is None and self.predicate is not None:
+        if view.mine and view.direct and self.taint is None and self.predicate is not None:
             broken = self.compiled.contradicts(view, self.constants, was)
             if broken >= 0 and not view.unsized:
                 assumption = FACTS_ARE_FACTS[broken]

@@ -46,8 +46,8 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
 
 
 def _means(event: Event, claim: ClaimRun) -> bool:
-    """Whether the object of a claim is the one that the event names, as far as it says which."""
-    return all(
+    """Whether the object of a watched claim is the one that the event names, as far as it says."""
+    return not claim.unwatched and all(
         value is None or same(name, claim.binding.get(name), value)
         for name in _WITHIN
         for value in (getattr(event, name),)

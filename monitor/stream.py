@@ -18,7 +18,7 @@ from monitor.seen import Seen, digest
 from monitor.terms import binds, fix_terms, predicate_of, unstated
 from monitor.track import Track
 from monitor.view import View
-from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, REPORTS, Kind
+from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 from spec.modes import MODES
 from spec.states import TERMINAL
 
@@ -204,7 +204,8 @@ class Stream:
         stated = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
         if stated and (fault := self._clock.early(claim, event)):
             self._contradict([claim], at, fault)
-        self._concern(event, claim, at, mine=bound)
+        over = claim.unwatched and event.kind in FACTS
+        self._concern(event, claim, at, mine=bound and not over, named=not over)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
         if entered and (missing := unstated(claim)):
@@ -473,11 +474,15 @@ class Stream:
             if each is not claim and each.lead == each.fact("lead"):
                 continue
             view = self._view(event, each, at)
-            view.mine = True
-            view.request_id, view.lead = computed, each.lead
-            followed = event.kind is not Kind.BLOCK_CACHED or self._tiered
-            if computed is not None and followed and self._open(each, event, at, computed):
-                each.touch(computed)
+            view.mine, view.lead = True, each.lead
+            view.direct = each is claim
+            followed, view.request_id = computed, computed
+            if event.kind is Kind.LOAD_FINISHED and not view.direct:  # no load of its own
+                followed, view.request_id = None, None
+            elif event.kind is Kind.BLOCK_CACHED and not self._tiered:
+                followed = None
+            if followed is not None and self._open(each, event, at, followed):
+                each.touch(followed)
             self._deliver(each, view)
 
     def _computing(self, claim: ClaimRun, at: At) -> str | None:
