@@ -192,9 +192,9 @@ class Stream:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
                 return
-        if event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived:
-            if fault := self._clock.early(claim, event):
-                self._contradict([claim], at, fault)
+        elapses = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
+        if elapses and (fault := self._clock.early(claim, event)):
+            self._contradict([claim], at, fault)
         self._concern(event, claim, at, mine=bound)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
