@@ -162,10 +162,10 @@ class Stream:
         if event.object_id is None and event.kind is Kind.BLOCK_CACHED:
             return
         if (among := self._census.copies(event)) is not None:
-            for claim in list(among.values()):
-                view = self._view(event, claim, at)
+            for restless in list(among.values()):
+                view = self._view(event, restless, at)
                 view.mine, view.named = True, False
-                self._census.step(claim, view, self._count, among)
+                self._census.step(restless, view, self._count, among)
             return
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
