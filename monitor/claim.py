@@ -239,7 +239,7 @@ class ClaimRun:
         self._quiet.clear()
 
     @property
-    def standing(self) -> tuple[object, ...]:
+    def standing(self) -> Hashable:
         """What the next event meets, as far as an event can change it without stirring."""
         watches = tuple((request.facts, *request.watches) for request in self.requests.values())
         return (self.facts, self.state, self.taint, self.steps, *self.base, *watches)

@@ -214,8 +214,8 @@ class Monitor:
             both = f"asked for {mixed.declared_mode} and was accepted in {mixed.other_mode}"
             return f"claim {mixed.claim_id} {both}"
         if not any(judged.entered for judged in claims):
-            said = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
-            others = sorted({mode for mode in said if mode in MODES and mode != self.mode})
+            modes = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
+            others = sorted({mode for mode in modes if mode in MODES and mode != self.mode})
             rest = f" of this mode, only of {', '.join(others)}" if others else ""
             return f"no {self._entry} claim{rest}"
         return self._cut() or self._torn()

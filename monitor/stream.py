@@ -169,10 +169,10 @@ class Stream:
         if event.object_id is None and event.kind is Kind.BLOCK_CACHED:
             return
         if (among := self._census.copies(event)) is not None:
-            for claim in list(among.values()):
-                view = self._view(event, claim, at)
+            for restless in list(among.values()):
+                view = self._view(event, restless, at)
                 view.mine, view.named = True, False
-                self._census.step(claim, view, self._count, among)
+                self._census.step(restless, view, self._count, among)
             return
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
@@ -201,8 +201,8 @@ class Stream:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
                 return
-        stated = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
-        if stated and (fault := self._clock.early(claim, event)):
+        elapses = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
+        if elapses and (fault := self._clock.early(claim, event)):
             self._contradict([claim], at, fault)
         over = claim.unwatched and event.kind in FACTS
         self._concern(event, claim, at, mine=bound and not over, named=not over)
