@@ -69,9 +69,7 @@ class Custody:
     ) -> None:
         """Blocks are cached, from this position on: tell it of those that are no claim's."""
         rest = [
-            (at, block)
-            for at, (key, block) in enumerate(pairs, start)
-            if not self.concerned(key)
+            (at, block) for at, (key, block) in enumerate(pairs, start) if not self.concerned(key)
         ]
         if rest:
             self._voice.fact(Kind.BLOCK_CACHED, **blocks_of(rest, computed_by))
