@@ -89,8 +89,9 @@ def check(
     Or frame: does an event that is not delivered to a claim change nothing of it, and is the
     Python that the monitor runs what the specification says? For the modes named after it, or all.
 
-    Exit 0: witnessed and proved. 1: refuted. 2: bad input. 3: unknown, vacuous, or shown only
-    within a bound.
+    Exit 0: witnessed and proved. 1: refuted; a lemma fails; a clause is never compared; or an
+    obligation became redundant, or needed again, and nobody has said so. 2: bad input. 3: unknown,
+    vacuous, or shown only within a bound.
     """
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
@@ -151,7 +152,7 @@ def check(
             if form is Format.TEXT:
                 status.stop()
                 with page() as out:
-                    print_check(out, checks[-1], story=story)
+                    print_check(out, checks[-1], story=story, certified=certificate is not None)
                 status.start()
     if junit is not None:
         write_bytes(junit, to_junit(checks))

@@ -13,7 +13,7 @@ from typing import Any
 
 from transitions import Machine
 
-from monitor.compile import Compiled
+from monitor.compile import Compiled, compile_delivery
 from spec.claims import Mode
 from spec.facts import FACTS_ARE_FACTS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -188,4 +188,5 @@ def interpret(mode: Mode, bundle: Bundle) -> tuple[Compiled, Taken]:
         return next(broken, -1)
 
     steps = tuple(_Automaton(observer, taken).step for observer in observers)
-    return Compiled(mode, observers, claim, request, steps, contradicts, source=""), taken
+    delivers = compile_delivery()
+    return Compiled(mode, observers, claim, request, steps, contradicts, delivers, ""), taken

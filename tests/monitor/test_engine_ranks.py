@@ -320,7 +320,8 @@ class TestManyRanks:
             stream.take(Event(kind=kind, **fields), At("f", line))
 
         for number, rank in enumerate(ranks):
-            about_it: dict[str, Any] = {"claim_id": f"claim:{number}", "object_id": f"object:{number}"}
+            about_it: dict[str, Any] = {"claim_id": f"claim:{number}"}
+            about_it["object_id"] = f"object:{number}"
             terms: dict[str, Any] = {"predicate": "leading_prefix_at_least(1)", "priority": rank}
             take(Kind.CLAIM_REGISTERED, **about_it, **terms, cache_identity="cache")
             ids = tuple(100 * number + n for n in range(3))
