@@ -69,9 +69,7 @@ class Custody:
     ) -> None:
         """Blocks are cached, from this position on: tell it of those that are no claim's."""
         rest = [
-            (at, block)
-            for at, (key, block) in enumerate(pairs, start)
-            if not (self.ledger.claims(key) or self.watch.ledger.claims(key))
+            (at, block) for at, (key, block) in enumerate(pairs, start) if not self.concerned(key)
         ]
         if rest:
             self._voice.fact(Kind.BLOCK_CACHED, **blocks_of(rest, computed_by))
@@ -86,7 +84,7 @@ class Custody:
         self._gone(Kind.BLOCK_LOST, blocks, {})
 
     def concerned(self, key: bytes) -> bool:
-        """Whether a prompt that begins with this content begins with a claim."""
+        """Whether the content is a claim's, watched or not."""
         return self.ledger.claims(key) or self.watch.ledger.claims(key)
 
     def there(self, key: bytes) -> bool:

@@ -135,11 +135,14 @@ class Tier:
             if entry.claim_id in load.whole:
                 self._require(entry, request_id)
 
-    def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
-        """The contents are back, and cached: the blocks of the request from its first on."""
+    def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> bool:
+        """The contents are back, and cached: the blocks of the request from its first on; whether
+        any of them is a claim's.
+        """
         self._tick()
         load = self._over(request_id)
         self._bring(request_id, load, pairs)
+        return any(map(self._custody.concerned, load.keys))
 
     def under_way(self, request_id: str) -> bool:
         """Whether a request waits for copies of claims."""

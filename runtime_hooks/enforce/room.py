@@ -8,12 +8,13 @@ reading `conflict`); those that are named for it explain it, and none is too man
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from spec.events import CapacityProof
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from runtime_hooks.ledger import Entry
 
@@ -21,21 +22,24 @@ __all__ = ["Cells", "blockers", "in_conflict", "proof"]
 
 
 class Cells:
-    """The blocks of some claims, each once; `owners` says of how many claims each is."""
+    """The blocks of some `claims`, each once; `owners` says of how many claims each is."""
 
     def __init__(self) -> None:
         self.owners: dict[bytes, int] = {}
+        self.claims = 0
 
     def __len__(self) -> int:
         return len(self.owners)
 
     def add(self, keys: Iterable[bytes]) -> None:
         """One more claim, on these contents."""
+        self.claims += 1
         for key in keys:
             self.owners[key] = self.owners.get(key, 0) + 1
 
     def remove(self, keys: Iterable[bytes]) -> None:
         """One claim fewer, on these."""
+        self.claims -= 1
         for key in keys:
             if self.owners[key] > 1:
                 self.owners[key] -= 1
@@ -64,18 +68,27 @@ def blockers(entries: Iterable[Entry], among: Cells, shortfall: int) -> list[Ent
         among: the blocks of all claims that take room; these are some of them.
     """
     named = sorted(entries, key=lambda entry: (-entry.footprint, entry.claim_id))
-    inside = Counter(key for entry in named for key in entry.keys)
-    free = {key for key, owners in inside.items() if owners == among.owners[key]}
+    free = _freed(named, among)
     if len(free) < shortfall:
         return []
     needed = []
     for entry in reversed(named):
-        lost = free.intersection(entry.keys)
-        if len(free) - len(lost) >= shortfall:
-            free -= lost
+        spare = len(free) - shortfall
+        # A content names all that is before it: what nobody else has of a claim is its end.
+        lost = list(islice(takewhile(free.__contains__, reversed(entry.keys)), spare + 1))
+        if len(lost) <= spare:
+            free.difference_update(lost)
         else:
             needed.append(entry)
     return needed[::-1]
+
+
+def _freed(named: Collection[Entry], among: Cells) -> set[bytes]:
+    """The blocks of which nobody is an owner but these."""
+    if len(named) == among.claims:
+        return set(among.owners)
+    inside = Counter(key for entry in named for key in entry.keys)
+    return {key for key, owners in inside.items() if owners == among.owners[key]}
 
 
 def proof(declared: int, needed: int, usable: int) -> CapacityProof:

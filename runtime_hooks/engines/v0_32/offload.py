@@ -183,8 +183,7 @@ class OffloadHooks:
     def _tell_loaded(self, request: Any) -> None:
         (blocks,) = self._scheduler.kv_cache_manager.get_blocks(request.request_id).blocks
         pairs = [(block.block_hash, block.block_id) for block in blocks if block.block_hash]
-        self._keeper.tier.loaded(request.request_id, pairs)
-        if pairs and self._keeper.custody.concerned(pairs[0][0]):
+        if self._keeper.tier.loaded(request.request_id, pairs):
             asked = max(len(pairs), self._blocks.could_use(request, len(pairs)))
             self._blocks.tell_found(request, asked, [block for _, block in pairs])
 
