@@ -25,7 +25,7 @@ NAMES = tuple(
 )
 """What a report says of those whom it blames, by the names in it."""
 
-_SORTS = {
+_SORTS: dict[str, Sort] = {
     "responsible": _B,
     "useful": _B,
     "harms": _I,

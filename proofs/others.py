@@ -352,7 +352,8 @@ def _arbitrary() -> _Pool:
     }
     sides = {x: _Side(z3.Bool(f"responsible.{x}"), z3.Bool(f"blamed.{x}")) for x in "AB"}
     least, bound = z3.Ints("least bound")
-    return _Pool(blocks, sides, least, *z3.Bools("every named stranger"), bound)
+    every, named, stranger = z3.Bools("every named stranger")
+    return _Pool(blocks, sides, least, every, named, stranger, bound)
 
 
 class _More(NamedTuple):

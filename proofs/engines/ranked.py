@@ -68,8 +68,8 @@ class Ranked:
             named_a, named_b = (mine_a, mine_b) if fact else (e.named_A, e.named_B)
             if named_a and named_b and not fact:
                 return None
-            a = _View(e, mine_a, named_a, known_b, rank_b - rank_a, "B")
-            b = _View(e, mine_b, named_b, known_a, rank_a - rank_b, "A")
+            a = _View(e, mine_a, named_a, bool(known_b), rank_b - rank_a, "B")
+            b = _View(e, mine_b, named_b, bool(known_a), rank_a - rank_b, "A")
             of_a = one.step(state[:reads], a)
             if of_a is None:
                 return None
