@@ -41,11 +41,15 @@ class Blocks:
     the claims of which some were never named. Of the claims that were forgotten the last one stays
     known as an owner of its blocks, in `_forgotten`, without positions. `mixed` are the blocks that
     are held for more than one object; `claims` are those in hand. What is said of blocks is said
-    for the sake of claims that are tracked: of others nothing is known once they ended.
+    for the sake of claims that are tracked: of others nothing is known once they ended. `now` is
+    the number of the event in hand, `lost` that of the last one before track was lost.
     """
 
     claims: Mapping[str, ClaimRun]
     mixed: dict[int, None] = field(default_factory=dict)
+    now: int = 0
+    lost: int = -1
+    _stated: dict[int, int] = field(default_factory=dict)
     _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
     _forgotten: dict[int, str] = field(default_factory=dict)
@@ -67,12 +71,18 @@ class Blocks:
         for place in enumerate(claim.keys):
             self._keyed.get(place, {}).pop(claim.claim_id, None)
 
-    def join(self, claim: ClaimRun, kin: Iterable[ClaimRun]) -> None:
-        """A claim is on an object from now on: what is held for others on it is held for it."""
+    def join(self, claim: ClaimRun, kin: Iterable[ClaimRun]) -> bool:
+        """A claim is on an object from now on: what is held for others on it is held for it.
+
+        Returns:
+            Whether any of it may be gone, since it was stated before track was lost.
+        """
         for other in kin:
             if other is not claim and other.tracked and other.held:
-                self._give(claim, list(other.held.pairs()))
+                pairs = list(other.held.pairs())
+                self._give(claim, [pair for pair in pairs if _alike(claim, other, pair[0])])
                 break
+        return any(self._stated.get(block, 0) <= self.lost for block in claim.held.blocks)
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """The claim states the contents of its positions: blocks with these contents are its."""
@@ -95,9 +105,13 @@ class Blocks:
         positions, start = event.positions, claim.held.start
         if event.block_ids and positions:
             pairs = list(zip(positions, event.block_ids, strict=False))
+            self._stated |= dict.fromkeys(event.block_ids, self.now)
             clash = self._clashes(pairs)
             clash += [claim] if clash else []
-            changed = {each.claim_id: each for each in kin if self._give(each, pairs)}
+            changed: dict[str, ClaimRun] = {}
+            for each in kin:
+                if self._give(each, [p for p in pairs if _alike(claim, each, p[0])]):
+                    changed[each.claim_id] = each
             for position, block in pairs:
                 for mate in self._mates(claim, position):
                     if self._give(mate, [(position, block)]):
@@ -127,11 +141,13 @@ class Blocks:
             if nobody:
                 self._owners.clear()
                 self._forgotten.clear()
+                self._stated.clear()
                 self.mixed.clear()
         unseen: dict[str, ClaimRun] = {}
         for place, block in enumerate(event.block_ids):
             holders = self._owners.pop(block, {})
             self._forgotten.pop(block, None)
+            self._stated.pop(block, None)
             self.mixed.pop(block, None)
             for claim_id, positions in holders.items():
                 holder = self.claims.get(claim_id)
@@ -147,7 +163,7 @@ class Blocks:
                     unseen[claim.claim_id] = claim
                     if claim.held.sole:  # whichever it was
                         losers[claim.claim_id] = claim
-                elif not holders:
+                elif not holders or not claim.held:
                     losers[claim.claim_id] = claim
             if nobody and not holders:
                 unseen.update(self._unnamed)
@@ -187,7 +203,8 @@ class Blocks:
     def _mates(self, claim: ClaimRun, position: int) -> Iterator[ClaimRun]:
         """The claims that hold the same content at this position."""
         if position < len(claim.keys):
-            yield from self._keyed.get((position, claim.keys[position]), {}).values()
+            mates = self._keyed.get((position, claim.keys[position]), {}).values()
+            yield from (mate for mate in list(mates) if mate.tracked)
 
     def _clashes(self, pairs: Iterable[tuple[int, int]]) -> list[ClaimRun]:
         """The claims that hold one of these blocks at another position.
@@ -206,3 +223,10 @@ class Blocks:
                     holder.loses(block, positions - {position})
                     positions &= {position}
         return list(found.values())
+
+
+def _alike(one: ClaimRun, other: ClaimRun, position: int) -> bool:
+    """Whether two claims on one object hold the same there: both may state contents that differ."""
+    if position >= min(len(one.keys), len(other.keys)):
+        return True
+    return one.keys[position] == other.keys[position]

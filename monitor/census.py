@@ -95,7 +95,7 @@ class Census:
         self.blocks, self.objects, self.ranks = Blocks(self.claims), Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
         self.past = Past(seen, keep.records)
-        self._compiled, self._stream, self._keep = compiled, stream, keep
+        self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
         self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
@@ -153,17 +153,18 @@ class Census:
     def join(self, claim: ClaimRun) -> None:
         """A claim that a registry knows is on its object from now on, with what is held there."""
         if self.objects.add(claim):
-            self.blocks.join(claim, self.objects.beside(claim))
             self._place(claim)
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """A commitment states the contents of the claim's positions."""
         self.blocks.state(claim, keys)
-        self.blocks.join(claim, self.objects.beside(claim))
         self._place(claim)
 
     def _place(self, claim: ClaimRun) -> None:
         """What the claim holds was held before it came."""
+        stale = self.blocks.join(claim, self.objects.beside(claim))
+        if stale and (lost := self._track.lost) is not None:
+            claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be gone")
         whole = claim.lead >= claim.constants.threshold
         claim.know(lead=claim.lead, there=bool(claim.fact("there")) or whole)
         self.ranks.note(claim)

@@ -180,6 +180,11 @@ class ClaimRun:
         return self.responsible or (watched and self.state is not ClaimState.REFUSED)
 
     @property
+    def content(self) -> Hashable:
+        """What its positions are the same of as another claim's: its object, or what it states."""
+        return ("claim", self.claim_id) if self.keys else self.object
+
+    @property
     def lead(self) -> int:
         """Blocks held one after another from the predicate's start on."""
         return self.held.lead
@@ -236,7 +241,7 @@ class ClaimRun:
         held = self.responsible and known["seen"] and self.took <= since
         derived = {"away": bool(away), "held": bool(held)}
         first = dict(zip(REQUEST_REGISTERS, self._empty, strict=True))
-        return (*(first | known | derived).values(),)
+        return (*(first | dict(known) | derived).values(),)
 
     def opens(self, view: View, facts: Registers) -> bool:
         """Whether an event opens a request of these registers, which the claim does not follow."""

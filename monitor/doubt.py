@@ -22,6 +22,7 @@ __all__ = [
     "CACHED_BY",
     "FAILURES",
     "NAMES",
+    "NEED",
     "OTHERS",
     "POOL",
     "RIVALS",
@@ -46,6 +47,8 @@ BLOCKS: Final = frozenset({"lead"})
 """The field that rests on which blocks a claim holds."""
 RIVALS: Final = frozenset({"passed"})
 """The field that rests on which blocks of other claims could be taken."""
+NEED: Final = frozenset({"needed", "usable"})
+"""The fields that rest on what the request itself needs."""
 OTHERS: Final = frozenset({"others"})
 """The field that rests on what all requests in hand need."""
 CACHED_BY: Final = frozenset({"found", "away"})

@@ -33,8 +33,8 @@ class Request(msgspec.Struct):
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
     usable at all, and so is in conflict with nobody. `since` is the number of the event by which it
-    arrived, `pool` the blocks that were claimed then, at most; `came` says that it arrived, with
-    its needs or without. `failed` names the known claims whose restore failed for it, and `unnamed`
+    arrived; `came` says that it arrived, with its needs or without, `unsure` that nobody knows
+    them. `failed` names the known claims whose restore failed for it, and `unnamed`
     says why there may be more. `losses` is how often track
     was lost before it arrived. `claims` have it in hand; `former` had, and it is too long ago, and
     `forgotten` had when they were forgotten.
@@ -45,8 +45,8 @@ class Request(msgspec.Struct):
     usable: int = 0
     arrived: bool = False
     since: int = 0
-    pool: int = 0
     came: bool = False
+    unsure: bool = False
     losses: int = -1
     unnamed: tuple[At | None, str] | None = None
     ended: bool = False
@@ -120,10 +120,14 @@ class Requests:
         own = self._in_hand.get(request_id, 0)
         return self._needs - (own or 0), self._untold == (own is None)
 
-    def arrive(self, event: Event, at: At, now: int, pool: int) -> None:
-        """A request arrives, or another of the same id, which is followed where that one is."""
+    def arrive(self, event: Event, at: At, now: int, *, unsure: bool = False) -> None:
+        """A request arrives, or another of the same id, which is followed where that one is.
+
+        Args:
+            unsure: nobody knows what it needs.
+        """
         name = event.request_id or ""
-        request = Request(at, since=now, pool=pool, losses=self._track.losses, came=True)
+        request = Request(at, since=now, losses=self._track.losses, came=True, unsure=unsure)
         if (before := self._requests.get(name)) is not None:
             request.claims, request.forgotten = before.claims, before.forgotten
         if event.needed is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.authority import authorised
 from monitor.blame import Blame, Early, tell_outcome
 from monitor.census import TOO_LATE, Census, Keep
-from monitor.doubt import CACHED_BY, NAMES, OTHERS, POOL
+from monitor.doubt import CACHED_BY, NAMES, NEED, OTHERS, POOL
 from monitor.objects import open_without
 from monitor.order import Order
 from monitor.ranks import is_ranked
@@ -61,6 +61,7 @@ class Stream:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
+        self._losses = 0  # of track, that the blocks were told of
         self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
@@ -148,6 +149,9 @@ class Stream:
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
         self._count += 1
+        self._census.blocks.now = self._count
+        if self._track.losses != self._losses:
+            self._losses, self._census.blocks.lost = self._track.losses, self._count - 1
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -245,7 +249,7 @@ class Stream:
         if claim is None:
             claim = self._census.make(claim_id)
             self._early.tell(claim, at)
-            if self.gap is not None and event.kind not in _BEGINS:
+            if self._track.lost is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
         if event.kind in _INTRODUCES:
             if not claim.registered:
@@ -309,9 +313,9 @@ class Stream:
                 self._census.ranks.note(claim)
             if event.kind is Kind.BLOCK_EVICTED:
                 ranked = [(claim, view) for claim, view in views if is_ranked(claim)]
-                self._census.ranks.judge(ranked, event.lowest_priority)
+                self._census.ranks.judge(ranked, event.lowest_priority, self._track.lost)
                 late = [claim for name, claim in self._census.owing.items() if name not in losers]
-                for claim in late:  # news of it was due before this
+                for claim in late if ranked else ():  # news of it was due before this
                     self._deliver(claim, View(event.kind, at))
         for claim, view in views:
             self._deliver(claim, view)
@@ -324,9 +328,10 @@ class Stream:
         if request_id is None:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
-            if self.requests.has(request_id):
+            twice = self.requests.has(request_id)
+            if twice:
                 self._contradict(None, at, f"request {request_id} arrives twice")
-            self.requests.arrive(event, at, self._count, self._census.room.bound)
+            self.requests.arrive(event, at, self._count, unsure=twice)
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
             self._contradict(None, at, f"request {request_id} ends and never arrived")
         named = event.claim_id is not None or event.blocking_claim_ids
@@ -364,6 +369,8 @@ class Stream:
         for claim in concerned:
             view = self._view(event, claim, at)
             view.named, view.others = False, others
+            if request.unsure and (claim.responsible or claim.claim_id in named):
+                claim.doubt(NEED, request.at, f"request {request_id} arrived twice")
             if event.kind in CONFLICT_ACTIONS:
                 self._track.doubt_pool(claim)
                 self._track.doubt_failures(claim, request)
@@ -442,7 +449,7 @@ class Stream:
         computed = event.request_id
         if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
             computed = self._computing(claim, at)
-        kin = [each for each in self._census.objects.beside(claim) if not each.ended]
+        kin = [each for each in self._census.objects.beside(claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
         if held.clash:
             why = "a block is cached at one position and was held at another"
@@ -539,5 +546,5 @@ class Stream:
 
     def _deliver(self, claim: ClaimRun, view: View) -> None:
         self._census.step(claim, view, self._count)
-        if claim.contradicted is not None:
+        if claim.contradicted is not None and self._track.contradicted(claim, view.kind):
             self.left = self.left or claim.contradicted

@@ -49,6 +49,7 @@ from tests.stories import (
     recomputed,
     refusal_stated,
     refused,
+    refused_for_it,
     refused_wrongly,
     registered,
     registered_for_a_time,
@@ -113,12 +114,14 @@ STORIES: Final[tuple[Story, ...]] = (
     *(copy_lost, routed, route_told, route_told_wrongly, served, hit_told, misnamed, rebound),
     *(timed, registered_for_a_time, computed, found_in_cache, copy_found, looked_up_somehow),
     *(evicted_whatever, passed_over, withdrawn, dropped, refusal_stated, harm_stated),
+    refused_for_it,
 )
 ACTIONS: Final = tuple(sorted(CONFLICT_ACTIONS))
 
 _held: tuple[Story, ...] = (accepted, filled)
 _timed: tuple[Story, ...] = (timed, filled)
-_away: tuple[Story, ...] = (*_held, offloaded, evicted, required)
+_copied: tuple[Story, ...] = (*_held, offloaded)
+_away: tuple[Story, ...] = (*_copied, evicted, required)
 _routed: tuple[Story, ...] = (registered, filled, routed)
 CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
     *((accepted,), (committed, fits, cached, finishes), (accepted_only_in_words,)),
@@ -155,6 +158,10 @@ CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
     *((*_away, load_failed, failure_answered, finishes), (*_away, load_failed, harmed, finishes)),
     *((*_away, load_failed, failure_answered, computed), (*_away, load_failed, refusal_stated)),
     *((*_away, load_failed, harm_stated, harmed, finishes), (*_away, load_failed, harm_stated)),
+    *((*_copied, required, load_failed, harmed), (*_copied, reset, loaded, reset, harmed, harmed)),
+    *((*_copied, required, load_failed, harm_stated, harmed), (*_held, demoted, accepted)),
+    (*_away, load_failed, refused_for_it, finishes),
+    (*_copied, copy_lost, reset, loaded, reset, harmed, harmed),
     *((*_away, load_failed, computed), (*_away, load_failed, refusal_stated, reused, finishes)),
     *((*_away, load_failed, failure_smeared, finishes), (*_away, load_failed, fallback, finishes)),
     *((*_away, load_failed, echoed, finishes), (*_away, fallback), (*_away, load_failed, demoted)),

@@ -298,6 +298,11 @@ def refusal_stated(claim: str, request: str) -> list[Event]:
     return failure_answered(claim, request)[:1]
 
 
+def refused_for_it(claim: str, request: str) -> list[Event]:
+    """The request is refused for its failed restore, and no outcome is told besides."""
+    return failure_answered(claim, request)[1:]
+
+
 def harm_stated(claim: str, request: str) -> list[Event]:
     outcome: dict[str, Any] = {"outcome": "harm", "outcome_claim_id": claim}
     return [say(Kind.CLAIM_RESTORATION_FAILED, claim, request, **outcome)]

@@ -39,24 +39,24 @@ def metadata(source: random.Random, number: int, modes: tuple[Mode, ...]) -> dic
 
 
 def compare(engine: Engine) -> None:
-    """Every block that is said to be a live claim's holds its content in the engine's own pool, and
-    if the claim is kept is no possible victim; so is every block of a claim that is said to be
-    materialized. Free blocks of soft_priority claims stand apart, by the highest priority.
+    """Of each content of a live claim all computed blocks are known that hold it in the engine's
+    own pool, and no other; if the claim is kept one of them is no possible victim. Free blocks of
+    soft_priority claims stand apart, by the highest priority.
     """
     pool = engine.pool
     free = {block.block_id for block in pool.free_block_queue.get_all_free_blocks()}
     ranks: dict[int, int] = {}
     keeper = engine.armed.attachments[0].keeper
     for entry in keeper._registry.live.values():
-        for position, block in entry.blocks.items():
-            assert pool.blocks[block].block_hash == entry.keys[position]
-            assert entry.copied or entry.watched or block not in free
+        for key, content in zip(entry.keys, entry.contents, strict=True):
+            assert {b for _, b in keeper._pool.find([key])} == content.blocks.keys()
+            wanted = not (entry.copied or entry.watched)
+            assert (content.pin in content.blocks and content.pin not in free) or not (
+                wanted and content.blocks
+            )
             if (priority := entry.claim.priority) is not None:
-                assert block not in free
-                ranks[block] = max(priority, ranks.get(block, 0))
-        if entry.holds and not entry.copied:
-            needed = entry.keys[: entry.claim.materialization_predicate.end]
-            assert all(pool.cached_block_hash_to_block.get_one_block(key) for key in needed)
+                assert free.isdisjoint(content.blocks)
+                ranks.update((b, max(priority, ranks.get(b, 0))) for b in content.blocks)
     unused = {block: rank for block, rank in ranks.items() if not pool.blocks[block].ref_cnt}
     shelves = engine.armed.attachments[0]._queue._shelves
     apart = {b.block_id: r for r, shelf in shelves.items() for b in shelf.get_all_free_blocks()}

@@ -55,6 +55,27 @@
   Bool
   (and
     (and
+      (or was.registered (not believed.useful))
+      (or
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_scoped_telemetry 0))
+        (not believed.useful)
+        (not was.registered))
+      (or
+        believed.useful
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not (>= state.claim_materialized_event 2))
+        (not was.registered))
+      (or
+        (not (<= state.claim_materialized_event 0))
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not was.registered))
+      (or
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_scoped_telemetry 2))
+        (not believed.useful)
+        (not was.registered)))
+    (and
       (=> (= state.claim_materialized_event 1) (and was.registered (<= c.threshold was.lead)))
       (=> (= state.claim_scoped_telemetry 1) (not (<= c.threshold was.lead)))
       (=> (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2)) was.registered)
@@ -92,25 +113,4 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold)))
-    (and
-      (or was.registered (not believed.useful))
-      (or was.there (not believed.useful))
-      (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (<= state.claim_scoped_telemetry 0))
-        (not believed.useful)
-        (not was.registered))
-      (or
-        believed.useful
-        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-        (not (>= state.claim_materialized_event 2))
-        (not was.registered))
-      (or
-        (not (<= state.claim_materialized_event 0))
-        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-        (not was.registered))
-      (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_scoped_telemetry 2))
-        (not believed.useful)))))
+        (<= 1 c.threshold)))))

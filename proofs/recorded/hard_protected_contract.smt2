@@ -63,6 +63,76 @@
   Bool
   (and
     (and
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.explicit_conflict_action 2)))
+      (or
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= own.ordered_lifecycle_events.stage 1)))
+      (or (not (<= was.footprint 0)) (not was.committed))
+      (or (not (= own.ordered_lifecycle_events.stage 7)) (not believed.responsible))
+      (or
+        (not (>= (+ was.footprint (* was.declared (- 1))) 1))
+        (not (>= state.explicit_acceptance 2)))
+      (or believed.acted (not (= state.explicit_conflict_action 3)))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
+      (or was.responsible (not (= state.explicit_acceptance 1)))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or
+        (not (= state.claim_harm_attribution 1))
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not (>= state.claim_materialized_event 2)))
+      (or
+        (not (<= state.explicit_acceptance 1))
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not (>= state.claim_materialized_event 2))
+        (not was.committed))
+      (or
+        believed.acted
+        (not (<= state.explicit_conflict_action 3))
+        (not (>= state.explicit_conflict_action 2))
+        (not req_was.held)
+        (not was.responsible))
+      (or
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (= (+ state.explicit_conflict_action (* state.ordered_lifecycle_events (- 1))) 0))
+        (not (>= (+ state.footprint_accounting (* state.explicit_acceptance (- 1))) 0))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not req_was.held))
+      (or
+        (not (<= state.claim_materialized_event 0))
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not was.responsible))
+      (or
+        believed.useful
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not (>= state.claim_materialized_event 2))
+        (not was.responsible))
+      (or
+        believed.acted
+        (not (= (+ state.explicit_conflict_action (* state.ordered_lifecycle_events (- 1))) 0))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not req_was.held)
+        (not was.responsible))
+      (or
+        (not (= (+ state.explicit_conflict_action (* state.ordered_lifecycle_events (- 1))) 0))
+        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not req_was.held))
+      (or
+        (not (<= (+ was.footprint (* was.declared (- 1))) (- 1)))
+        (not (>= state.explicit_acceptance 2)))
+      (or
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
+        (not believed.useful)
+        (not was.responsible)))
+    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.claim_materialized_event 1) (and was.registered (<= c.threshold was.lead)))
@@ -196,41 +266,4 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold)))
-    (and
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-      (or
-        (not (>= (+ was.declared (* was.footprint (- 1))) 1))
-        (not (>= state.explicit_acceptance 2)))
-      (or believed.acted (not (>= state.explicit_conflict_action 2)) (not req_was.held))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or
-        (not (<= (+ was.declared (* was.footprint (- 1))) (- 1)))
-        (not (>= state.explicit_acceptance 2)))
-      (or
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (<= state.claim_materialized_event 0))
-        (not was.responsible))
-      (or
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (= state.claim_harm_attribution 1))
-        (not (>= state.claim_materialized_event 2)))
-      (or
-        believed.useful
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (>= state.claim_materialized_event 2))
-        (not was.responsible))
-      (or
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible)))))
+        (<= 1 c.threshold)))))

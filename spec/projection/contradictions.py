@@ -63,7 +63,7 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
     event, claim = sight.event, sight.claim
     if not is_direct(sight):
         return ""
-    for assumption in FACTS_ARE_FACTS:
+    for assumption in FACTS_ARE_FACTS if claim.predicate is not None else ():
         holds, _ = evaluate(assumption.holds, look, event.kind)
         unstated = assumption.name == "room for the predicate" and event.footprint is None
         if not (holds or unstated) and observed(assumption.name, observes):
