@@ -16,7 +16,6 @@ import z3
 from proofs.encode import Bits
 from proofs.engines.search import RLIMIT
 from proofs.engines.unrolling import Found, Run
-from proofs.minimise import plainest
 from proofs.model import model_of
 from spec.claims import Mode
 from spec.modes import Bundle
@@ -96,7 +95,7 @@ def find(controls: Iterable[Control], depth: int | None = None) -> tuple[dict[st
             if answer == z3.unknown:
                 return found, False
             if answer == z3.sat:
-                found[control.name] = plainest(run, sought) or run.read(run.solver.model())
+                found[control.name] = run.read(run.solver.model())
                 left.remove(control)
         if not left:
             break

@@ -132,9 +132,10 @@ class _Replay:
         self._model = model
         self._state, self._event = model.state(""), model.event("")
         self._step = model.step(self._state, self._event)
-        self._after = {n: self._step.following.get(n, v) for n, v in self._state.items()}
-        after: list[Expr] = list(self._after.values())
-        sorts = [value.sort() for value in after]
+        self._after: dict[str, Expr] = {
+            n: self._step.following.get(n, v) for n, v in self._state.items()
+        }
+        sorts = [value.sort() for value in self._after.values()]
         pack = z3.Function("after", *sorts, z3.BoolSort())
         self._whole = pack(*self._after.values())  # to be substituted in at once, which is faster
         self._shown = goal(self._step, self._state)
