@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 from monitor.census import Keep
 from spec.claims import Mode
@@ -25,6 +25,7 @@ class TestDifferential:
             deadline=None,
             derandomize=True,
             database=None,
+            phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         )
         @given(streams())
@@ -44,6 +45,7 @@ class TestDifferential:
             deadline=None,
             derandomize=True,
             database=None,
+            phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         )
         @given(streams())

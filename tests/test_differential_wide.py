@@ -56,7 +56,7 @@ class TestWide:
         assert STREAMS * KEPT <= 100 * found["kept"]
 
     def test_dishonest(self, mode: Mode) -> None:
-        """Of one that is not, neither holds broken what the other holds kept, and some is broken."""
+        """Of one that is not, neither holds broken what the other holds kept; some is broken."""
         broken = 0
         for seed in range(STREAMS):
             monitor, naive = judged(told(Random(seed), mode), mode)

@@ -222,8 +222,7 @@ class Naive:
         if seen["mine"] and event.kind is Kind.CLAIM_EXPIRED and self.constants["lapses"]:
             case.distrust(rights.unclear(self.pool, claim))
         if seen["mine"]:
-            lost = (seen["lead"] or 0) < claim.threshold
-            case.attribute(event, attributed(self.pool, event), at, lost=lost)
+            case.attribute(event, attributed(self.pool, event), at)
 
     def _moves(self, sight: Sight, seen: View) -> bool:
         """Whether the event can move an observer of the claim at all.
