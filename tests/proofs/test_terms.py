@@ -164,7 +164,7 @@ class TestSpecification:
 
     @both
     def test_agreement(self, numbers: Numbers) -> None:
-        """Python and Z3 give each guard and each register the same value; no other term is constant."""
+        """Python and Z3 give each guard and register the same value; no other term is constant."""
         rng = random.Random(1)
         for name, term, own in SPEC:
             python, solver = in_python(term, own), in_z3(term, own, numbers)
