@@ -17,7 +17,7 @@ BEHIND = {
     "proofs/test_cores.py::TestCores::test_unused_is_not_needed": _PINS,
     "proofs/test_engines.py::TestContract::test_explicit": _PINS,
     "proofs/test_engines.py::TestContract::test_induction": _PINS,
-    "proofs/test_engines.py::TestSameSystem::test_successors": "differs in soft_priority: not known why",
+    "proofs/test_engines.py::TestSameSystem::test_successors": "soft_priority differs",
     "proofs/test_explain.py::TestItf::test_same_story": _PINS,
     "proofs/test_explain.py::TestStory::test_pinned": _PINS,
     "proofs/test_lemmas.py::TestControl::test_monitor_agrees": _PINS,
