@@ -25,7 +25,6 @@ BEHIND = {
     "proofs/test_necessity.py": _PINS,
     "proofs/test_reach.py::TestReachable": _PINS,
     "proofs/test_reach.py::TestStories": _PINS,
-    "proofs/test_replay.py": "runs are written as traces without the fields that came since",
     "proofs/test_story.py": _PINS,
 }
 
