@@ -6,22 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-_PINS = "its pins were measured in the narrower worlds"
-
 BEHIND = {
     "proofs/test_mutation.py": "the campaign runs on what the specification was",
     "proofs/test_mutate.py": "the campaign runs on what the specification was",
-    "proofs/test_cli.py::TestCheck::test_junit": _PINS,
-    "proofs/test_cores.py::TestCores::test_unused_is_not_needed": _PINS,
-    "proofs/test_engines.py::TestContract::test_explicit": _PINS,
-    "proofs/test_engines.py::TestContract::test_induction": _PINS,
-    "proofs/test_explain.py::TestItf::test_same_story": _PINS,
-    "proofs/test_explain.py::TestStory::test_pinned": _PINS,
-    "proofs/test_lemmas.py::TestControl::test_monitor_agrees": _PINS,
-    "proofs/test_minimise.py": _PINS,
-    "proofs/test_reach.py::TestReachable": _PINS,
-    "proofs/test_reach.py::TestStories": _PINS,
-    "proofs/test_story.py": _PINS,
 }
 
 
