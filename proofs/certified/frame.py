@@ -8,7 +8,7 @@ runs is no question for a solver: it is compared as the pages are made.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,6 +23,7 @@ from proofs.frame.partial import verdicts
 from proofs.frame.questions import Book
 from proofs.frame.sources import Arguments
 from proofs.frame.space import Space
+from spec.claims import Mode
 from spec.cli import json_page
 from spec.modes import Bundle
 from spec.obligations import OBLIGATIONS
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from proofs.frame.counterexample import Setting
     from proofs.frame.questions import Question
     from proofs.frame.results import Failure
-    from spec.claims import Mode
 
 __all__ = ["FrameTheorem"]
 
@@ -59,26 +59,7 @@ class FrameTheorem:
         return (_INVARIANTS,)
 
     def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
-        held = _read(mode, given[_INVARIANTS])
-        space = Space([mode])
-        book = _Collected(_LEDGERS)
-        book.ask(space, Frame(space, DELIVERY).ledgers())
-        book.ask(space, Frame(space, DELIVERY).reasons())
-        made = {_INVARIANTS: Page(_written(held)), _LEDGERS: book.page(mode)}
-        for observer in observers_of([mode]):
-            space = Space([mode], observer)
-            frame = Frame(space, DELIVERY, held[observer.name])
-            book = _Collected(f"{observer.name}.smt2", _partial(observer.name))
-            book.ask(space, frame.inductive(observer))
-            book.ask(space, frame.observers(observer), frame.inside)
-            made[book.file] = book.page(mode)
-        book = _Collected(_COMPILED)
-        for source, compiled, observers in bundles([mode]):
-            prove_source(book, source)
-            for what, wrong in mismatches(source, compiled, observers):
-                book.same(source.of, what, wrong=wrong)
-        prove_delivery(book)
-        return made | {_COMPILED: book.page(mode)}
+        return dict(_pages(mode, given[_INVARIANTS]))
 
     def written(self, mode: Mode) -> dict[str, bytes]:
         """What is to be written: the invariants that are found now."""
@@ -86,6 +67,31 @@ class FrameTheorem:
         for each in prove_frame(Book(), [mode], observers_of([mode])):
             found[each.observer].append(each.says)
         return {f"{self.folder}{_INVARIANTS}": json_page(found)}
+
+
+@lru_cache(maxsize=len(Mode))
+def _pages(mode: Mode, written: bytes) -> Mapping[str, Page]:
+    """All pages of a mode: they take seconds to make, and are compared whenever one is read."""
+    held = _read(mode, written)
+    space = Space([mode])
+    book = _Collected(_LEDGERS)
+    book.ask(space, Frame(space, DELIVERY).ledgers())
+    book.ask(space, Frame(space, DELIVERY).reasons())
+    made = {_INVARIANTS: Page(_written(held)), _LEDGERS: book.page(mode)}
+    for observer in observers_of([mode]):
+        space = Space([mode], observer)
+        frame = Frame(space, DELIVERY, held[observer.name])
+        book = _Collected(f"{observer.name}.smt2", _partial(observer.name))
+        book.ask(space, frame.inductive(observer))
+        book.ask(space, frame.observers(observer), frame.inside)
+        made[book.file] = book.page(mode)
+    book = _Collected(_COMPILED)
+    for source, compiled, observers in bundles([mode]):
+        prove_source(book, source)
+        for what, wrong in mismatches(source, compiled, observers):
+            book.same(source.of, what, wrong=wrong)
+    prove_delivery(book)
+    return made | {_COMPILED: book.page(mode)}
 
 
 def _read(mode: Mode, written: bytes) -> dict[str, list[Candidate]]:

@@ -28,7 +28,7 @@ __all__ = ["Bounds", "Explored", "Instance", "Machine", "explore", "machine_of"]
 
 Machine = Finite | Ranked
 STATES = 200_000
-EVENTS = 10_000_000
+EVENTS = 2_000_000
 _OF_PAIRS = ("takeable", "keeps")
 
 

@@ -25,9 +25,9 @@ from tests.proofs.pinned import NECESSARY
 # Blocks of the instance, its states and transitions; of the other modes the instance with one block
 # has more states than are looked at.
 EXPLICIT = {
-    Mode.BEST_EFFORT: (2, 6_426, 189_459),
-    Mode.DEMOTABLE: (2, 100_539, 3_731_349),
-    Mode.EXPIRING: (2, 41_889, 1_497_921),
+    Mode.BEST_EFFORT: (2, 1_674, 48_633),
+    Mode.DEMOTABLE: (2, 67_842, 2_517_783),
+    Mode.EXPIRING: (2, 28_602, 1_022_823),
     Mode.ROUTED_REUSE: (1, 82_496, 3_109_732),
 }
 
