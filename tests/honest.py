@@ -1,7 +1,8 @@
 """An honest runtime: whatever it does it says, at once and truly, and keeps what it promised.
 
 Claims share blocks by content; requests come and go, wait, are refused and come again. It is driven
-by a source of chance, and writes canonical events that are not stamped with a sequence number.
+by a source of chance, and writes canonical events that are not stamped with a sequence number. One
+that is not honest does now and then what it must not, or does not say it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _PREDICATES: Final = (
     "contiguous_range(1, 2)",
 )
 _WATCHED: Final = frozenset(mode for mode, spec in MODES.items() if spec.constants["watched"])
+_SAID: Final = (Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED)
 _SECOND: Final = 1_000_000_000
 
 
@@ -76,10 +78,13 @@ class Runtime:
         mode: of most claims.
         keyed: whether commitments state the contents of their positions.
         timed: whether lines have times.
+        honest: how likely it is that something is done as it must be.
     """
 
-    def __init__(self, chance: Random, mode: Mode, *, keyed: bool, timed: bool) -> None:
-        self.chance, self.mode, self.keyed = chance, mode, keyed
+    def __init__(
+        self, chance: Random, mode: Mode, *, keyed: bool, timed: bool, honest: float = 1
+    ) -> None:
+        self.chance, self.mode, self.keyed, self.honest = chance, mode, keyed, honest
         self.told: list[Event] = []
         self.now = 0 if timed else None
         self.blocks: dict[str, set[int]] = {}  # of each content that is cached
@@ -109,6 +114,10 @@ class Runtime:
     def of(self, kind: Kind, claim: Promise, **fields: Any) -> None:
         """Say something of a claim."""
         self.say(kind, claim_id=claim.name, **fields)
+
+    def cheats(self) -> bool:
+        """Whether what comes next is not as it must be."""
+        return self.honest < 1 and self.honest < self.chance.random()
 
     def tick(self) -> None:
         """Time passes; what is over is said to be before anything else is done."""
@@ -161,15 +170,30 @@ class Runtime:
         if claim.duration is not None and self.now is not None:
             claim.end = self.now + claim.duration * _SECOND
         size, keys = len(claim.keys), claim.keys if self.keyed else ()
-        self.of(Kind.CLAIM_COMMITTED, claim, footprint=size, content_keys=keys)
-        self.of(Kind.CLAIM_ACCEPTED, claim, footprint=size)
+        cheat = self.chance.randrange(5) if self.cheats() else None
+        if cheat != 0:
+            self.of(Kind.CLAIM_COMMITTED, claim, footprint=size, content_keys=keys)
+        if cheat == 1:
+            self.of(Kind.CLAIM_REJECTED, claim)
+        if cheat != 2:
+            self.of(Kind.CLAIM_ACCEPTED, claim, footprint=size + (cheat == 3))
         claim.there = claim.span and self._holds(claim)
 
     def retire(self, claim: Promise, by: str, report: Kind) -> None:
         """Responsibility ends, and is said to have."""
         claim.responsible, claim.over, claim.restoring = False, True, None
-        self.of(Kind.CLAIM_RETIRED, claim, by=by)
-        self.of(report, claim, by=by)
+        cheat = self.chance.randrange(6) if self.cheats() else None
+        if cheat == 0:
+            self.of(report, claim, by=by)
+        if cheat != 1:
+            self.of(Kind.CLAIM_RETIRED, claim, by="runtime" if cheat == 2 and by == OWNER else by)
+        if cheat == 3 or self.chance.random() < 0.05:
+            said = Kind.CLAIM_MATERIALIZED if claim.said else Kind.CLAIM_UNMATERIALIZED
+            self.of(said, claim)
+        if cheat != 0 and (cheat != 4 or self.chance.random() < 0.5):
+            self.of(report, claim, by="somebody" if cheat == 4 else by)
+        if cheat == 5:
+            self.of(Kind.CLAIM_COMMITTED, claim, footprint=len(claim.keys))
 
     def release(self, claim: Promise) -> None:
         """The owner gives the claim up."""
@@ -203,8 +227,10 @@ class Runtime:
             holds = self._holds(claim)
             claim.there |= holds
             was, claim.said = claim.said, holds if claim.live else claim.said
-            if not claim.live or claim.restoring:
+            if not claim.live or claim.restoring or (was != holds and self.cheats()):
                 continue
+            if self.cheats() and self.chance.random() < 0.2:
+                self.of(self.chance.choice(_SAID), claim)
             if holds and not was:
                 self.of(Kind.CLAIM_MATERIALIZED, claim)
             elif was and not holds:
@@ -289,11 +315,12 @@ class Runtime:
         keys = [key for key in claim.keys if self.blocks.get(key)][-self.chance.choice((1, 2, 3)) :]
         touched = [c for c in self.claims if set(keys) & set(c.keys) and c.live]
         for other in touched:
-            if other.mode is Mode.DEMOTABLE or (other.responsible and other.mode is not self.mode):
+            gives = other.mode is Mode.DEMOTABLE or other.mode is not self.mode
+            if other.responsible and gives and not self.cheats():
                 self.demote(other)
         if self.mode is Mode.SOFT_PRIORITY:
             self._evict_ranked(claim, keys)
-        elif all(not other.responsible or self._spare(other) for other in touched):
+        elif all(not c.responsible or self._spare(c) for c in touched) or self.cheats():
             self.lose(keys, Kind.BLOCK_EVICTED)
 
     def _spare(self, claim: Promise) -> bool:
@@ -306,7 +333,7 @@ class Runtime:
         lowest = min((c.priority for c in ranked), default=0)
         touched = [c for c in ranked if set(keys) & set(c.keys)]
         top = max((c.priority for c in touched), default=0)
-        if top <= lowest:
+        if top <= lowest or self.cheats():
             stated = self.chance.choice(({}, {"lowest_priority": lowest}))
             self.lose(keys, Kind.BLOCK_EVICTED, **stated)
         elif self.chance.random() < 0.4:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.events import CapacityProof
+from spec.events import CapacityProof, Event
 from tests.honest import REQUESTS, USABLE, Promise, Runtime
 
 __all__ = ["Server"]
@@ -44,6 +46,8 @@ class Server(Runtime):
             others = [c for c in self.kept if c not in named or c is claim]
             if needed + self.room(others) <= USABLE:
                 named.remove(claim)
+        if self.cheats():
+            named = self.chance.sample(self.claims, self.chance.randint(0, len(self.claims)))
         return tuple(claim.name for claim in named)
 
     def proof(self, needed: int) -> CapacityProof | None:
@@ -51,6 +55,7 @@ class Server(Runtime):
         if self.chance.random() < 0.5:
             return None
         resident, others = self.room(self.kept), sum(self.needs.values())
+        resident += self.cheats()
         active = needed + self.chance.randint(0, others)
         total = resident + active
         return CapacityProof(resident, active, total, USABLE, max(0, total - USABLE))
@@ -60,7 +65,8 @@ class Server(Runtime):
         if request in self.needs or request in self.turned_away:
             return
         resident, chance = self.room(self.kept), self.chance
-        needed = chance.choice((0, 1, 1, 2, USABLE - resident, chance.randint(1, USABLE + 1)))
+        full = USABLE - resident
+        needed = chance.choice((0, 1, 1, 2, full, full + 1, chance.randint(1, USABLE + 1)))
         self.say(Kind.REQUEST_ARRIVED, request_id=request, needed=needed, usable=USABLE)
         self.computed[request] = set()
         if needed <= USABLE < needed + resident:
@@ -81,7 +87,9 @@ class Server(Runtime):
     def _conflict(self, request: str, needed: int) -> None:
         """What does not fit beside the claims is refused or waits, or claims give way."""
         fate = self.chance.random()
-        if fate < 0.5:
+        if self.cheats():
+            pass  # it is served, and nobody is told how
+        elif fate < 0.5:
             self.act(Kind.REQUEST_REFUSED, request, needed, self.blockers(needed))
         elif fate < 0.65:
             self.act(self.chance.choice(_BY_ACTION), request, needed, self.blockers(needed))
@@ -101,7 +109,7 @@ class Server(Runtime):
         if self.chance.random() < 0.4:
             for claim in self.kept:
                 self.release(claim)
-        else:
+        elif not self.cheats():
             self.act(Kind.REQUEST_REFUSED, request, needed, self.blockers(needed))
         self.say(Kind.REQUEST_FINISHED, request_id=request)
 
@@ -173,6 +181,9 @@ class Server(Runtime):
         if claim.mode is not Mode.OFFLOADABLE:
             self._load_quietly(claim, request)
             return
+        if self.cheats():
+            self._go_without(claim, request)
+            return
         claim.restoring = request
         self.of(Kind.CLAIM_RESTORE_REQUIRED, claim, request_id=request)
         if self.chance.random() < 0.6:
@@ -189,7 +200,7 @@ class Server(Runtime):
     def load(self, claim: Promise) -> None:
         """What was waited for comes back, or does not."""
         request, claim.restoring = claim.restoring, None
-        if request is None or not claim.responsible:
+        if request is None or not claim.responsible or self.cheats():
             return
         if self.chance.random() < 0.45:
             self._fail(claim, request)
@@ -197,7 +208,8 @@ class Server(Runtime):
         gained = self.place(claim, self._missing(claim), Kind.LOAD_FINISHED, request)
         if not gained:  # another request brought it back meanwhile
             self.of(Kind.LOAD_FINISHED, claim, request_id=request, held=len(claim.span))
-        self.of(Kind.CLAIM_RESTORED, claim, request_id=request, from_tier=True)
+        if not self.cheats():
+            self.of(Kind.CLAIM_RESTORED, claim, request_id=request, from_tier=not self.cheats())
         claim.said = True
         self.look([c for c in gained if c is not claim])
         self.look([claim])
@@ -209,6 +221,9 @@ class Server(Runtime):
         fate = self.chance.choice(("refusal", "refusal", "demotion", "harm", "release"))
         self.of(Kind.LOAD_FAILED, claim, request_id=request)
         said: dict[str, Any] = {"request_id": request, "outcome_claim_id": claim.name}
+        if self.cheats():
+            self._brush_aside(claim, request)
+            return
         if fate == "release":
             self.demote(claim)
             return
@@ -232,6 +247,48 @@ class Server(Runtime):
             self.of(Kind.CLAIM_HARMED, claim)
         else:
             self.demote(claim)
+
+    # What must not be.
+
+    def _go_without(self, claim: Promise, request: str) -> None:
+        """What should be restored is computed, loaded unsaid, or used though it is not there."""
+        fate = self.chance.randrange(4)
+        if fate == 0:
+            self.place(claim, self._missing(claim), Kind.BLOCK_CACHED, request)
+        elif fate == 1:
+            self.of(Kind.CLAIM_RESTORE_REQUIRED, claim, request_id=request)
+            self.place(claim, self._missing(claim), Kind.LOAD_FINISHED, request)
+        elif fate == 2:
+            self.of(Kind.CLAIM_RESTORED, claim, request_id=request, from_tier=True)
+        self.of(Kind.PREFIX_REUSED, claim, request_id=request)
+
+    def _brush_aside(self, claim: Promise, request: str) -> None:
+        """A failed load is answered in part, or in another name, or not at all."""
+        said: dict[str, Any] = {"claim_id": claim.name, "request_id": request}
+        other, outcome = self.chance.choice(self.claims), self.chance.choice(("refusal", "harm"))
+        steps = [
+            Event(kind=Kind.PREFIX_REUSED, **said),
+            Event(
+                kind=Kind.CLAIM_RESTORATION_FAILED,
+                **said,
+                outcome=self.chance.choice((outcome, outcome, "fallback_recompute")),
+                outcome_claim_id=self.chance.choice((claim.name, other.name)),
+            ),
+            Event(
+                kind=Kind.REQUEST_REFUSED,
+                request_id=request,
+                blocking_claim_ids=(claim.name, other.name)[self.chance.randrange(2) :],
+                restore=True,
+            ),
+            Event(kind=Kind.CLAIM_HARMED, claim_id=claim.name),
+            Event(kind=Kind.PREFIX_REUSED, **said),
+            Event(kind=Kind.REQUEST_FINISHED, request_id=request),
+        ]
+        for step in steps:
+            if self.chance.random() < 0.5:
+                self.told.append(msgspec.structs.replace(step, time_ns=self.now))
+        if self.told[-1].kind is Kind.REQUEST_FINISHED:
+            self.needs.pop(request, None)
 
     # The tier.
 
@@ -269,21 +326,28 @@ class Server(Runtime):
         hit = self.chance.random() < 0.5
         about: dict[str, Any] = {"claim_id": claim.name, "request_id": request}
         self.say(Kind.REQUEST_ROUTED, **about, cost=cost, worker=worker)
-        self.say(Kind.ROUTE_COST_REPORTED, **about, cost=cost)
-        self.say(Kind.ROUTE_PLACEMENT_REPORTED, **about, worker=worker)
+        if not self.cheats():
+            self.say(Kind.ROUTE_COST_REPORTED, **about, cost=cost + self.cheats())
+        if not self.cheats():
+            other = "w:3" if self.cheats() else worker
+            self.say(Kind.ROUTE_PLACEMENT_REPORTED, **about, worker=other)
         if self.chance.random() < 0.7:
             self.say(Kind.REUSE_SERVED, **about, hit=hit)
-            self.say(Kind.ROUTE_REUSE_REPORTED, **about, hit=hit)
+            if not self.cheats():
+                self.say(Kind.ROUTE_REUSE_REPORTED, **about, hit=hit is not self.cheats())
 
     # What happens too fast to be told in between.
 
     def hurry(self, claim: Promise, request: str) -> None:
         """Blocks come and go, by nobody's choice, before anything can be said of it."""
-        alone = not any(set(c.keys) & set(claim.keys) for c in self.claims if c is not claim)
+        beside = [c for c in self.claims if c is not claim and c.registered]
+        alone = not any(set(c.keys) & set(claim.keys) for c in beside)
         if not (alone and claim.live and not claim.restoring and claim.keys):
             return
         tiered = claim.mode is self.mode is Mode.OFFLOADABLE
-        if not claim.said and not tiered and not claim.held:
+        if tiered and claim.copied and not claim.said and claim.responsible:
+            self._drop_twice(claim)
+        elif not claim.said and not tiered and not claim.held:
             self._flash(claim)
         elif claim.said and claim.copied and not tiered and request in self.needs:
             self._lose_twice(claim, request)
@@ -311,6 +375,13 @@ class Server(Runtime):
         elif claim.live:
             self.of(Kind.CLAIM_UNMATERIALIZED, claim)
 
+    def _drop_twice(self, claim: Promise) -> None:
+        for kind in (Kind.HOST_COPY_LOST, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST):
+            self.of(kind, claim)
+        claim.copied = False
+        self.of(Kind.CLAIM_HARMED, claim)
+        self.of(Kind.CLAIM_HARMED, claim)
+
     def _lose_twice(self, claim: Promise, request: str) -> None:
         self._swap(claim, Kind.BLOCK_LOST)
         self._swap(claim, Kind.LOAD_FINISHED, request_id=request)
@@ -326,6 +397,24 @@ class Server(Runtime):
             self.of(Kind.CLAIM_MATERIALIZED, claim)
 
     # A whole story.
+
+    def begin(self) -> None:
+        """Most claims are there from the start, and cached."""
+        for claim in self.claims:
+            if self.chance.random() < 0.7:
+                self.submit(claim)
+            if self.chance.random() < 0.6:
+                self.fill(claim, None)
+
+    def send_away(self, claim: Promise, request: str) -> None:
+        """The claim is copied, leaves the GPU, and is asked for."""
+        if claim.said and not claim.restoring and self.mode is not Mode.SOFT_PRIORITY:
+            self.store(claim)
+            keys, beside = set(claim.keys), [c for c in self.claims if c is not claim and c.live]
+            if claim.mode is Mode.OFFLOADABLE and not any(keys & set(c.keys) for c in beside):
+                self.lose(claim.keys, Kind.BLOCK_EVICTED)
+            self.arrive(request)
+            self.use(claim, request)
 
     def act_once(self) -> None:
         """One thing happens."""
@@ -347,11 +436,13 @@ class Server(Runtime):
             "drop": lambda: self.drop_copy(claim),
             "load": lambda: self.load(claim),
             "route": lambda: self.route(claim, request),
+            "send away": lambda: self.send_away(claim, request),
             "hurry": lambda: self.hurry(claim, request),
             "release": lambda: self.release(claim),
             "demote": lambda: self.demote(claim),
         }
         weights = {"fill": 3, "arrive": 4, "use": 5, "finish": 2, "store": 3, "evict": 3}
+        weights["hurry"], weights["route"] = 2, 4 if self.mode is Mode.ROUTED_REUSE else 1
         less = {"reset": 0.6, "release": 0.4, "demote": 0.3}
         weighed = [weights.get(name, less.get(name, 1)) for name in things]
         chance.choices(list(things.values()), weighed)[0]()

@@ -22,6 +22,13 @@ from tests.honest_requests import Server
 __all__ = ["streams", "told"]
 
 _LIES: Final = (0, 0, 0, 0, 0, 1, 1, 2, 3, 5)
+_HONEST: Final = (1, 1, 1, 1, 0.9, 0.7)  # how likely a thing is done as it must be, in a stream
+_UNSEEN: Final = (
+    *((Kind.REQUEST_FINISHED,), (Kind.REQUEST_ARRIVED,), (Kind.BLOCK_EVICTED, Kind.BLOCK_LOST)),
+    *((Kind.LOAD_FAILED,), (Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND), (Kind.BLOCK_CACHED,)),
+    *((Kind.CLAIM_RETIRED,), (Kind.REQUEST_ROUTED, Kind.REUSE_SERVED)),
+)
+"""Kinds of facts that hooks may not observe."""
 _NAMES: Final = (*CLAIMS, *CLAIMS, "claim:unheard-of")
 _ABOUT_CLAIM: Final = sorted(REPORTS - CONFLICT_ACTIONS)
 _OUTCOMES: Final = ("refusal", "demotion", "expiry", "harm", "fallback_recompute")
@@ -39,8 +46,11 @@ def told(chance: Random, mode: Mode, lies: int | None = None) -> list[Line]:
     Args:
         lies: how many things are told otherwise than they were; by default mostly none.
     """
-    server = Server(chance, mode, keyed=chance.random() < 0.7, timed=chance.random() < 0.6)
-    for _ in range(chance.randint(5, 45)):
+    keyed, timed = chance.random() < 0.7, chance.random() < 0.6
+    honest = 1 if lies == 0 else chance.choice(_HONEST)
+    server = Server(chance, mode, keyed=keyed, timed=timed, honest=honest)
+    server.begin()
+    for _ in range(chance.randint(3, 35)):
         server.act_once()
     if chance.random() < 0.8:
         server.end()
@@ -53,13 +63,15 @@ def told(chance: Random, mode: Mode, lies: int | None = None) -> list[Line]:
 
 def _stamped(chance: Random, events: list[Event], *, spoilt: bool) -> list[Line]:
     """The events as lines, in order; where anything is spoilt the order may be, too."""
+    closed, observes = chance.random() < 0.1, None
+    if spoilt and chance.random() < 0.1:
+        unseen = chance.choice(_UNSEEN)
+        events = [event for event in events if event.kind not in unseen]
+        observes = frozenset(FACTS - set(unseen))
     lines = [Line(0, (event,), None, event.time_ns) for event in events]
-    closed = chance.random() < 0.1
-    if closed or (spoilt and chance.random() < 0.05):
-        seen = frozenset(FACTS - {chance.choice(sorted(FACTS)), chance.choice(sorted(FACTS))})
-        observes = seen if spoilt and chance.random() < 0.5 else None
+    if closed or observes is not None:
         lines.insert(0, Line(0, mark=Mark.STREAM_OPENED, observes=observes))
-    if closed:
+    if closed or (observes is not None and chance.random() < 0.8):
         lines.append(Line(0, mark=Mark.STREAM_CLOSED))
     jump = chance.choice((0, 0, 0, 0, 0, 0, 0, 1, 1, -2)) if spoilt else 0
     where = chance.randint(0, len(lines))
@@ -231,11 +243,14 @@ def _of_blocks(chance: Random, events: list[Event], where: int) -> list[Event]:
 
 def _fallback(chance: Random, events: list[Event], where: int) -> list[Event]:
     """A load fails, and the request goes on as if nothing had happened, or nearly."""
-    claim, request = chance.choice(CLAIMS), chance.choice(REQUESTS)
+    held = [e.claim_id for e in events[:where] if e.kind is Kind.CLAIM_COMMITTED and e.claim_id]
+    claim, request = chance.choice(held or CLAIMS), "request:failed"
     about: dict[str, Any] = {"claim_id": claim, "request_id": request}
     refused = {"outcome": "refusal", "outcome_claim_id": claim}
     blame: dict[str, Any] = {"blocking_claim_ids": (claim,), "restore": True}
     steps = [
+        Event(kind=Kind.HOST_COPY_FOUND, claim_id=claim),
+        Event(kind=Kind.REQUEST_ARRIVED, request_id=request, needed=0, usable=USABLE),
         Event(kind=Kind.CLAIM_RESTORE_REQUIRED, **about),
         Event(kind=Kind.LOAD_FAILED, **about),
         Event(kind=Kind.CLAIM_RESTORATION_FAILED, **about, **refused),
@@ -244,10 +259,17 @@ def _fallback(chance: Random, events: list[Event], where: int) -> list[Event]:
         Event(kind=Kind.CLAIM_HARMED, claim_id=claim),
         Event(kind=Kind.REQUEST_FINISHED, request_id=request),
     ]
-    return [step for step in steps if chance.random() < 0.75]
+    return [step for step in steps if chance.random() < 0.75 or step.kind in FACTS]
+
+
+def _renamed(chance: Random, events: list[Event], where: int) -> list[Event]:
+    """A claim is spoken of under another identity than it was bound to."""
+    name = chance.choice(("cache_identity", "object_id"))
+    looked_up = {"request_id": chance.choice(REQUESTS), name: "another"}
+    return [Event(kind=Kind.PREFIX_LOOKUP, claim_id=chance.choice(CLAIMS), **looked_up)]
 
 
 _MADE_UP: Final = (
     *(_report, _report, _action, _foreign, _of_request),
-    *(_of_claim, _of_claim, _of_blocks, _of_blocks, _fallback, _fallback),
+    *(_of_claim, _of_claim, _of_blocks, _of_blocks, _fallback, _fallback, _renamed),
 )

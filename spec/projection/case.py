@@ -10,10 +10,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from spec.alphabet import BLOCKS_GONE, Kind
 from spec.events import Event
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.ledgers import REQUEST_FACTS
 from spec.machines import Automaton
 from spec.obligations import OBLIGATIONS
-from spec.projection.interpret import MUCH, Look, Loose, Value, follow
+from spec.projection.interpret import MUCH, Look, Loose, Value, claim_after, request_after
 from spec.projection.pool import Claim
 from spec.projection.unknown import AWAY, unbreakable, unknowable, without
 from spec.states import next_state
@@ -24,8 +24,6 @@ __all__ = ["Case", "Finding", "View"]
 
 View: TypeAlias = Mapping[str, Value | None]
 
-_CLAIM: Final = (CLAIM_FACTS, DECLARED)
-_REQUEST: Final = (REQUEST_FACTS,)
 _REGISTERS: Final = frozenset({Scope.WAS, Scope.NOW, Scope.REQ_WAS, Scope.REQ})
 _ANY: Final = Loose((-MUCH, 0, MUCH))  # of a number that nobody knows
 _NO_REQUEST: Final[Mapping[str, Value]] = {r.name: r.initial for r in REQUEST_FACTS.registers}
@@ -68,7 +66,7 @@ class Case:
     """A claim, judged by the observers of these names.
 
     `taint` is the event from which on nothing is concluded of it, `open` the same for single
-    obligations. `touched` are the requests that had to do with it; `taken` counts the rules, each by
+    obligations. `touched` are the requests that had to do with it; `taken` counts rules, each by
     the names of its observer and itself.
 
     Args:
@@ -138,13 +136,13 @@ class Case:
             at: its line.
         """
         was = self.claim.facts
-        now = follow(_CLAIM, Scope.NOW, self.look(views), kind)
+        now = claim_after(kind, self.look(views))
         for scope in self._scopes:
             seen = [{**view, "here": here is not None and scope.request == here} for view in views]
             known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: scope.facts}
             after = dict(_NO_REQUEST)
             if scope is not self._own:
-                after = follow(_REQUEST, Scope.REQ, self._look(seen, known), kind)
+                after = request_after(kind, self._look(seen, known))
             if moves and self.taint is None:
                 look = self._unsure(self._look(seen, {**known, Scope.REQ: after}))
                 for name in scope.watches:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
 from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.facts import FACTS_ARE_FACTS
+from spec.facts import FACTS_ARE_FACTS, Assumption
 from spec.projection.concerns import is_direct
-from spec.projection.interpret import Look, evaluate
+from spec.projection.interpret import Look, at_kind, evaluate
 from spec.projection.pool import Claim, Placed, held_by, in_hand, lead
 from spec.projection.sight import Moment, Sight
+from spec.terms import Term
 
 __all__ = ["RESTS", "block_twice", "of_claim", "of_request"]
 
@@ -56,8 +58,8 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
     event, claim = sight.event, sight.claim
     if not is_direct(sight):
         return ""
-    for assumption in FACTS_ARE_FACTS:
-        holds, _ = evaluate(assumption.holds, look, event.kind)
+    for assumption, term in _assumed(event.kind):
+        holds, _ = evaluate(term, look)
         unstated = assumption.name == "room for the predicate" and event.footprint is None
         if not (holds or unstated) and observed(assumption.name, observes):
             return f"facts contradict: {assumption.broken}"
@@ -66,6 +68,12 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
     if event.kind is Kind.PREFIX_LOOKUP and event.held is not None and claim.alive:
         return _of_lookup(sight, event.held)
     return ""
+
+
+@cache
+def _assumed(kind: Kind) -> list[tuple[Assumption, Term]]:
+    """The assumptions about facts of this kind."""
+    return [(each, at_kind(each.holds, kind)) for each in FACTS_ARE_FACTS]
 
 
 def _of_duration(sight: Sight) -> str:

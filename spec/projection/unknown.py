@@ -12,7 +12,7 @@ from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 from spec.events import Event
 from spec.machine import Observer, Rule
 from spec.obligations import OBLIGATIONS
-from spec.projection.interpret import may_hold
+from spec.projection.interpret import at_kind
 from spec.projection.pool import Placed, Request, held_by, lead, meant, owners
 from spec.projection.rights import owner_unknown
 from spec.projection.sight import Sight
@@ -230,7 +230,7 @@ def unbreakable(name: str, observes: frozenset[Kind] | None) -> bool:
     seen = [kind for kind in Kind if kind in observes or kind not in FACTS]
     observer = OBLIGATIONS[name]
     breaches = [r for r in observer.rules if observer.state(r.to).verdict is Verdict.VIOLATED]
-    return not any(may_hold(rule.when, kind)[1] for rule in breaches for kind in seen)
+    return all(at_kind(rule.when, kind) == FALSE for rule in breaches for kind in seen)
 
 
 # Facts that do not say whose they are.
