@@ -69,6 +69,10 @@ def check_traces(
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Skip bad lines, count them, and never say kept.")
     ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Show a table of obligations, and facts by kind."),
+    ] = False,
     progress: Annotated[
         bool | None,
         typer.Option(help="Show how far the reading is; by default for long files on a terminal."),
@@ -96,7 +100,7 @@ def check_traces(
     if form is Format.JSON:
         print_json(report)
     else:
-        print_text(as_text(report, console()))
+        print_text(as_text(report, console(), verbose=verbose))
     raise typer.Exit(EXIT_CODES[report.verdict])
 
 

@@ -29,7 +29,10 @@ def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
         return True
     if event.by != "runtime":
         if claim.owner_scope is None:
-            claim.doubt(AUTHORITY, at, f"nobody stated who owns the claim that {event.by} ends")
+            why = f"nobody stated who owns the claim that {event.by} ends"
+            if claim.owner_claimed is not None:
+                why = f"who owns the claim that {event.by} ends is stated by its acceptance alone"
+            claim.doubt(AUTHORITY, at, why)
         return event.by == claim.owner_scope
     if event.kind is Kind.CLAIM_DEMOTED:
         return claim.compiled.mode is Mode.DEMOTABLE

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from monitor.claim import ClaimRun
     from monitor.records import At
     from monitor.requests import Request
+    from monitor.room import Sums
     from spec.events import Event
 
 __all__ = ["OUTCOMES", "Blame", "Early", "tell_outcome"]
@@ -25,29 +26,36 @@ _EARLIER: Final = "it may have been named for an action before anything was know
 
 
 class Blame:
-    """Whom an action on a request names, added up once for all claims that hear of it."""
+    """Whom an action on a request names, added up once for all claims that hear of it.
 
-    def __init__(self, event: Event, request: Request, claims: Mapping[str, ClaimRun]) -> None:
+    Args:
+        sums: of the blocks of the pool.
+    """
+
+    def __init__(
+        self, event: Event, request: Request, claims: Mapping[str, ClaimRun], sums: Sums
+    ) -> None:
+        self._event, self._sums = event, sums
         self.named = frozenset(event.blocking_claim_ids or ())
         said = self.named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
-        self._event = event
-        self._restore = event.restore and request.lacks
+        self._restore = event.restore and bool(request.failed)
         self._smear = bool(said - request.failed)
-        self._strangers = {n for n in self.named if n not in claims or not claims[n].responsible}
-        self._declared = {n: claims[n].declared for n in self.named if n in claims}
-        counted = sorted(blocks for blocks in self._declared.values() if blocks > 0)
-        self._sum, self._least = sum(counted), counted[:2]
+        among = {n: claims[n] for n in self.named if n in claims and claims[n].responsible}
+        self._freed = sums.freed(among)
+        shares = {name: self._freed.shares.get(name, 0) for name in among}
+        self._idle = {name for name in self.named if not shares.get(name)}
+        self._least = sorted((blocks, name) for name, blocks in shares.items() if blocks)[:2]
 
-    def tell(self, view: View, claim_id: str) -> None:
-        """What of it concerns one claim: whether it is named, and what the others named hold."""
-        event = self._event
-        own = self._declared.get(claim_id, 0)
-        least = self._least[1:] if own in self._least[:1] else self._least
+    def tell(self, view: View, claim: ClaimRun | None, name: str) -> None:
+        """What of it concerns one claim: whether it is named, and what the others named free."""
+        event, share = self._event, self._freed.shares.get(name, 0)
         view.restore, view.smear = self._restore, self._smear
         view.accuses = bool(self.named)
-        view.blamed = claim_id in self.named
-        view.blamed_rest, view.blamed_least = self._sum - own, least[0] if least else 0
-        view.stranger = bool(self._strangers - {claim_id})
+        view.blamed = name in self.named
+        view.tied = 0 if claim is None else claim.declared - share
+        view.blamed_rest = self._freed.blocks - share
+        view.blamed_least = next((blocks for blocks, other in self._least if other != name), 0)
+        view.stranger = bool(self._idle - {name})
         if event.proof is not None:
             view.proof = True
             view.said_resident, view.said_active = event.proof.resident, event.proof.active
@@ -63,15 +71,23 @@ class Early:
     """
 
     def __init__(self, seen: Seen) -> None:
-        self._named: dict[str, tuple[View, Blame]] = {}
+        self._named: dict[str, View] = {}
         self._seen = seen
 
-    def add(self, name: str, event: Event, at: At, blame: Blame) -> None:
-        """The id was named in an action on a request."""
-        if name in self._named or len(self._named) < EARLY:
-            self._named.setdefault(name, (View(event.kind, at, event.request_id), blame))
-        else:
-            self._seen.add(digest("blamed", name))
+    def add(self, names: list[str], event: Event, at: At, blame: Blame) -> None:
+        """These ids were named in an action on a request; what each hears of it is the same."""
+        view: View | None = None
+        for name in names:
+            if name in self._named:
+                continue
+            if len(self._named) >= EARLY:
+                self._seen.add(digest("blamed", name))
+                continue
+            if view is None:
+                view = View(event.kind, at, event.request_id)
+                blame.tell(view, None, name)
+                view.proof = False  # its sums are judged by those who were there
+            self._named[name] = view
 
     def tell(self, claim: ClaimRun, at: At) -> None:
         """Something is known of the claim now: it hears of what named it."""
@@ -80,9 +96,7 @@ class Early:
             if len(self._named) >= EARLY and digest("blamed", name) in self._seen:
                 claim.distrust(at, _EARLIER, frozenset({"blocking_claim_ids"}))
             return
-        view, blame = self._named.pop(name)
-        blame.tell(view, name)
-        view.proof = False  # its sums are judged by those who were there
+        view = self._named.pop(name)
         request_id = view.request_id or ""
         claim.open_request(request_id)
         claim.step_request(request_id, view)
@@ -98,4 +112,6 @@ def tell_outcome(view: View, event: Event, claim_id: str, request: Request) -> N
         and event.outcome_claim_id in (None, claim_id)
         and (event.outcome != "refusal" or blamed is None or claim_id in blamed)
     )
+    view.refusal = view.outcome and event.outcome == "refusal"
+    view.harm = view.outcome and event.outcome == "harm"
     view.smear = bool(named - request.failed)

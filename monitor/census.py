@@ -13,8 +13,9 @@ from monitor.order import Clock, Order
 from monitor.past import REMEMBERED, Past
 from monitor.ranks import Ranks
 from monitor.requests import Requests
+from monitor.room import Room
 from monitor.view import Constants, View
-from spec.alphabet import REPORTS, Kind
+from spec.alphabet import FACTS, REPORTS, Kind
 from spec.modes import MODES
 from spec.states import TERMINAL
 
@@ -47,7 +48,9 @@ _REST_ON_BLOCKS: Final = frozenset(
     }
 )
 _REST_ON_REQUEST: Final = REPORTS | {Kind.REQUEST_ROUTED, Kind.REUSE_SERVED}
+_OF_COPIES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST})
 _BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which blocks it holds"
+_BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
 _LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
 
@@ -79,7 +82,7 @@ class Keep:
 class Census:
     """The claims of one stream, and the ledgers that follow them through its pool.
 
-    `responsible` and `owing` are those of which that is so now, `declared` their blocks.
+    `responsible` and `owing` are those of which that is so now.
     """
 
     def __init__(
@@ -88,11 +91,12 @@ class Census:
         self.claims: dict[str, ClaimRun] = {}
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
-        self.declared = 0
-        self.blocks, self.objects, self.ranks = Blocks(), Objects(), Ranks()
+        self.room, self.observed = Room(), FACTS
+        self.blind = frozenset[str]()  # obligations that rest on facts that nobody observes
+        self.blocks, self.objects, self.ranks = Blocks(self.claims), Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
         self.past = Past(seen, keep.records)
-        self._compiled, self._stream, self._keep = compiled, stream, keep
+        self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
         self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
@@ -141,8 +145,35 @@ class Census:
         """A claim that is met for the first time."""
         constants = Constants(threshold=UNSTATED, **self._constants)
         claim = ClaimRun(self._stream, claim_id, self._compiled, constants)
+        claim.observed = self.observed
+        if self.blind:
+            claim.distrust(None, _BLIND, self.blind)
         self._take_in(claim)
         return claim
+
+    def join(self, claim: ClaimRun, *, grows: bool = False) -> None:
+        """A claim that a registry knows is on its object from now on, with what is held there.
+
+        Args:
+            grows: more of the object is its own than was before.
+        """
+        if self.objects.add(claim) or (grows and claim.object is not None):
+            self._place(claim)
+
+    def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
+        """A commitment states the contents of the claim's positions."""
+        self.blocks.state(claim, keys)
+        self._place(claim)
+
+    def _place(self, claim: ClaimRun) -> None:
+        """What the claim holds was held before it came."""
+        stale = self.blocks.join(claim)
+        if stale and (lost := self._track.lost) is not None:
+            claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be gone")
+        whole = claim.lead >= claim.constants.threshold
+        claim.know(lead=claim.lead, there=bool(claim.fact("there")) or whole)
+        self.ranks.note(claim)
+        self.room.forget()
 
     def _take_in(self, claim: ClaimRun) -> None:
         self.claims[claim.claim_id] = claim
@@ -164,19 +195,48 @@ class Census:
 
     # Moving claims.
 
-    def step(self, claim: ClaimRun, view: View, number: int) -> None:
-        """A claim takes in an event, of this number in the stream."""
+    def copies(self, event: Event) -> dict[str, ClaimRun] | None:
+        """Of the claims that are meant by news of a copy those of which it may change anything.
+
+        None where all are to be asked.
+        """
+        if event.kind not in _OF_COPIES or event.object_id is None or event.request_id is not None:
+            return None
+        if self.past.last_on(event.object_id):  # it is recalled
+            return None
+        return self.objects.restless(event)
+
+    def step(
+        self, claim: ClaimRun, view: View, number: int, among: dict[str, ClaimRun] | None = None
+    ) -> None:
+        """A claim takes in an event, of this number in the stream.
+
+        Args:
+            among: the claims that leave these where the event changes nothing of them.
+        """
+        if among is not None:
+            before = claim.standing
+            self._step(claim, view, number)
+            if claim.standing == before:
+                claim.rest(among)
+                return
+        else:
+            self._step(claim, view, number)
+        claim.stir()
+
+    def _step(self, claim: ClaimRun, view: View, number: int) -> None:
         name, declared, responsible = claim.claim_id, claim.declared, claim.responsible
         known = claim.past is None or claim.constants.watched
         if not known and view.kind in _REST_ON_BLOCKS:
             claim.doubt(BLOCKS, view.at, _BLOCKS)
         claim.step(view)
-        self.declared += claim.declared - declared
         if claim.responsible and not responsible:
             claim.took, self.responsible[name] = number, claim
         elif responsible and not claim.responsible:
             claim.left = number
             del self.responsible[name]
+        if claim.declared != declared:
+            self.room.put(claim, claim.declared)
         if claim.owes:
             self.owing[name] = claim
         else:

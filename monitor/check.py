@@ -9,8 +9,10 @@ from monitor.census import Keep
 from monitor.engine import ModeVerdict, Monitor
 from monitor.records import At
 from monitor.sources import read
+from monitor.theorem import Theorem
 from monitor.verdict import (
     SCHEMA,
+    Applies,
     ClaimReport,
     Events,
     Forgotten,
@@ -45,15 +47,6 @@ EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLU
 """What a process that printed a verdict exits with."""
 
 _EVERY = 4096  # records between two calls of `progress`
-_DERIVED = frozenset(
-    {
-        Kind.CLAIM_REGISTERED,
-        Kind.CLAIM_COMMITTED,
-        Kind.CLAIM_RETIRED,
-        Kind.DURATION_ELAPSED,
-        Kind.PREFIX_REUSED,
-    }
-)
 
 
 def check(
@@ -81,7 +74,7 @@ def check(
     """
     keep = Keep(ended=ENDED)
     monitor = Monitor(mode, bundle, only=claim, strict=strict, keep=keep)
-    trusted = _Trusted()
+    trusted, theorem = _Trusted(), Theorem(mode)
 
     def reject(error: InputError) -> None:
         monitor.reject(At(error.file, error.line or 0))
@@ -91,6 +84,7 @@ def check(
         if progress is not None and number % _EVERY == 0:
             progress(source.size)
         trusted.note(record)
+        theorem.note(record)
         monitor.take(record)
     if progress is not None:
         progress(source.size)
@@ -111,6 +105,7 @@ def check(
         others=_others(conclusion),
         trust=trusted.report(),
         forgotten=_forgotten(conclusion),
+        theorem=_applies(theorem.left(left for _, left in monitor.left()), conclusion),
         claim=claim,
     )
 
@@ -126,7 +121,7 @@ class _Trusted:
         for event, _ in record.events:
             if event.kind in FACTS:
                 self._facts[event.kind] += 1
-                if record.stamp.skips and event.kind in _DERIVED:
+                if event.kind in record.stamp.form.derived:
                     self._derived.add(event.kind)
 
     def report(self) -> Trust:
@@ -134,6 +129,20 @@ class _Trusted:
             {str(kind): self._facts[kind] for kind in Kind if kind in self._facts},
             [str(kind) for kind in Kind if kind in self._derived],
         )
+
+
+def _applies(left: tuple[At | None, str] | None, conclusion: Conclusion) -> Applies:
+    """Whether the theorem speaks of what was read, all lines being understood."""
+    if left is None and conclusion.rejected:
+        return Applies(False, None, "lines could not be read")
+    if left is None:
+        return Applies(True)
+    at, why = left
+    return Applies(False, None if at is None else _place(at), why)
+
+
+def _place(at: At) -> Place:
+    return Place(_text(at.file), at.line, at.sequence)
 
 
 def _input(account: Account) -> Input:
@@ -177,7 +186,7 @@ def _forgotten(conclusion: Conclusion) -> Forgotten:
 
 def _obligation(found: Finding) -> ObligationReport:
     at = found.at
-    place = None if at is None else Place(_text(at.file), at.line, at.sequence)
+    place = None if at is None else _place(at)
     return ObligationReport(found.verdict, place, found.why, found.allowed)
 
 

@@ -6,21 +6,24 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from monitor.compile import CLAIM_REGISTERS
-from monitor.doubt import RIVALS, without
+from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.doubt import POOL, without
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
+from spec.alphabet import FACTS
+from spec.facts import FACTS_ARE_FACTS
 from spec.machine import Guard
 from spec.states import TERMINAL, ClaimState, next_state
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from monitor.compile import Compiled, Registers
     from monitor.doubt import Step
     from monitor.records import At, Trail
     from monitor.view import Constants, View
+    from spec.alphabet import Kind
     from spec.machine import Rule
     from spec.predicates import MaterializationPredicate
 
@@ -31,6 +34,8 @@ UNSTATED = 2**63
 
 ENDED_KEPT = 16  # requests that touched a claim stay in hand this long after their end
 TRAIL_KEPT = 8  # events of one occasion that a finding names, the last ones
+
+_SHARED = "nobody knows which blocks the claims share, and it would decide"
 
 _REGISTERED = CLAIM_REGISTERS.index("registered")
 _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
@@ -49,8 +54,9 @@ class ClaimRun:
     event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
     says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
     `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
-    for it last began and ended; `lost_at` when it last lost a block to eviction, `passed` when it
-    did though one of this lower priority (None: of any) could be taken.
+    for it last began and ended. `observed` are the facts of which the hooks state each one.
+    `object` tells which object it is on, `keys` the contents of its
+    positions where they are stated.
     """
 
     stream: str
@@ -67,8 +73,12 @@ class ClaimRun:
     registered: bool = False
     registered_at: int = 0
     entry: Trail = ()
-    lost_at: int | None = None
-    passed: dict[int | None, int] = field(default_factory=dict)
+    object: Hashable = None
+    keys: tuple[str, ...] = ()
+    size: int = 0
+    owner_claimed: str | None = None
+    contradicted: tuple[At | None, str] | None = None
+    observed: frozenset[Kind] = FACTS
     accepted: bool = False
     elapsed: bool = False
     unwatched: bool = False
@@ -89,6 +99,7 @@ class ClaimRun:
     unknown: frozenset[str] = frozenset()
     doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    _quiet: list[dict[str, ClaimRun]] = field(default_factory=list)
     _empty: Registers = ()
     _all: Sequence[int] = ()
     _scoped: Sequence[int] = ()
@@ -101,6 +112,7 @@ class ClaimRun:
         self._all = range(len(compiled.observers))
         self._scoped, self._pending = compiled.scoped, compiled.pending
         self.base = [Watch(0, own) for own in compiled.own_initial]
+        self.object = ("claim", self.claim_id)
 
     @property
     def responsible(self) -> bool:
@@ -130,9 +142,8 @@ class ClaimRun:
             return False
         if not self.constants.watched:
             return self.ended or self.committed or self.lost
-        ranked = self.priority is not None and self.lost_at is not None
         off = self.unwatched or self.lost or self.state is ClaimState.REFUSED
-        return off and not self.held and not ranked
+        return off and not self.held
 
     @property
     def over(self) -> bool:
@@ -164,32 +175,109 @@ class ClaimRun:
         """Blocks that the claim adds to its pool's ledger: what it declared, while responsible."""
         return int(self.facts[_DECLARED]) if self.responsible else 0
 
+    @property
+    def tracked(self) -> bool:
+        """Whether hooks say what becomes of its blocks: it is responsible, or watched."""
+        watched = self.constants.watched and self.registered and not self.unwatched
+        return self.responsible or (watched and self.state is not ClaimState.REFUSED)
+
+    @property
+    def content(self) -> Hashable:
+        """What its positions are the same of as another claim's: its object, or what it states."""
+        return ("claim", self.claim_id) if self.keys else self.object
+
+    @property
+    def lead(self) -> int:
+        """Blocks held one after another from the predicate's start on."""
+        return self.held.lead
+
+    @property
+    def extent(self) -> int:
+        """How many positions are its own: an object may be longer than a claim on it."""
+        return max(self.predicate.end if self.predicate else 0, self.size, len(self.keys))
+
+    def loses(self, block: int, positions: Iterable[int]) -> bool:
+        """A physical block is gone that held these positions; whether it was the last of any of
+        the claim's own."""
+        places = list(positions)
+        self.held.drop((position, block) for position in places)
+        size = self.fact("footprint")
+        end = max(size, self.predicate.end) if size and self.predicate is not None else None
+        own = (p for p in places if end is None or p < end)
+        return any(not self.held.holds(position) for position in own)
+
     def fact(self, name: str) -> int:
         """A register of the claim's ledgers."""
         return int(self.facts[CLAIM_REGISTERS.index(name)])
 
     def know(self, **facts: int) -> None:
         """Set registers of the claim's ledgers."""
+        self.stir()
         known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
         self.facts = (*(known | facts).values(),)
 
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
         if self.predicate is None:
+            self.stir()
             self.predicate = predicate
             self.constants.threshold = predicate.threshold
             self.held.start = predicate.start
             self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
 
+    # Events that say nothing new.
+
+    def rest(self, among: dict[str, ClaimRun]) -> None:
+        """Leave this collection until anything changes of the claim."""
+        if among.pop(self.claim_id, None) is not None:
+            self._quiet.append(among)
+
+    def stir(self) -> None:
+        """Something changes of the claim: it is back wherever it was at rest."""
+        for among in self._quiet:
+            among[self.claim_id] = self
+        self._quiet.clear()
+
+    @property
+    def standing(self) -> Hashable:
+        """What the next event meets, as far as an event can change it without stirring."""
+        watches = tuple((request.facts, *request.watches) for request in self.requests.values())
+        return (self.facts, self.state, self.taint, self.steps, *self.base, *watches)
+
     # Requests in hand.
 
-    def open_request(self, request_id: str) -> bool:
-        """Follow a request; False if it was in hand already. It starts where the claim stands."""
+    def open_request(self, request_id: str, facts: Registers | None = None) -> bool:
+        """Follow a request; False if it was in hand already. It starts where the claim stands.
+
+        Args:
+            facts: the registers of the request, if anything is known of it.
+        """
         if request_id in self.requests:
             return False
+        self.stir()
         watches = [self.base[index] for index in self._scoped]
-        self.requests[request_id] = InHand(self._empty, watches)
+        self.requests[request_id] = InHand(self._empty if facts is None else facts, watches)
         return True
+
+    def unopened(self, known: Mapping[str, int], since: int) -> Registers:
+        """The registers of a request that nobody follows (`spec.projection.delivery.DELIVERY`).
+
+        Args:
+            known: what the pool knows of it.
+            since: the number of the event by which it arrived.
+        """
+        away = known["seen"] and self.fact("lead") < self.constants.threshold
+        held = self.responsible and known["seen"] and self.took <= since
+        derived = {"away": bool(away), "held": bool(held)}
+        first = dict(zip(REQUEST_REGISTERS, self._empty, strict=True))
+        return (*(first | dict(known) | derived).values(),)
+
+    def opens(self, view: View, facts: Registers) -> bool:
+        """Whether an event opens a request of these registers, which the claim does not follow."""
+        view.here = True
+        was, compiled = self.facts, self.compiled
+        req = compiled.request(view, self.constants, was, was, facts)
+        return compiled.delivers["opens"](view, self.constants, was, was, facts, req, None)
 
     def touch(self, request_id: str) -> None:
         """The request has had to do with this claim itself, not only with its pool."""
@@ -236,6 +324,13 @@ class ClaimRun:
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
         was = self.facts
+        if view.mine and view.direct and self.taint is None and self.predicate is not None:
+            broken = self.compiled.contradicts(view, self.constants, was)
+            if broken >= 0 and not view.unsized:
+                assumption = FACTS_ARE_FACTS[broken]
+                if assumption.rests_on <= self.observed:
+                    self.contradicted = view.at, f"facts contradict: {assumption.broken}"
+                    self.distrust(*self.contradicted)
         now = self.compiled.claim(view, self.constants, was)
         self.facts = now
         self._follow(view)
@@ -255,8 +350,9 @@ class ClaimRun:
             self._step_request(self.requests[view.request_id], view, was, now)
 
     def step_request(self, request_id: str, view: View) -> None:
-        """Take one event into one request alone (its arrival, told late)."""
+        """Take one event into one request alone."""
         if self.taint is None:
+            self.stir()
             view.here = True
             self._step_request(self.requests[request_id], view, self.facts, self.facts)
 
@@ -264,25 +360,6 @@ class ClaimRun:
         after = self.compiled.request(view, self.constants, was, now, request.facts)
         self._observe(self._scoped, request.watches, view, was, now, request.facts, after)
         request.facts = after
-
-    def compare(self, *views: View) -> bool:
-        """Take the losses of this claim and one other into the observers of ranks, by themselves.
-
-        What a pair shows is kept; each pair begins anew, so that no third claim hides it.
-
-        Returns:
-            Whether it shows anything.
-        """
-        empty, shown = self._empty, False
-        for index, observer in enumerate(self.compiled.observers):
-            if self.taint is None and without(observer.name, RIVALS) is not None:
-                watches = [Watch(0, self.compiled.own_initial[index])]
-                for view in views:
-                    self._observe([index], watches, view, self.facts, self.facts, empty, empty)
-                finding = self._finding(index, watches[0])
-                self._keep(index, finding)
-                shown = shown or finding.verdict is not Verdict.UNEXERCISED
-        return shown
 
     def _observe(
         self,
@@ -298,9 +375,19 @@ class ClaimRun:
         moved = False
         for place, index in enumerate(places):
             watch = watches[place]
-            state, own, rule = self.steps[index](
+            step = self.steps[index]
+            state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
+            if view.low is not None and not POOL.isdisjoint(self.compiled.reads[index]):
+                view.low.here = view.here
+                other = step(
+                    watch.state, watch.own, view.low, self.constants, was, now, req_was, req
+                )
+                if other[:2] != (state, own):
+                    only = frozenset({self.compiled.observers[index].name})
+                    self.distrust(view.at, _SHARED, only)
+                    continue
             if rule >= 0:
                 if state != watch.state and index not in self.kept:
                     left = self._finding(index, watch)

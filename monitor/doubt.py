@@ -9,18 +9,33 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.compile import compile_observer
 from spec.obligations import OBLIGATIONS
+from spec.observed import fields_behind
 from spec.terms import FALSE, Scope, variables
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from spec.machine import Rule
 
-__all__ = ["AUTHORITY", "BLOCKS", "FAILURES", "NAMES", "POOL", "RIVALS", "Step", "without"]
+__all__ = [
+    "AUTHORITY",
+    "BLOCKS",
+    "CACHED_BY",
+    "FAILURES",
+    "NAMES",
+    "NEED",
+    "OTHERS",
+    "POOL",
+    "RIVALS",
+    "Step",
+    "without",
+]
 
 Step: TypeAlias = Callable[..., tuple[int, Any, int]]
 """A compiled observer: see `monitor.compile.Compiled`."""
 
-POOL: Final = frozenset({"rest", "blamed_rest", "blamed_least", "stranger"})
+POOL: Final = frozenset(
+    {"rest", "stood", "shared", "others", "tied", "blamed_rest", "blamed_least", "stranger"}
+)
 """The fields that rest on all claims of the pool."""
 FAILURES: Final = frozenset({"smear"})
 """The field that rests on all failures of a request."""
@@ -30,8 +45,14 @@ NAMES: Final = frozenset({"named"})
 """The field that rests on who was registered."""
 BLOCKS: Final = frozenset({"lead"})
 """The field that rests on which blocks a claim holds."""
-RIVALS: Final = frozenset({"rival"})
-"""The field that rests on the ranks of other claims."""
+RIVALS: Final = frozenset({"passed"})
+"""The field that rests on which blocks of other claims could be taken."""
+NEED: Final = frozenset({"needed", "usable"})
+"""The fields that rest on what the request itself needs."""
+OTHERS: Final = frozenset({"others"})
+"""The field that rests on what all requests in hand need."""
+CACHED_BY: Final = frozenset({"found", "away"})
+"""The fields that rest on which request computed the blocks of the claim."""
 
 
 @cache
@@ -43,7 +64,7 @@ def without(name: str, fields: frozenset[str]) -> Step | None:
 
     None where it reads none of them: it judges as well as before.
     """
-    observer = OBLIGATIONS[name]
+    observer, fields = OBLIGATIONS[name], fields_behind(fields)
     broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
     read = [_reads(rule, fields) for rule in observer.rules]
     if not any(read):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.census import Keep
 from monitor.compile import compile_mode
 from monitor.stream import Stream
+from monitor.watch import Finding
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from spec.states import ClaimState
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
 
     from monitor.claim import ClaimRun
     from monitor.records import At, Record
-    from monitor.watch import Finding
 
-__all__ = ["ClaimVerdict", "Conclusion", "ModeVerdict", "Monitor"]
+__all__ = ["ClaimVerdict", "Conclusion", "ModeVerdict", "Monitor", "decide"]
 
 
 class ModeVerdict(StrEnum):
@@ -37,8 +37,9 @@ class ModeVerdict(StrEnum):
 class ClaimVerdict:
     """One claim of a file, with the finding of each obligation.
 
-    Its verdict follows the rule of the mode's; a claim that never entered is inconclusive. `other`
-    is the mode that it asked for, where that is another one; then it counts for nothing.
+    What one that never entered satisfies it did not exercise. The verdict follows the rule of the
+    mode's; a claim that never entered is inconclusive. `other` is the mode that it asked for, where
+    that is another one; then it counts for nothing.
     """
 
     file: str
@@ -111,6 +112,12 @@ class Monitor:
             if file == at.file:
                 stream.lose(at, why)
 
+    def left(self) -> Iterable[tuple[str, tuple[At | None, str]]]:
+        """The files in which a stream leaves what the theorem assumes, each with where and how."""
+        for (file, _), stream in self._streams.items():
+            if stream.left is not None:
+                yield file, stream.left
+
     def claims_of(self, record: Record) -> Iterable[ClaimRun]:
         """The claims, as they stand, of the stream that a record belongs to."""
         claims = self._stream(record.at.file, record.stamp.stream).claims.values()
@@ -166,11 +173,11 @@ class Monitor:
         self.finish()
         claims, forgotten = tuple(self._claims()), tuple(self._forgotten())
         every = (*claims, *(alike for alike, _ in forgotten))
-        judged = tuple(claim for claim in every if claim.other is None)
+        judged = tuple(c for c in every if c.other is None and not self._mixed(c.claim))
         names = MODES[self.mode].names(self.bundle)
-        obligations = {n: pool(self._evidence(c, n) for c in judged) for n in names}
+        obligations = {n: pool(claim.findings[n].verdict for claim in judged) for n in names}
         absent, unknown = self._absent(every), dict(self._unknown)
-        verdict, why = _decide(obligations, absent, strict=self.strict)
+        verdict, why = decide(obligations, absent, strict=self.strict)
         rest = (self._read, unknown, self._rejected)
         return Conclusion(verdict, why, absent, obligations, claims, forgotten, *rest)
 
@@ -187,11 +194,13 @@ class Monitor:
                     yield self._judge(file, alike.run), alike.count
 
     def _judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
-        findings, entered = dict(claim.findings()), self.entered(claim)
-        if (other := self._other(claim)) is not None:
+        entered = self.entered(claim)
+        findings = {n: found if entered else _unentered(found) for n, found in claim.findings()}
+        if (other := self._other(claim)) is not None and not self._mixed(claim):
             why = f"it is of another mode, {other}"
             return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, findings, other)
-        verdict, why = _decide({n: f.verdict for n, f in findings.items()}, self.missing(claim))
+        obligations = {} if self._mixed(claim) else {n: f.verdict for n, f in findings.items()}
+        verdict, why = decide(obligations, self.missing(claim))
         return ClaimVerdict(file, claim, entered, verdict, why, findings)
 
     def _absent(self, claims: tuple[ClaimVerdict, ...]) -> str:
@@ -201,16 +210,19 @@ class Monitor:
             return f"{lines} could not be read"
         if self.only is not None and not claims:
             return f"claim {self.only} does not occur"
+        if mixed := next((c.claim for c in claims if self._mixed(c.claim)), None):
+            both = f"asked for {mixed.declared_mode} and was accepted in {mixed.other_mode}"
+            return f"claim {mixed.claim_id} {both}"
         if not any(judged.entered for judged in claims):
-            said = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
-            others = sorted({mode for mode in said if mode in MODES and mode != self.mode})
+            modes = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
+            others = sorted({mode for mode in modes if mode in MODES and mode != self.mode})
             rest = f" of this mode, only of {', '.join(others)}" if others else ""
             return f"no {self._entry} claim{rest}"
         return self._cut() or self._torn()
 
     def _cut(self) -> str:
-        """A stream that promised an end which does not come, if there is one: nobody knows what is
-        missing there, though no claim was alive."""
+        """A stream that has two forms, or not the end that it promised, if there is one: nobody
+        knows what is missing there, though no claim was alive."""
         cuts = ((stream.name, stream.order.cut) for stream in self._streams.values())
         return next((f"{name}: {cut[1]}" for name, cut in cuts if cut is not None), "")
 
@@ -253,6 +265,16 @@ class Monitor:
         said = claim.declared_mode
         return Mode(said) if said in MODES and said != self.mode else None
 
+    def judges(self, claim: ClaimRun) -> bool:
+        """Whether the claim asked for this mode, or was accepted in it, or named none."""
+        return self._other(claim) is None or self._mixed(claim)
+
+    def _mixed(self, claim: ClaimRun) -> bool:
+        """Whether nobody knows by which of two modes the claim goes, and this is one of them."""
+        asked, accepted = claim.declared_mode, claim.other_mode
+        both = asked in MODES and accepted in MODES and asked != accepted
+        return both and self.mode in (asked, accepted)
+
     @property
     def _entry(self) -> str:
         return "accepted" if self._accepts else "registered"
@@ -260,12 +282,6 @@ class Monitor:
     @property
     def _accepts(self) -> bool:
         return "explicit_acceptance" in MODES[self.mode].names(self.bundle)
-
-    def _evidence(self, judged: ClaimVerdict, name: str) -> Verdict:
-        """What one claim says of an obligation: one that never entered cannot show it kept."""
-        verdict = judged.findings[name].verdict
-        shows = verdict is not Verdict.SATISFIED or judged.entered
-        return verdict if shows else Verdict.UNEXERCISED
 
     def missing(self, claim: ClaimRun) -> str:
         """Why a claim did not enter; empty where it did."""
@@ -283,23 +299,35 @@ class Monitor:
         return owes and claim.other_mode not in MODES
 
 
-def _decide(
+def _unentered(found: Finding) -> Finding:
+    """What a claim that never entered shows of an obligation: that it was kept it cannot."""
+    if found.verdict is not Verdict.SATISFIED:
+        return found
+    return Finding(Verdict.UNEXERCISED, None, "the claim never entered")
+
+
+def decide(
     obligations: dict[str, Verdict], absent: str, *, strict: bool = False
 ) -> tuple[ModeVerdict, str]:
     """The rule by which the verdicts of obligations make one, and what decided it."""
 
-    def having(verdict: Verdict) -> str:
-        return ", ".join(n for n, v in obligations.items() if v is verdict)
+    def having(verdict: Verdict) -> list[str]:
+        return [name for name, found in obligations.items() if found is verdict]
+
+    def counted(names: list[str], what: str) -> str:
+        return f"{len(names)} of {len(obligations)} obligations {what}: {', '.join(names)}"
 
     if broken := having(Verdict.VIOLATED):
-        return ModeVerdict.VIOLATED, f"not kept: {broken}"
+        return ModeVerdict.VIOLATED, f"not kept: {', '.join(broken)}"
     if absent:
         return ModeVerdict.INCONCLUSIVE, absent
     if unclear := having(Verdict.INCONCLUSIVE):
-        return ModeVerdict.INCONCLUSIVE, f"cannot be told: {unclear}"
+        return ModeVerdict.INCONCLUSIVE, counted(unclear, "undetermined")
     if owed := having(Verdict.PENDING):
-        return ModeVerdict.INCONCLUSIVE, f"still owed when the stream ended: {owed}"
+        return ModeVerdict.INCONCLUSIVE, counted(owed, "still owed when the stream ended")
     idle = having(Verdict.UNEXERCISED)
     if idle and strict:
-        return ModeVerdict.INCONCLUSIVE, f"exercised by no claim: {idle}"
-    return ModeVerdict.KEPT, f"not exercised: {idle}" if idle else "every obligation exercised"
+        return ModeVerdict.INCONCLUSIVE, counted(idle, "not exercised")
+    if idle:
+        return ModeVerdict.KEPT, f"not exercised: {', '.join(idle)}"
+    return ModeVerdict.KEPT, "every obligation exercised"

@@ -1,7 +1,8 @@
 """Evidence out of traces: which obligations of a mode each file shows, and which it does not.
 
 An obligation is shown by the claims for which the monitor finds it satisfied. Its observer judges
-the order that matters for it; that the claim was known before is seen here.
+the order that matters for it; that the claim was known before is seen here. A file of which
+something was not understood shows nothing.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from spec.lowering.evidence import MOST_FILES, SCHEMA, EvidenceFile, Shown, Trac
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Order
 from spec.modes import MODES, Bundle
-from spec.screens import printable
+from spec.screens import counted, printable
 from spec.verdicts import Verdict
 from spec.yaml_text import MOST_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from monitor.engine import ClaimVerdict
-    from monitor.records import At, Trail
+    from monitor.engine import ClaimVerdict, Conclusion
+    from monitor.records import At, Record, Trail
+    from monitor.sources import Account
     from spec.claims import Mode
 
 __all__ = ["MOST_CLAIMS", "as_yaml", "exit_code", "take_evidence"]
@@ -40,7 +42,9 @@ MOST_CLAIMS: Final = 16
 """Claims of one file that are named for one obligation; further ones are counted."""
 
 _LONGEST: Final = 200  # characters of a claim id, or of a reason, that are written
+_CONTRADICT: Final = "facts contradict"
 _UNTOLD: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
+_PASSING: Final = ("/proc/", "/dev/fd/", "/dev/std")  # another file in each process
 _EVERY: Final = 4096  # records between two calls of `progress`
 
 
@@ -68,20 +72,24 @@ def take_evidence(
     for path in paths:
         if (seen := _found_at(path, beside)) not in found_at.values():
             found_at[path] = seen
-    monitor, source = Monitor(mode), read([*found_at])
+    monitor, source, strange = Monitor(mode), read([*found_at]), _Strange()
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
             progress(source.size)
         monitor.take(record)
+        strange.note(record)
     conclusion = monitor.conclude()
     of_file: dict[str, list[ClaimVerdict]] = {account.file: [] for account in source.accounts}
     for judged in conclusion.claims:
         of_file[judged.file].append(judged)
+    contradictions = {file: why for file, (_, why) in monitor.left() if why.startswith(_CONTRADICT)}
+    barred = _barred(conclusion, source.accounts, {**contradictions, **strange.unknown})
+    barred = strange.spread(barred)
     found = [
         each
-        for index, claims in enumerate(of_file.values())
+        for index, (file, claims) in enumerate(of_file.items())
         for name in MODES[mode].names()
-        for each in _found(mode, name, index, claims, conclusion.absent)
+        for each in _found(mode, name, index, claims, barred.get(file) or conclusion.absent)
     ]
     files = [
         TraceFile(path=found_at[account.file], sha256=account.sha256) for account in source.accounts
@@ -96,6 +104,52 @@ def take_evidence(
         "unshown": [each for each in found if isinstance(each, Unshown)],
     }
     return EvidenceFile.model_validate(document)
+
+
+class _Strange:
+    """Which files have lines of kinds that nobody knows, and which streams are in which files."""
+
+    def __init__(self) -> None:
+        self.unknown: dict[str, str] = {}
+        self._files: dict[str, dict[str, None]] = {}
+
+    def note(self, record: Record) -> None:
+        """One line."""
+        file = record.at.file
+        self._files.setdefault(record.stamp.stream, {})[file] = None
+        if record.unknown is not None:
+            why = f"line {record.at.line} is of a kind that nobody knows, {record.unknown}"
+            self.unknown.setdefault(file, why)
+
+    def spread(self, barred: Mapping[str, str]) -> dict[str, str]:
+        """The files that are barred, and those that have a stream in common with one of them."""
+        found = dict(barred)
+        for stream, files in self._files.items():
+            for worst in [file for file in files if file in barred][:1]:
+                why = f"{stream} is in another file, too, of which {barred[worst]}"
+                for file in files:
+                    found.setdefault(file, why)
+        return found
+
+
+def _barred(
+    conclusion: Conclusion, accounts: Sequence[Account], strange: Mapping[str, str]
+) -> dict[str, str]:
+    """The files that show nothing, whatever was satisfied in them, and why.
+
+    Every cause stands here, and here alone: add a further one (something that `conclusion` says of
+    a file) beside these.
+
+    Args:
+        strange: the files with lines of unknown kinds or with facts that contradict each other.
+    """
+    barred = dict(strange)
+    for account in accounts:
+        if account.rejected:
+            barred[account.file] = f"{counted(account.rejected, 'line')} could not be read"
+    if (conclusion.unknown or conclusion.rejected) and not barred:
+        return {account.file: "a line of some file was not understood" for account in accounts}
+    return barred
 
 
 def exit_code(evidence: EvidenceFile) -> int:
@@ -118,14 +172,15 @@ def as_yaml(evidence: EvidenceFile) -> bytes:
 def _found_at(path: str, beside: Path) -> str:
     """The path of a trace as seen from the folder of the evidence; raises InputError."""
     piped = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-    if path == STDIN or piped:
-        hint = "write it to a file first"
-        raise InputError(path, "evidence is anchored in a file, and this is none", hint=hint)
     seen = path
     if "\0" not in path:
         folder, name = os.path.split(path)  # a link there may make `..` lead elsewhere
         there = os.path.join(os.path.realpath(folder), name)
+        piped = piped or there.startswith(_PASSING)
         seen = os.path.relpath(there, os.path.realpath(beside))
+    if path == STDIN or piped:
+        hint = "write it to a file first"
+        raise InputError(path, "evidence is anchored in a file, and this is none", hint=hint)
     if printable(seen) != seen or len(seen) > MAX_ID:
         raise InputError(path, "its path cannot be written into the evidence", hint="move it")
     return seen
@@ -161,11 +216,10 @@ def _judged(mode: Mode, judged: ClaimVerdict, name: str, absent: str) -> tuple[V
         return Verdict.UNEXERCISED, f"the claim is of another mode, {accepted}"
     if absent:
         return Verdict.INCONCLUSIVE, absent
-    if found.verdict is Verdict.SATISFIED:
-        if not judged.entered:
-            return Verdict.UNEXERCISED, "the claim never entered"
-        if any(at.line < _places(judged.claim.entry)[0].line for at in _places(found.trail)):
-            return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
+    shown = found.verdict is Verdict.SATISFIED
+    entry, trail = _places(judged.claim.entry), _places(found.trail)
+    if shown and any(at.line < entry[0].line for at in trail):
+        return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
     return found.verdict, found.why
 
 

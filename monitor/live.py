@@ -18,7 +18,7 @@ from monitor.census import Keep
 from monitor.engine import Monitor
 from monitor.order import Order
 from monitor.past import REMEMBERED
-from monitor.records import At, Doubt, Record, Stamp
+from monitor.records import At, Doubt, Record, stamp_of
 from monitor.seen import Seen
 from spec.claims import Mode
 from spec.events import Event, StreamMark
@@ -134,8 +134,7 @@ class Live:
             return
         self._read += 1
         at = At(self.stream, self._read, line.sequence)
-        mark = line.kind if isinstance(line, StreamMark) else None
-        stamp = Stamp(self.stream, line.sequence, line.time_ns, mark=mark)
+        stamp = stamp_of(line, self.stream)
         if isinstance(line, StreamMark):
             record = Record(at, stamp)
         elif (doubt := self._exceeds(line)) is not None:

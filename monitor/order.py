@@ -7,14 +7,17 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from spec.claims import Mode
 from spec.durations import Duration, TimeUnit
 from spec.events import Mark
+from spec.modes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from monitor.claim import ClaimRun
-    from monitor.records import At, Stamp
+    from monitor.records import At, Form, Stamp
+    from spec.events import Event
 
 __all__ = ["Clock", "Order"]
 
@@ -28,11 +31,16 @@ _STEPS = "its duration is in steps, and no duration_elapsed tells them"
 class Order:
     """The last sequence number and time of a stream, and whether it has the end it promised.
 
+    A stream has one form, that of its first line. From a line of another form on nothing is known
+    of the order, and so of no line whether it is missing.
+
     Several who read the same lines may have one in common.
     """
 
     _sequence: int | None = None
     _time: int | None = None
+    _form: Form | None = None
+    _mixed: tuple[At, str] | None = None
     _opened: At | None = None
     _closed: bool = False
     _last: Stamp | None = None
@@ -40,7 +48,11 @@ class Order:
 
     @property
     def cut(self) -> tuple[At, str] | None:
-        """Where the end was promised of a stream that has none, and what that means."""
+        """Why the stream as a whole cannot be trusted, and where that is seen: its lines have two
+        forms, or it has not the end that it promised.
+        """
+        if self._mixed is not None:
+            return self._mixed
         return None if self._closed or self._opened is None else (self._opened, _CUT)
 
     def check(self, stamp: Stamp, at: At) -> tuple[str, str]:
@@ -53,14 +65,19 @@ class Order:
         self._closed = stamp.mark is Mark.STREAM_CLOSED
         if stamp.mark is Mark.STREAM_OPENED:
             self._opened = self._opened or at
+        form = self._form = self._form or stamp.form
+        if stamp.form is not form and self._mixed is None:
+            self._mixed = at, f"two forms in one stream: {form.name} and {stamp.form.name}"
+        if self._mixed is not None:
+            return "", self._mixed[1]
         back = missing = ""
         last, number = self._sequence, stamp.sequence
         if number is not None:
-            expected = 0 if last is None else last + 1
+            expected = form.first if last is None else (last + 1,)
             if last is not None and number <= last:
                 back = f"sequence {number} comes after {last}"
-            elif not stamp.skips and number != expected:
-                missing = _missing(expected, number - 1)
+            elif not form.skips and number not in expected:
+                missing = _missing(max(expected), number - 1)
             self._sequence = number
         if stamp.time_ns is not None:
             if self._time is not None and stamp.time_ns < self._time:
@@ -146,6 +163,17 @@ class Clock:
         if claim.duration is not None:
             unit = Duration.parse(claim.duration).unit
             self._steps_told = self._steps_told or unit is TimeUnit.STEPS
+
+    def early(self, claim: ClaimRun, event: Event) -> str:
+        """What contradicts that the claim's duration is over; empty if nothing does."""
+        if claim.duration is None:
+            asked = claim.declared_mode or claim.compiled.mode
+            plain = claim.registered and asked in MODES and asked != Mode.EXPIRING
+            return "a duration elapses of a claim that has none" if plain else ""
+        end = next((end for end, _, name in self._ends if name == claim.claim_id), None)
+        if end is not None and event.time_ns is not None and event.time_ns < end:
+            return "a duration elapses before it is over by the clock of the stream"
+        return ""
 
     def unknown(self, claim: ClaimRun) -> tuple[At | None, str] | None:
         """Why nobody knows whether the claim's duration is over; None where it is known."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["Positions"]
 
@@ -68,9 +68,40 @@ class Positions:
         return bool(self._unnamed)
 
     @property
+    def sole(self) -> bool:
+        """Whether no position that a named block holds is held in one that nobody named, too."""
+        return all(self._unnamed.end(position) is None for position in self._named)
+
+    @property
     def blocks(self) -> set[int]:
         """The blocks that were named."""
         return set().union(*self._named.values())
+
+    @property
+    def count(self) -> int:
+        """How many positions are held in blocks that were named."""
+        return len(self._named)
+
+    @property
+    def placed(self) -> int:
+        """Positions from 0 on that are all held in blocks that were named."""
+        return 0 if self._unnamed else self._held.end(0) or 0
+
+    def places(self, before: int) -> Iterator[tuple[int, int]]:
+        """The positions before this one that are held in named blocks, each with one of them."""
+        return ((p, min(blocks)) for p, blocks in self._named.items() if p < before)
+
+    def at(self, position: int) -> set[int]:
+        """The named blocks that hold the position."""
+        return self._named.get(position, set())
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Each position that is held in a named block, with each of them."""
+        return ((p, block) for p, blocks in self._named.items() for block in blocks)
+
+    def holds(self, position: int) -> bool:
+        """Whether the position is held."""
+        return self._held.end(position) is not None
 
     def hold(self, pairs: Iterable[tuple[int, int]]) -> None:
         """These pairs of a position and a block are held."""

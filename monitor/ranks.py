@@ -1,28 +1,27 @@
-"""Claims of different priority: which of two lost blocks first, from when both were registered."""
+"""Claims of different priority: was a block taken where one of lower priority could have been?"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from typing import TYPE_CHECKING, Final
 
 from monitor.doubt import RIVALS
-from monitor.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from monitor.claim import ClaimRun
     from monitor.records import At
+    from monitor.view import View
 
 __all__ = ["Ranks", "is_ranked"]
 
-RANKED: Final = 4_000
-"""Ranked claims of one stream whose losses are compared."""
-
-PASSED: Final = 64
-"""Priorities that were passed over, of one claim."""
-
-_MORE: Final = "more ranked claims lost blocks than are compared"
-_INFLUENCE: Final = frozenset({"priority_influence"})
+_UNSTATED: Final = "a claim of lower priority held blocks, and nobody states whether one could go"
+_TOOK: Final = (
+    "the event took a block of the lowest priority that could go, and nobody states whether there "
+    "was another"
+)
+_NOBODY: Final = "a block of a priority could go that no claim is known to hold"
 
 
 def is_ranked(claim: ClaimRun) -> bool:
@@ -31,96 +30,60 @@ def is_ranked(claim: ClaimRun) -> bool:
 
 
 class Ranks:
-    """The ranked claims of a stream that lost a block to eviction, each with its last loss."""
+    """The priorities of the ranked claims of a stream that hold blocks."""
 
     def __init__(self) -> None:
-        self._lost: dict[str, ClaimRun] = {}
-        self._told: dict[str, bool] = {}  # whether an order that was told was a wrong one
-        self._full = False
+        self._holding: dict[str, int] = {}
+        self._priorities: list[int] = []  # of these, in order
 
-    def lose(
-        self,
-        losers: Sequence[tuple[ClaimRun, View]],
-        now: int,
-        newest: int,
-        lowest: int | None,
-    ) -> None:
-        """Ranked claims lost blocks by one event: tell them and who lost before how each pair is.
-
-        Nothing is told of a pair of one rank, or of one whose first loss was one event, nor where
-        the higher one lost when no block of the lower one could be taken; and no claim is told
-        twice what weighs the same.
-
-        Args:
-            losers: each with the event as it saw it.
-            now: the number of the event in its stream.
-            newest: the number of the event that registered the last claim.
-            lowest: the lowest priority of which a block could be taken, None where of any.
-        """
-        for loser, view in losers:
-            if not self._stop(loser, view.at):
-                self._compare(loser, view, now, newest)
-        for loser, view in losers:
-            _note(loser, view, now, lowest)
-            if not self._full:
-                self._lost[loser.claim_id] = loser
+    def note(self, claim: ClaimRun) -> None:
+        """A claim may hold blocks now that it did not, or none that it did."""
+        name, holds = claim.claim_id, is_ranked(claim) and bool(claim.held) and not claim.unwatched
+        if holds == (name in self._holding):
+            return
+        if holds:
+            self._holding[name] = claim.priority or 0
+            insort(self._priorities, self._holding[name])
+        else:
+            self.forget(claim)
 
     def forget(self, claim: ClaimRun) -> None:
         """The claim has no place among the others any more."""
-        self._lost.pop(claim.claim_id, None)
-        self._told.pop(claim.claim_id, None)
+        if (priority := self._holding.pop(claim.claim_id, None)) is not None:
+            del self._priorities[bisect_left(self._priorities, priority)]
 
-    def _compare(self, loser: ClaimRun, view: View, now: int, newest: int) -> None:
-        before, rank, since = loser.lost_at, loser.priority or 0, loser.registered_at
-        if before is not None and before > newest:
-            return
-        for rival in self._lost.values():
-            other = rival.priority or 0
-            if other == rank or not (before is None or before < rival.registered_at):
-                continue
-            wrong = other > rank
-            last = _passed_over(rival, rank) if wrong else rival.lost_at or 0
-            if since < last < now:
-                self._tell(loser, wrong, view, rival_first=True)
-                self._tell(rival, wrong, view, rival_first=False)
+    def judge(
+        self,
+        losers: Iterable[tuple[ClaimRun, View]],
+        lowest: int | None,
+        lost: tuple[At | None, str] | None,
+    ) -> None:
+        """Ranked claims lost blocks by one event: what each had beside it after the whole event.
 
-    def _tell(self, claim: ClaimRun, wrong: bool, loss: View, *, rival_first: bool) -> None:
-        """A claim and a rival lost blocks, in the wrong order or not."""
-        if self._told.get(claim.claim_id) not in (True, wrong):
-            own = View(loss.kind, loss.at, mine=True)
-            higher = 1 if wrong == rival_first else -1
-            rival = View(loss.kind, loss.at, rival=higher)
-            if claim.compare(*((rival, own) if rival_first else (own, rival))):
-                self._told[claim.claim_id] = wrong
+        Args:
+            losers: each with the event as it sees it.
+            lowest: the lowest priority of which a block could be taken, None where not stated.
+            lost: since when nobody knows who holds blocks, and why.
+        """
+        losers = list(losers)
+        taken = {claim.priority or 0 for claim, _ in losers}
+        for claim, view in losers:
+            rank = claim.priority or 0
+            view.spared = bool(self._priorities) and self._priorities[-1] > rank
+            if lost is not None:
+                claim.doubt(RIVALS, lost[0], f"{lost[1]}, so nobody knows who holds blocks")
+            elif self._priorities and self._priorities[0] < rank:
+                view.passed, unknown = self._passed(rank, lowest, taken)
+                if unknown:
+                    claim.doubt(RIVALS, view.at, unknown)
 
-    def _stop(self, loser: ClaimRun, at: At | None) -> bool:
-        """Whether too many lost blocks for this one to be compared."""
-        if not self._full and len(self._lost) >= RANKED and loser.claim_id not in self._lost:
-            self._full = True
-            for claim in self._lost.values():
-                claim.doubt(RIVALS, at, _MORE)
-            self._lost.clear()
-            self._told.clear()
-        if self._full:
-            loser.doubt(RIVALS, at, _MORE)
-        return self._full
-
-
-def _note(loser: ClaimRun, view: View, now: int, lowest: int | None) -> None:
-    """The loss has been compared: remember it, and which lower priority it passed over."""
-    loser.lost_at, passed = now, loser.passed
-    if lowest is not None and (loser.priority is None or lowest >= loser.priority):
-        return
-    for known in list(passed):  # an earlier loss that passed over no lower one
-        if lowest is None or (known is not None and known >= lowest):
-            del passed[known]
-    passed[lowest] = now
-    if len(passed) > PASSED:
-        loser.distrust(view.at, "it passed over more priorities than are followed", _INFLUENCE)
-        passed.clear()
-
-
-def _passed_over(claim: ClaimRun, rank: int) -> int:
-    """When the claim last lost a block though one of this lower rank could be taken; 0 if never."""
-    found = claim.passed.items()
-    return max((at for lowest, at in found if lowest is None or lowest <= rank), default=0)
+    def _passed(self, rank: int, lowest: int | None, taken: set[int]) -> tuple[bool, str]:
+        """Whether a block of lower priority could have been taken instead, or why it is unknown."""
+        if lowest is None:
+            return False, _UNSTATED
+        if lowest >= rank:
+            return False, ""
+        if lowest in taken:
+            return False, _TOOK
+        between: Sequence[int] = self._priorities[bisect_left(self._priorities, lowest) :]
+        return (True, "") if between and between[0] < rank else (False, _NOBODY)

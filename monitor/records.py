@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-if TYPE_CHECKING:
-    from spec.alphabet import Kind
-    from spec.events import Event, Mark
+from spec.alphabet import Kind
+from spec.events import Event
 
-__all__ = ["At", "Doubt", "Record", "Stamp", "Trail"]
+if TYPE_CHECKING:
+    from spec.events import Mark, StreamMark
+
+__all__ = ["CANONICAL", "At", "Doubt", "Form", "Record", "Stamp", "Trail", "stamp_of"]
 
 
 class At(msgspec.Struct, frozen=True):
@@ -25,16 +27,44 @@ Trail: TypeAlias = "tuple[tuple[Kind, At | None], ...]"
 """Events in their order, each with its place."""
 
 
+class Form(msgspec.Struct, frozen=True):
+    """The form that the lines of a stream have: the canonical one, or that of a recorded dialect.
+
+    `first` are the numbers that a stream may begin with; `skips` says that missing numbers are no
+    loss. `derived` are the kinds of facts that no hook states in this form, and that are read from
+    its reports instead.
+    """
+
+    name: str
+    first: tuple[int, ...] = (0,)
+    skips: bool = False
+    derived: frozenset[Kind] = frozenset()
+
+
+CANONICAL: Final = Form("canonical")
+
+
 class Stamp(msgspec.Struct, frozen=True):
-    """Order of one line in its stream. `skips` says that missing numbers are no loss there, `mark`
-    that the line is a mark of the stream.
+    """The place of one line in its stream, and what the line says of the stream itself.
+
+    `mark` says that the line is a mark and no event. `observes` are the kinds of facts of which the
+    hooks of the stream state each one, where this line or its form says so.
     """
 
     stream: str
     sequence: int | None
     time_ns: int | None
-    skips: bool = False
+    form: Form = CANONICAL
     mark: Mark | None = None
+    observes: frozenset[Kind] | None = None
+
+
+def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
+    """The stamp of a canonical line of this stream; what it observes are kinds of facts."""
+    if isinstance(line, Event):
+        return Stamp(stream, line.sequence, line.time_ns)
+    observes = None if line.observes is None else frozenset(map(Kind, line.observes))
+    return Stamp(stream, line.sequence, line.time_ns, mark=line.kind, observes=observes)
 
 
 class Doubt(msgspec.Struct, frozen=True):

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from monitor.claim import ClaimRun
+    from monitor.compile import Registers
     from monitor.records import At
     from monitor.track import Track
     from monitor.view import View
@@ -30,9 +33,9 @@ class Request(msgspec.Struct):
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
     usable at all, and so is in conflict with nobody. `since` is the number of the event by which it
-    arrived, `pool` the blocks declared then; `again` says that it has arrived before and not ended.
-    `failed` names the known claims whose restore failed for it; `lacks` says that somebody was
-    responsible for one of them, and `unnamed` why there may be more. `losses` is how often track
+    arrived; `came` says that it arrived, with its needs or without, `unsure` that nobody knows
+    them. `failed` names the known claims whose restore failed for it, and `unnamed`
+    says why there may be more. `losses` is how often track
     was lost before it arrived. `claims` have it in hand; `former` had, and it is too long ago, and
     `forgotten` had when they were forgotten.
     """
@@ -42,16 +45,26 @@ class Request(msgspec.Struct):
     usable: int = 0
     arrived: bool = False
     since: int = 0
-    pool: int = 0
-    again: bool = False
+    came: bool = False
+    unsure: bool = False
     losses: int = -1
-    lacks: bool = False
     unnamed: tuple[At | None, str] | None = None
     ended: bool = False
     failed: set[str] = msgspec.field(default_factory=set)
     claims: dict[str, ClaimRun] = msgspec.field(default_factory=dict)
     former: set[str] = msgspec.field(default_factory=set)
     forgotten: set[str] = msgspec.field(default_factory=set)
+
+    def known(self, *, before: bool = False) -> dict[str, int]:
+        """What the pool knows of the request, whoever follows it.
+
+        Args:
+            before: its arrival, by which it is known.
+        """
+        came = self.came and not before
+        there = came and not self.ended
+        needed, usable = (self.needed, self.usable) if there else (0, 0)
+        return {"seen": came, "arrived": there, "needed": needed, "usable": usable}
 
     def tell(self, view: View) -> None:
         """What the request needs, of what."""
@@ -73,6 +86,9 @@ class Requests:
         self._requests: dict[str, Request] = {}
         self._past: deque[str] = deque()
         self._pairs = 0  # of a claim and a request that it has in hand
+        self._in_hand: dict[str, int | None] = {}  # those that came and did not end, with needs
+        self._needs = 0  # of all of these
+        self._untold = 0  # those of these whose needs nobody stated
 
     def get(self, request_id: str) -> Request:
         """The request of this id, made on first sight."""
@@ -90,22 +106,51 @@ class Requests:
         if request is not None and not request.arrived and request == _UNKNOWN:
             del self._requests[request_id]
 
-    def arrive(self, event: Event, at: At, now: int, pool: int) -> None:
-        """A request arrives, or another of the same id, which is in hand where that one is."""
+    def has(self, request_id: str) -> bool:
+        """Whether the request came and did not end."""
+        return request_id in self._in_hand
+
+    @property
+    def in_hand(self) -> Collection[str]:
+        """The requests that came and did not end."""
+        return self._in_hand.keys()
+
+    def others(self, request_id: str) -> tuple[int, bool]:
+        """Blocks that the other requests in hand need, and whether all of them stated it."""
+        own = self._in_hand.get(request_id, 0)
+        return self._needs - (own or 0), self._untold == (own is None)
+
+    def arrive(self, event: Event, at: At, now: int, *, unsure: bool = False) -> None:
+        """A request arrives, or another of the same id, which is followed where that one is.
+
+        Args:
+            unsure: nobody knows what it needs.
+        """
         name = event.request_id or ""
-        request = Request(at, since=now, pool=pool, losses=self._track.losses)
+        request = Request(at, since=now, losses=self._track.losses, came=True, unsure=unsure)
         if (before := self._requests.get(name)) is not None:
             request.claims, request.forgotten = before.claims, before.forgotten
-            request.again = before.arrived and not before.ended
-            request.since = before.since if request.again else now
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
+        self._leave_hand(name)
+        self._in_hand[name] = event.needed
+        self._needs += event.needed or 0
+        self._untold += event.needed is None
 
-    def follow(self, claim: ClaimRun, request_id: str, at: At) -> bool:
+    def _leave_hand(self, request_id: str) -> None:
+        if request_id in self._in_hand:
+            needed = self._in_hand.pop(request_id)
+            self._needs -= needed or 0
+            self._untold -= needed is None
+
+    def follow(self, claim: ClaimRun, request_id: str, at: At, facts: Registers) -> bool:
         """A claim has a request in hand from now on, unless there are too many.
 
         Nothing is concluded of a claim that has too many in hand.
+
+        Args:
+            facts: the registers of the request, where the claim does not follow it yet.
 
         Returns:
             Whether it has it in hand, new or not.
@@ -123,12 +168,13 @@ class Requests:
             return False
         self._pairs += 1
         self.get(request_id).claims[claim.claim_id] = claim
-        claim.open_request(request_id)
+        claim.open_request(request_id, facts)
         return True
 
     def end(self, request_id: str) -> None:
         """The request ended. What it needed no longer matters; what failed may still be told."""
         request = self._requests.get(request_id)
+        self._leave_hand(request_id)
         if request is None:
             return
         known = request.claims or request.former or request.forgotten

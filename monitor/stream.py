@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monitor.authority import authorised
 from monitor.blame import Blame, Early, tell_outcome
 from monitor.census import TOO_LATE, Census, Keep
-from monitor.doubt import NAMES
+from monitor.doubt import CACHED_BY, NAMES, NEED, OTHERS, POOL
 from monitor.objects import open_without
 from monitor.order import Order
 from monitor.ranks import is_ranked
-from monitor.records import Doubt
+from monitor.records import CANONICAL, Doubt
+from monitor.room import Ends
 from monitor.seen import Seen, digest
 from monitor.terms import binds, fix_terms, predicate_of, unstated
 from monitor.track import Track
 from monitor.view import View
-from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, REPORTS, Kind
+from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 from spec.modes import MODES
 from spec.states import TERMINAL
 
@@ -24,10 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from monitor.claim import ClaimRun
-    from monitor.compile import Compiled
+    from monitor.compile import Compiled, Registers
     from monitor.past import Past
     from monitor.records import At, Stamp
     from monitor.requests import Request
+    from monitor.room import Sums
     from spec.events import Event
 
 __all__ = ["Stream"]
@@ -52,9 +55,14 @@ class Stream:
     def __init__(self, compiled: Compiled, name: str, keep: Keep | None = None) -> None:
         self.name = name
         self.gap: tuple[At | None, str] | None = None
+        self.left: tuple[At | None, str] | None = None  # an assumption of the theorem
         self._track = Track()
         self._compiled = compiled
         self._names = frozenset(observer.name for observer in compiled.observers)
+        self._tiered = MODES[compiled.mode].constants["tiered"]
+        self._begun = False
+        self._losses = 0  # of track, that the blocks were told of
+        self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
         self._newest = 0  # the event that registered the last claim
@@ -90,11 +98,14 @@ class Stream:
 
     def stamp(self, stamp: Stamp, at: At) -> None:
         """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
+        if not self._begun:
+            self._begin(stamp)
         back, missing = self.order.check(stamp, at)
         if missing:
             self.lose(at, missing)
         if back:
             why = f"the stream is out of order: {back}"
+            self.left = self.left or (at, why)
             self._census.disorder(at, why, self._count)
             self._track.lose(at, why)
         if stamp.time_ns is None and stamp.mark is None:
@@ -104,9 +115,22 @@ class Stream:
                 claim.elapsed = True
                 self._deliver(claim, View(Kind.DURATION_ELAPSED, at, mine=True, named=True))
 
+    def _begin(self, stamp: Stamp) -> None:
+        """The first line says what the hooks of the stream observe."""
+        self._begun, self._derived = True, stamp.form.derived
+        if stamp.observes is not None:
+            self._census.observed, compiled = stamp.observes, self._compiled
+            if stamp.form is CANONICAL:
+                self._census.blind = frozenset(
+                    observer.name
+                    for observer, facts in zip(compiled.observers, compiled.facts, strict=True)
+                    if not facts <= stamp.observes
+                )
+
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
+        self.left = self.left or (at, why)
         self._track.lose(at, why)
         self.doubt(Doubt(why), at)
 
@@ -125,6 +149,9 @@ class Stream:
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
         self._count += 1
+        self._census.blocks.now = self._count
+        if self._track.losses != self._losses:
+            self._losses, self._census.blocks.lost = self._track.losses, self._count - 1
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -140,6 +167,12 @@ class Stream:
     def _take_unnamed(self, event: Event, at: At) -> None:
         """A fact that names no claim is about the claims on its object, or of its blocks."""
         if event.object_id is None and event.kind is Kind.BLOCK_CACHED:
+            return
+        if (among := self._census.copies(event)) is not None:
+            for restless in list(among.values()):
+                view = self._view(event, restless, at)
+                view.mine, view.named = True, False
+                self._census.step(restless, view, self._count, among)
             return
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
@@ -158,10 +191,21 @@ class Stream:
     def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
         claim = self._claim(event, claim_id, at)
         bound = binds(claim, event)
+        grows = claim.extent < (event.footprint or 0)
+        claim.size = max(claim.size, event.footprint or 0)
+        if claim.known or event.kind in _BEGINS:
+            self._census.join(claim, grows=grows)
+        if event.kind is Kind.CLAIM_COMMITTED and event.content_keys and bound:
+            self._census.state(claim, event.content_keys)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             self._unwatch(claim, event)
-            return
-        self._concern(event, claim, at, mine=bound)
+            if not claim.committed or claim.constants.lapses:
+                return
+        elapses = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
+        if elapses and (fault := self._clock.early(claim, event)):
+            self._contradict([claim], at, fault)
+        over = claim.unwatched and event.kind in FACTS
+        self._concern(event, claim, at, mine=bound and not over, named=not over)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
         if entered and (missing := unstated(claim)):
@@ -171,7 +215,6 @@ class Stream:
             self._clock.tell(claim)
         elif event.kind is Kind.CLAIM_COMMITTED:
             self._clock.start(claim, at, event.time_ns)
-        self._census.objects.add(claim)
         if event.kind in REPORTS and not claim.known:
             self._misnamed(event, claim, at)
         if not bound:
@@ -187,6 +230,9 @@ class Stream:
         self, event: Event, claim: ClaimRun, at: At, *, mine: bool = True, named: bool = True
     ) -> None:
         """A claim hears of an event about its object, or under its name."""
+        if mine and event.kind in _BLOCKS_THERE:
+            self._hold(event, claim, at)
+            return
         view = self._view(event, claim, at)
         view.mine, view.named = mine, named
         if event.request_id is not None:
@@ -197,11 +243,12 @@ class Stream:
                 request.unnamed = claim.taint
             elif event.kind is Kind.LOAD_FAILED and claim.known:
                 request.failed.add(claim.claim_id)
-                request.lacks = request.lacks or claim.responsible
             elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
                 self._track.doubt_failures(claim, request)
                 tell_outcome(view, event, claim.claim_id, request)
         empty = event.kind is Kind.PREFIX_LOOKUP and event.held is None
+        if mine and event.kind is Kind.PREFIX_LOOKUP and not claim.ended:
+            self._look_up(event, claim, at)
         if not (empty and mine):  # a look-up that says nothing of what it found shows nothing
             self._deliver(claim, view)
 
@@ -211,7 +258,7 @@ class Stream:
         if claim is None:
             claim = self._census.make(claim_id)
             self._early.tell(claim, at)
-            if self.gap is not None and event.kind not in _BEGINS:
+            if self._track.lost is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
         if event.kind in _INTRODUCES:
             if not claim.registered:
@@ -264,19 +311,23 @@ class Stream:
         if event.claim_id is not None:
             meant = [self._claim(event, event.claim_id, at)]
             self._check_identity(event, meant[0], at)
-        losers, unseen = self._census.blocks.lose(event, meant, self.claims)
-        pressed = self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED
-        late = [claim for name, claim in self._census.owing.items() if name not in losers]
-        ranked: list[tuple[ClaimRun, View]] = []
-        for claim in losers.values():
-            view = View(event.kind, at, event.request_id, mine=True, named=True)
-            view.lead = claim.held.lead
+        losers, unseen = self._census.blocks.lose(event, meant)
+        self._census.room.forget()
+        views = [
+            (claim, View(event.kind, at, event.request_id, mine=True, named=True, lead=claim.lead))
+            for claim in losers.values()
+        ]
+        if self._mode["ranked"]:
+            for claim in losers.values():
+                self._census.ranks.note(claim)
+            if event.kind is Kind.BLOCK_EVICTED:
+                ranked = [(claim, view) for claim, view in views if is_ranked(claim)]
+                self._census.ranks.judge(ranked, event.lowest_priority, self._track.lost)
+                late = [claim for name, claim in self._census.owing.items() if name not in losers]
+                for claim in late if ranked else ():  # news of it was due before this
+                    self._deliver(claim, View(event.kind, at))
+        for claim, view in views:
             self._deliver(claim, view)
-            if pressed and is_ranked(claim):
-                ranked.append((claim, view))
-        self._census.ranks.lose(ranked, self._count, self._newest, event.lowest_priority)
-        for claim in filter(is_ranked, late if ranked else ()):  # news of it was due before this
-            self._deliver(claim, View(event.kind, at))
         for claim in unseen:
             if claim.state not in TERMINAL:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
@@ -286,12 +337,21 @@ class Stream:
         if request_id is None:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
-            self.requests.arrive(event, at, self._count, self._census.declared)
+            twice = self.requests.has(request_id)
+            if twice:
+                self._contradict(None, at, f"request {request_id} arrives twice")
+            self.requests.arrive(event, at, self._count, unsure=twice)
+        elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
+            self._contradict(None, at, f"request {request_id} ends and never arrived")
         named = event.claim_id is not None or event.blocking_claim_ids
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
             self._tell_request(event, self.requests.get(request_id), request_id, at)
         if event.kind is Kind.REQUEST_FINISHED:
             self.requests.end(request_id)
+
+    def _never_came(self, request_id: str) -> bool:
+        observed = Kind.REQUEST_ARRIVED in self._census.observed
+        return observed and not self.requests.has(request_id)
 
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
         """Claims hear of what is done about a request."""
@@ -308,23 +368,48 @@ class Stream:
                 if (forgotten := self._census.find(name, at)) is not None:
                     self._census.too_late(forgotten, event)
             request.forgotten.clear()
-        blame = Blame(event, request, self.claims)
-        if self._track.lost is None:
-            for name in (each for each in named if each not in self.claims):
-                self._early.add(name, event, at, blame)
-        for claim in self._concerned(event, request, named):
-            followed = self._open(claim, event, at)
+        concerned = self._concerned(event, request, named)
+        ends = self._ends(event, request)
+        blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
+        if self._track.lost is None and named:
+            strangers = [name for name in named if name not in self.claims]
+            self._early.add(strangers, event, at, blames[0])
+        others, told = self.requests.others(request_id)
+        for claim in concerned:
             view = self._view(event, claim, at)
-            view.named = False
+            view.named, view.others = False, others
+            if request.unsure and (claim.responsible or claim.claim_id in named):
+                claim.doubt(NEED, request.at, f"request {request_id} arrived twice")
             if event.kind in CONFLICT_ACTIONS:
                 self._track.doubt_pool(claim)
                 self._track.doubt_failures(claim, request)
-                blame.tell(view, claim.claim_id)
+                if not told:
+                    claim.doubt(OTHERS, at, "nobody states what another request in hand needs")
+                blames[0].tell(view, claim, claim.claim_id)
             elif event.kind is Kind.REQUEST_ARRIVED:
                 request.tell(view)
+            self._crowd(view, claim, ends.high)
+            if ends.unknown:
+                claim.doubt(POOL, at, "too many blocks may be shared for them to be compared")
+            elif ends.low is not None:
+                view.low = replace(view)
+                if event.kind in CONFLICT_ACTIONS:
+                    blames[1].tell(view.low, claim, claim.claim_id)
+                self._crowd(view.low, claim, ends.low)
+            follows = self._has_part(claim, event, request, view)
+            followed = follows and self._open(claim, event, at)
+            view.here = False
             self._deliver(claim, view)
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self.requests.close(claim, request_id)
+
+    def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: View) -> bool:
+        """Whether a claim follows the request, or does so from this event on."""
+        if view.request_id in claim.requests or self._track.lost is not None:
+            return True
+        facts = self._unopened(claim, event, request)
+        views = [view] if view.low is None else [view, view.low]
+        return any(claim.opens(each, facts) for each in views)
 
     def _concerned(self, event: Event, request: Request, named: Iterable[str]) -> list[ClaimRun]:
         """Claims with a part in the request: it is in hand, or it presses on their pool.
@@ -334,27 +419,23 @@ class Stream:
         found = dict(request.claims)
         found.update((name, self.claims[name]) for name in named if name in self.claims)
         full = (
-            self._track.lost is not None or request.usable < self._census.declared + request.needed
+            self._track.lost is not None
+            or request.usable < self._census.room.bound + request.needed
         )
-        presses = request.arrived and (request.again or (full and request.needed <= request.usable))
+        presses = request.arrived and full and request.needed <= request.usable
         if presses or event.kind in CONFLICT_ACTIONS:
             found.update(self._census.responsible)
-        if request.arrived and event.kind is not Kind.REQUEST_ARRIVED:
-            since = request.since
-            found.update(
-                (claim.claim_id, claim)
-                for claim in self._census.owing.values()
-                if claim.responsible or claim.took <= since < claim.left
-            )
+        if event.kind is not Kind.REQUEST_ARRIVED:  # what is owed is due before this
+            found.update(self._census.owing)
         return [c for c in found.values() if c.taint is None or c.claim_id in request.claims]
 
-    def _open(self, claim: ClaimRun, event: Event, at: At) -> bool:
-        """Follow a request for a claim, telling it of an arrival that was before its time.
+    def _open(self, claim: ClaimRun, event: Event, at: At, name: str | None = None) -> bool:
+        """Follow a request for a claim, which may have arrived before.
 
         Returns:
             Whether it is followed: one that a forgotten claim had in hand is not, nor one too many.
         """
-        request_id = event.request_id or ""
+        request_id = name or event.request_id or ""
         request = self.requests.get(request_id)
         if claim.responsible and request.needed <= request.usable:
             self._track.doubt_pool(claim)
@@ -362,38 +443,122 @@ class Stream:
             return False
         if claim.claim_id in request.former or claim.claim_id in request.forgotten:
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
-        new = request_id not in claim.requests
-        if not self.requests.follow(claim, request_id, at):
-            return False
-        if new and event.kind is not Kind.REQUEST_ARRIVED:
-            view = View(Kind.REQUEST_ARRIVED, request.at, request_id)
-            request.tell(view)
-            there = claim.took <= request.since
-            view.rest = (request.pool if there else self._census.declared) - claim.declared
-            claim.step_request(request_id, view)
-        return True
+        facts = self._unopened(claim, event, request)
+        return self.requests.follow(claim, request_id, at, facts)
+
+    def _unopened(self, claim: ClaimRun, event: Event, request: Request) -> Registers:
+        """The registers of a request before this event, for a claim that does not follow it."""
+        before = event.kind is Kind.REQUEST_ARRIVED
+        return claim.unopened(request.known(before=before), request.since)
+
+    # Blocks.
+
+    def _hold(self, event: Event, claim: ClaimRun, at: At) -> None:
+        """Blocks of a claim are there, and of every claim on its object."""
+        computed = event.request_id
+        if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
+            computed = self._computing(claim, at)
+        kin = [each for each in self._census.objects.beside(claim) if each.tracked]
+        held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
+        if held.clash:
+            why = "a block is cached at one position and was held at another"
+            self._contradict(held.clash, at, why)
+        self._census.room.forget()
+        others = [each for each in held.changed if each is not claim]
+        for each in () if held.stated else (claim, *others):
+            if not each.ended and each.lead < each.constants.threshold:
+                each.distrust(at, "the load does not say how many blocks it brought back")
+        for each in (claim, *others):
+            if self._mode["ranked"]:
+                self._census.ranks.note(each)
+            if each is not claim and each.lead == each.fact("lead"):
+                continue
+            view = self._view(event, each, at)
+            view.mine, view.lead = True, each.lead
+            view.direct = each is claim
+            followed, view.request_id = computed, computed
+            if event.kind is Kind.LOAD_FINISHED and not view.direct:  # no load of its own
+                followed, view.request_id = None, None
+            elif event.kind is Kind.BLOCK_CACHED and not self._tiered:
+                followed = None
+            if followed is not None and self._open(each, event, at, followed):
+                each.touch(followed)
+            self._deliver(each, view)
+
+    def _computing(self, claim: ClaimRun, at: At) -> str | None:
+        """The request that computed blocks, where no line says which: the only one in hand."""
+        in_hand = self.requests.in_hand
+        if len(in_hand) == 1:
+            return next(iter(in_hand))
+        away = claim.responsible and claim.lead < claim.constants.threshold
+        if in_hand and away and self._tiered:
+            why = "several requests were in hand, and no line says which of them computed blocks"
+            claim.doubt(CACHED_BY, at, why)
+        return None
+
+    def _look_up(self, event: Event, claim: ClaimRun, at: At) -> None:
+        """What a look-up finds of a claim is what is held, as far as it asked for it.
+
+        Where hooks do not observe each loss, finding less contradicts nothing.
+        """
+        if not self._census.observed >= BLOCKS_GONE:
+            return
+        if event.held is None or event.held >= claim.lead or claim.predicate is None:
+            return
+        if event.asked is None:
+            why = "a look-up found fewer blocks than are held, and does not say what it asked for"
+            claim.distrust(at, why)
+        elif event.held < min(event.asked - claim.predicate.start, claim.lead):
+            self._contradict([claim], at, "a look-up found fewer blocks than it asked for are held")
+
+    def _contradict(self, claims: Iterable[ClaimRun] | None, at: At, why: str) -> None:
+        """Facts contradict each other: what they touch is inconclusive, claims or the pool."""
+        why = f"facts contradict: {why}"
+        self.left = self.left or (at, why)
+        if claims is None:
+            self.doubt(Doubt(why), at)
+        else:
+            for claim in claims:
+                claim.distrust(at, why)
 
     # Fields.
 
     def _view(self, event: Event, claim: ClaimRun, at: At) -> View:
         view = View(event.kind, at, event.request_id, named=True)
-        view.rest = self._census.declared - claim.declared
         view.footprint = event.footprint or 0
+        view.unsized = event.kind is Kind.CLAIM_COMMITTED and event.footprint is None
+        view.found = event.found
         view.echo, view.from_tier = event.echo, event.from_tier
         view.cost, view.hit = event.cost or 0, bool(event.hit)
         if event.worker is not None:
             view.worker = int.from_bytes(digest("worker", event.worker)) + 1
+        if event.by is not None:
+            view.by = int.from_bytes(digest("by", event.by)) + 1
         kind = event.kind
-        if kind in _BLOCKS_THERE:
-            told = self._census.blocks.hold(event, claim)
-            view.lead = claim.held.lead
-            if not (told or claim.ended) and view.lead < claim.constants.threshold:
-                claim.distrust(at, "the load does not say how many blocks it brought back")
-        elif kind is Kind.CLAIM_BLOCK_LOST:
-            view.breaks = claim.held.lead < claim.constants.threshold
+        if kind is Kind.CLAIM_BLOCK_LOST:
+            view.breaks = claim.lead < claim.constants.threshold
+        elif kind is Kind.PREFIX_LOOKUP and claim.predicate is not None:
+            view.covers = event.asked is not None and event.asked >= claim.predicate.end
         elif kind in ENDS:
             view.authorised = authorised(event, claim, at, self._clock)
         return view
 
+    def _crowd(self, view: View, claim: ClaimRun, sums: Sums) -> None:
+        """The room that the claims take, as a claim in the pool sees it."""
+        alone = sums.alone(claim.claim_id)
+        view.rest = view.stood = sums.total - alone
+        view.shared = claim.declared - alone
+
+    def _ends(self, event: Event, request: Request) -> Ends:
+        """The sums of the pool; at the end of a request, of what was there from its arrival on."""
+        mixed, room = self._census.blocks.mixed, self._census.room
+        if event.kind not in CONFLICT_ACTIONS and room.bound + request.needed <= request.usable:
+            return Ends(room)  # it fits beside them, whatever they share
+        if event.kind is Kind.REQUEST_FINISHED:
+            return room.since(request.since, mixed)
+        return room.ends(mixed)
+
     def _deliver(self, claim: ClaimRun, view: View) -> None:
         self._census.step(claim, view, self._count)
+        if claim.contradicted is not None and self._track.contradicted(claim, view.kind):
+            self.left = self.left or claim.contradicted

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from monitor.seen import digest
+from spec.alphabet import Kind
 from spec.fields import IDENTITY
 from spec.predicates import parse_predicate
 
@@ -24,7 +25,10 @@ def fix_terms(claim: ClaimRun, event: Event) -> None:
     claim.declared_mode = claim.declared_mode or event.mode
     if event.mode != claim.declared_mode:
         claim.other_mode = claim.other_mode or event.mode
-    claim.owner_scope = claim.owner_scope or event.owner_scope
+    if event.kind is Kind.CLAIM_ACCEPTED:  # the runtime's own word for it
+        claim.owner_claimed = claim.owner_claimed or event.owner_scope
+    else:
+        claim.owner_scope = claim.owner_scope or event.owner_scope
     claim.duration = claim.duration or event.duration
     if claim.priority is None:
         claim.priority = event.priority

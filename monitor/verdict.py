@@ -13,6 +13,7 @@ from spec.verdicts import Verdict
 
 __all__ = [
     "SCHEMA",
+    "Applies",
     "ClaimReport",
     "Events",
     "Forgotten",
@@ -38,7 +39,8 @@ class Place(msgspec.Struct, frozen=True):
 class ObligationReport(msgspec.Struct, frozen=True):
     """One obligation of one claim: its verdict, the event that decided it, and why.
 
-    `allowed` says what would have been right where the obligation was violated.
+    `allowed` says what was expected instead where the obligation was violated. What a claim that
+    never entered satisfies it did not exercise.
     """
 
     verdict: Verdict
@@ -95,12 +97,23 @@ class Forgotten(msgspec.Struct, frozen=True):
 class Trust(msgspec.Struct, frozen=True):
     """What the verdict takes for true: facts by kind.
 
-    `derived` are the kinds of facts that no hook of a recorded dialect observes, and that were read
+    `derived` are the kinds of facts that the form of a stream does not state, and that were read
     from its reports and its metadata instead.
     """
 
     facts: dict[str, int]
     derived: list[str]
+
+
+class Applies(msgspec.Struct, frozen=True):
+    """Whether the theorem of the mode speaks of what was read.
+
+    Where it does not, `at` is the first place at which an assumption is left, and `because` how.
+    """
+
+    applies: bool
+    at: Place | None = None
+    because: str = ""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -126,6 +139,7 @@ class Report(msgspec.Struct, frozen=True):
     trust: Trust
     forgotten: Forgotten
     others: dict[Mode, int]
+    theorem: Applies
     claim: str | None = None
 
 

@@ -14,7 +14,11 @@ __all__ = ["Constants", "View"]
 
 @dataclass(slots=True)
 class View:
-    """The fields of `spec.vocabulary.EVENT_FIELDS`; `here` is set for each request in turn."""
+    """The fields of `spec.vocabulary.EVENT_FIELDS`; `here` is set for each request in turn.
+
+    `low` is the same event where nobody knows which blocks are shared, as if all were that may be;
+    `unsized` says that a commitment states no footprint.
+    """
 
     kind: Kind
     at: At | None
@@ -22,12 +26,17 @@ class View:
     mine: bool = False
     named: bool = False
     here: bool = False
+    direct: bool = True
     lead: int = 0
     footprint: int = 0
     needed: int = 0
     usable: int = 0
     rest: int = 0
+    stood: int = 0
+    shared: int = 0
+    others: int = 0
     blamed: bool = False
+    tied: int = 0
     blamed_rest: int = 0
     blamed_least: int = 0
     stranger: bool = False
@@ -36,10 +45,16 @@ class View:
     smear: bool = False
     echo: bool = False
     outcome: bool = False
+    refusal: bool = False
+    harm: bool = False
     from_tier: bool = False
     authorised: bool = True
+    by: int = 0
+    found: bool = False
+    covers: bool = False
     breaks: bool = False
-    rival: int = 0
+    passed: bool = False
+    spared: bool = False
     proof: bool = False
     said_resident: int = 0
     said_active: int = 0
@@ -49,6 +64,8 @@ class View:
     cost: int = 0
     worker: int = 0
     hit: bool = False
+    low: View | None = None
+    unsized: bool = False
 
 
 @dataclass(slots=True)
@@ -57,5 +74,6 @@ class Constants:
 
     threshold: int
     lapses: bool
+    tiered: bool
     watched: bool
     ranked: bool

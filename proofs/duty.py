@@ -51,7 +51,7 @@ class Move:
             for name, value in system.event("").items()
         }
         about = z3.BoolVal(self.about_claim)
-        kind = system.numbers.const(system.alphabet.index(self.kind))
+        kind = system.numbers.kind(system.alphabet.index(self.kind))
         said = {"kind": kind, "mine": about, "named": about, "here": self.here}
         return plain | said | {"authorised": z3.BoolVal(True)} | dict(self.fields)
 
@@ -131,7 +131,11 @@ class Duty:
         parts = [*self._having(Verdict.PENDING), self["req_was.arrived"], self._unmet]
         parts.append(z3.And(self.at(_RISE, "owed"), self.stage(ClaimState.RESTORING)))
         parts.append(self.at(_ACCEPT, "owed"))  # twice: accepting may bring a conflict to light
-        return z3.Sum([z3.If(part, z3.IntVal(1), z3.IntVal(0)) for part in parts])
+        counted = [z3.If(part, z3.IntVal(1), z3.IntVal(0)) for part in parts]
+        if _HARM in self.observers:
+            untold = self[f"own.{_HARM}.untold"]
+            counted.append(z3.If(self.at(_HARM, "owed"), untold, z3.IntVal(0)))
+        return z3.Sum(counted)
 
     @cached_property
     def region(self) -> dict[str, Expr]:
@@ -162,8 +166,9 @@ class Duty:
         restoring = z3.And(rise, self.stage(ClaimState.RESTORING))
         fallen, thinned = at(_TELEMETRY, "fallen"), at(_TELEMETRY, "thinned")
         cost, worker, hit = (at(route, "owed") for route in _ROUTES)
-        failed = z3.Or(at(_FAILURE, "owed"), at(_HARM, "failed"))
-        here = z3.Or(self._unmet, at(_FAILURE, "owed"), at(_RESTORE, "owed"))
+        answers = at(_FAILURE, "owed", "refusing", "harming")
+        failed = z3.Or(answers, at(_HARM, "failed"))
+        here = z3.Or(self._unmet, answers, at(_RESTORE, "owed"))
         at_request = z3.Or(here, self["req_was.failed"])
         said = {"footprint": self["was.footprint"]}
         priced, placed = {"cost": self["req_was.cost"]}, {"worker": self["req_was.worker"]}

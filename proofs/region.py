@@ -66,7 +66,7 @@ def _owed(of: Duty) -> dict[str, Expr]:
     at = of.at
     fallen = at("claim_scoped_telemetry", "fallen")
     thinned = at("claim_scoped_telemetry", "thinned")
-    answers = at("restoration_failure_outcome", "owed")
+    answers = at("restoration_failure_outcome", "owed", "refusing", "harming")
     routes = [at(name, "owed") for name in _TOLD_ROUTES]
     reuse = at("reuse_routing_attribution", "owed")
     decides = at("explicit_conflict_action", "owed")
@@ -87,13 +87,6 @@ def _owed(of: Duty) -> dict[str, Expr]:
         ),
         "an answer owed follows a failure": z3.Implies(
             z3.Or(answers, failed), of["req_was.failed"]
-        ),
-        "a failure is owed an answer twice": z3.Implies(
-            z3.BoolVal("restoration_failure_outcome" in of.observers),
-            z3.And(
-                z3.Implies(failed, answers),
-                z3.Implies(answers, z3.Or(failed, at("claim_harm_attribution", "owed"))),
-            ),
         ),
         "a route owed was taken": z3.Implies(z3.Or(routes), of["req_was.routed"]),
         "a route owed is of a registered claim": z3.Implies(
@@ -162,7 +155,10 @@ def _staged(of: Duty) -> dict[str, Expr]:
     before = stage(ClaimState.SUBMITTED, ClaimState.REFUSED)
     return {
         "a stage is a stage": stage(*STAGES),
-        "the lifecycle begins with acceptance": before == z3.Not(told),
+        "the lifecycle begins with acceptance": z3.Implies(told, z3.Not(before)),
+        "or it ends without": z3.Or(
+            told, before, z3.And(stage(ClaimState.RELEASED), z3.Not(of["was.committed"]))
+        ),
         "acceptance is owed before anything is told": z3.Implies(
             of.at("explicit_acceptance", "owed"), stage(ClaimState.SUBMITTED)
         ),

@@ -104,12 +104,17 @@ MARKS = {
 class StreamMark(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A line of a stream that is a mark and no event."""
+    """A line of a stream that is a mark and no event.
+
+    `observes` are the kinds of facts of which the hooks of the stream state each one; only
+    `stream_opened` has it.
+    """
 
     kind: Mark
     stream: Stream = ""
     sequence: Count | None = None
     time_ns: Count | None = None
+    observes: tuple[Name, ...] | None = None
 
 
 EVENT_ENCODER = msgspec.json.Encoder()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from spec.alphabet import Kind
 from spec.ledgers import kind, was
+from spec.observed import facts_behind
 from spec.terms import conj
 from spec.vocabulary import c, e
 
@@ -22,12 +23,17 @@ __all__ = ["FACTS_ARE_FACTS", "Assumption", "facts_are_facts"]
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """`holds` of every event of a faithful stream; `broken` says what contradicts where it fails."""
+    """`holds` of each event of a faithful stream; `broken` says what contradicts where it fails."""
 
     name: str
     says: str
     holds: Term
     broken: str
+
+    @property
+    def rests_on(self) -> frozenset[Kind]:
+        """The facts of which each one has to be observed for it to be broken."""
+        return facts_behind(self.holds)
 
 
 def _of_mine(kinds: Term, then: Term) -> Term:

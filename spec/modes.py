@@ -166,7 +166,7 @@ MODES: dict[Mode, ModeSpec] = {
                 "claim_materialized_event": "nobody else owes the report that the predicate became "
                 "true, so an auditor's belief in it would be right one way only",
             },
-            readings=("due-by", "paired-ends", "one-life", "blame", "conflict", "loss"),
+            readings=("due-by", "paired-ends", "one-life", "blame", "conflict", "room", "loss"),
         ),
         ModeSpec(
             mode=Mode.DEMOTABLE,
@@ -219,7 +219,14 @@ MODES: dict[Mode, ModeSpec] = {
             critical=frozenset({"offload_restorability", "restoration_failure_outcome"}),
             depths=((Depth.STORAGE_RESTORABILITY,), _PATCH),
             actions=frozenset({ConflictAction.OFFLOAD, ConflictAction.REFUSE}),
-            readings=("due-by", "paired-ends", "one-life", "loss", "failed-restore"),
+            readings=(
+                "due-by",
+                "paired-ends",
+                "one-life",
+                "loss",
+                "reuse",
+                "failed-restore",
+            ),
         ),
         ModeSpec(
             mode=Mode.ROUTED_REUSE,

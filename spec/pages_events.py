@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spec.alphabet import KINDS, Kind, Role
 from spec.diagrams import lifecycle_diagram
-from spec.events import MARKS, SCHEMA
+from spec.events import MARKS, SCHEMA, Mark
 from spec.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
 from spec.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
 from spec.markdown import fence, table
@@ -19,9 +19,9 @@ def events_page() -> str:
     parts = [
         "# The events",
         f"One event is one JSON object on one line, of the form `{SCHEMA}` "
-        "([schema](schema/event.json)). Fields that are not listed are refused. Facts are what "
-        "hooks observed and are trusted; reports are what the runtime says and are on trial "
-        "([glossary](glossary.md)). An example is in [writing a trace](writing-a-trace.md).",
+        "([schema](schema/event.json)). Kinds and fields that are not listed are refused. Facts "
+        "are what hooks observed and are trusted; reports are what the runtime says and are on "
+        "trial ([glossary](glossary.md)). An example is in [writing a trace](writing-a-trace.md).",
         "## Kinds",
     ]
     for role in Role:
@@ -39,6 +39,9 @@ def events_page() -> str:
         "the claims that were alive nothing more is concluded. Streams without marks end with "
         f"their last line. A mark has {_names(STAMP)}, and `sequence` counts on.",
         table(("kind", "meaning"), ((f"`{mark}`", says) for mark, says in MARKS.items())),
+        f"`{Mark.STREAM_OPENED}` may have `observes`: a list of the kinds of facts of which the "
+        "hooks of the stream state each one. Without it every kind counts as observed. Facts of "
+        "other kinds may stand in the stream all the same; that one is missing shows nothing.",
         "## Fields",
         f"Every event may have {_names(STAMP)}; `kind` and the fields in bold must be given. "
         "Without `sequence` nobody can see that a line is missing. Every event about a claim may "

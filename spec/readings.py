@@ -37,7 +37,7 @@ READINGS: tuple[Reading, ...] = (
         "an owed report is due before the runtime acts again",
         "A report that is owed is due before the next fact that the runtime chooses about the same "
         "claim (further caching that leaves the predicate as it was is not one), and before any "
-        "request in which the claim has a part is acted on or ends.",
+        "request of the pool is acted on or ends, whatever part the claim has in it.",
         "If the environment's facts closed the window too, a reset right after a commitment would "
         "put a blameless runtime in the wrong.",
     ),
@@ -53,7 +53,7 @@ READINGS: tuple[Reading, ...] = (
         "one-life",
         "a claim id is accepted once in a stream",
         "A claim id is accepted once in a stream; after demotion, expiry, release or refusal a new "
-        "promise needs a new id.",
+        "promise needs a new id. An owner may withdraw a claim before any decision.",
         "A late report about the first life would be read as one about the second.",
     ),
     Reading(
@@ -61,41 +61,78 @@ READINGS: tuple[Reading, ...] = (
         "those named explain the refusal, and none is too many",
         "The blocking ids of a refusal are claims responsible in that pool at that moment, "
         "sufficient (without their blocks the request fits) and irredundant (with any one of them "
-        "put back it does not). Where there is no conflict nobody is to blame.",
+        "put back it does not). In a standing conflict this is judged beside the claims alone; in "
+        "a transient one, for some amount that other requests may occupy, and naming nobody is "
+        "right, too. Where there is neither, nobody is to blame.",
         "Naming every responsible claim would make smearing untestable; naming only claims that "
         "are pivotal alone can leave nobody to name.",
     ),
     Reading(
         "conflict",
         "the request fits the empty pool, not beside the claims",
-        "A request conflicts with resident claims if it would fit the empty pool and does not fit "
-        "beside them.",
-        "A request larger than the pool would conflict with nobody and still owe somebody's name.",
+        "A conflict is standing if the request would fit the empty pool and does not fit beside "
+        "the responsible claims alone; then an action is owed. It is transient if the request fits "
+        "beside them, and not beside what other requests occupy, which is some amount between "
+        "nothing and all that they need; then it may wait in silence. A silent end is judged by "
+        "the claims that were responsible from the arrival to the end, an action by those that "
+        "are responsible when it is taken.",
+        "A request larger than the pool would conflict with nobody and still owe somebody's name; "
+        "a request that waits for another one would owe the name of a claim.",
+    ),
+    Reading(
+        "room",
+        "claims that share a block take it once",
+        "A pool holds blocks, not footprints. Equal positions of one object are one block, and so "
+        "are equal content keys and positions in one physical block. A set of claims frees the "
+        "blocks all of whose responsible owners are in it; the share of a member is what would not "
+        "be freed without it. Blocks of an object belong to every claim on it, later ones as well. "
+        "Where nobody states whether positions are shared, the sums are an interval.",
+        "Two claims on one prefix would be refused room that they do not take, and freeing one of "
+        "them would be said to free blocks that the other one keeps.",
     ),
     Reading(
         "loss",
-        "usable or restorable before, neither of them after",
-        "A claim is lost when its predicate, true of the blocks on the GPU or of a copy that can "
-        "be restored, becomes false while the runtime is responsible; a failed restore counts too.",
-        "A claim whose copy sits on the host would be harmed each time its GPU blocks are reused.",
+        "held before, not after; copies count in offloadable",
+        "A claim is lost when its predicate, true of the blocks on the GPU, becomes false while "
+        "the runtime is responsible. A copy that can be restored counts in offloadable alone: "
+        "there the claim is lost with the last of both. Of several copies of a position on the "
+        "GPU, too, the last one counts.",
+        "A demotable claim would count as kept while no request can use it; an offloadable one "
+        "would be harmed each time its GPU blocks are used for something else.",
+    ),
+    Reading(
+        "reuse",
+        "what is reused was there before, or was loaded",
+        "A request reuses a claim that was away when it arrived, or since, only if the claim was "
+        "loaded since it was last away, for any request, or computed by another one. A request "
+        "that asked for all of a claim, of which a copy is there, and computes it instead has "
+        "used it unrestored. What a request asks for is what its look-up states; one that looks "
+        "up a claim that is neither held nor copied asks for nothing.",
+        "Computing the prefix again would pass for a restore, each time.",
     ),
     Reading(
         "failed-restore",
         "an outcome names the claim before the request ends",
-        "A failed load of a claim is answered, before the request ends, by a refusal, demotion, "
-        "expiry or harm that names that claim; a connector's later echo of what the scheduler "
-        "reported is no second answer.",
+        "A failed load of a claim is answered, before the request ends and before it computes or "
+        "reuses the claim, by a refusal, demotion, expiry or harm that names that claim. An "
+        "outcome is what happened: a refusal needs the request refused, and not served after it; "
+        "demotion, expiry and harm need their own events. Harm that is stated as the outcome and "
+        "reported by claim_harmed is one harm. A connector's later echo of what the scheduler "
+        "reported is no second answer. A load that fails after the end of responsibility may be "
+        "reported, and moves nothing.",
         "A recomputation would pass for a restore as soon as some component logged the claim's id.",
     ),
     Reading(
         "controlled-pressure",
-        "ranks are compared where eviction had the choice",
-        "What soft_priority promises is compared where blocks are lost to eviction alone, after "
-        "both claims were registered, and where the lower one had a block that could be taken; "
-        "each loss is told before another claim loses.",
-        "A reset would decide which claim loses first, or a request that is using the lower one, "
-        "and no priority can; and reports of losses told in another order than they happened would "
-        "swap the ranks.",
+        "ranks are judged where eviction had the choice",
+        "What soft_priority promises is judged at each eviction, after the whole event: no block "
+        "of a claim goes while one of a claim of lower priority could be taken. Where a claim of "
+        "lower priority holds blocks and the stream does not state what could be taken, or the "
+        "event itself took a block of that priority, it is not known. Each loss is reported before "
+        "another claim loses to eviction.",
+        "Comparing who lost first would let a claim of high priority lose everything, as long as "
+        "the lower one loses nothing; a request that is using the lower one would count against "
+        "the runtime.",
     ),
     Reading(
         "watched",

@@ -1,31 +1,22 @@
 """Which dialect a line is in, told by what it holds; one adapter of each dialect per file.
 
-A line with `kind` is canonical. One with `event` is recorded: with `event_sequence` or
-`monotonic_ns` it comes from the connector, otherwise from the allocator.
+Each dialect recognises its own lines; they are asked in order, the narrower sign first.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from monitor.dialects import allocator, canonical, connector, reference
 from monitor.dialects._json import parse
-from monitor.dialects.allocator import AllocatorDialect
-from monitor.dialects.canonical import CanonicalDialect
-from monitor.dialects.connector import ConnectorDialect
 from monitor.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from monitor.records import Record
 
 __all__ = ["Dialect", "Reader"]
-
-_ADAPTERS: Final[dict[str, type[CanonicalDialect | ConnectorDialect | AllocatorDialect]]] = {
-    "canonical": CanonicalDialect,
-    "connector": ConnectorDialect,
-    "allocator": AllocatorDialect,
-}
 
 
 class Dialect(Protocol):
@@ -42,12 +33,21 @@ class Dialect(Protocol):
         """The records that were held back, of one stream or, at the end of the file, of all."""
 
 
+_Recogniser: TypeAlias = "Callable[[dict[str, object]], bool]"
+_DIALECTS: Final[tuple[tuple[_Recogniser, Callable[[str], Dialect]], ...]] = (
+    (canonical.recognises, canonical.CanonicalDialect),
+    (reference.recognises, reference.ReferenceDialect),
+    (connector.recognises, connector.ConnectorDialect),
+    (allocator.recognises, allocator.AllocatorDialect),
+)
+
+
 class Reader:
     """Reads one file's lines, whatever their dialect."""
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._adapters: dict[str, Dialect] = {}
+        self._adapters: dict[int, Dialect] = {}
 
     def feed(self, text: bytes, line: int) -> Sequence[Record]:
         """The records that are complete with this line.
@@ -70,18 +70,12 @@ class Reader:
         return [record for adapter in self._adapters.values() for record in adapter.flush()]
 
     def _adapter(self, obj: dict[str, object], line: int) -> Dialect:
-        if "kind" in obj:
-            name = "canonical"
-        elif "event" not in obj:
-            near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")
-            hint = near or "every event has a kind (or, in a recorded dialect, an event)"
-            reason = "an event without a kind"
-            raise InputError(self._file, reason, line=line, field="kind", hint=hint)
-        elif "event_sequence" in obj or "monotonic_ns" in obj:
-            name = "connector"
-        else:
-            name = "allocator"
-        adapter = self._adapters.get(name)
-        if adapter is None:
-            adapter = self._adapters[name] = _ADAPTERS[name](self._file)
-        return adapter
+        for number, (recognises, dialect) in enumerate(_DIALECTS):
+            if recognises(obj):
+                adapter = self._adapters.get(number)
+                if adapter is None:
+                    adapter = self._adapters[number] = dialect(self._file)
+                return adapter
+        near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")
+        hint = near or "every event has a kind (or, in a recorded dialect, an event)"
+        raise InputError(self._file, "an event without a kind", line=line, field="kind", hint=hint)

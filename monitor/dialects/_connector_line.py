@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from monitor.dialects._connector_state import Claim, Request, Restore, Run
-from monitor.dialects._recorded import Count, Order, Recorded
+from monitor.dialects._recorded import Bound, Count, Order
 from monitor.records import Doubt
 from spec.alphabet import Kind
 from spec.events import Event, Name
@@ -15,14 +15,9 @@ from spec.predicates import MaterializationPredicate
 __all__ = ["Line", "Now"]
 
 
-class Line(Recorded, frozen=True):
+class Line(Bound, frozen=True):
     resident_claim: object = None
     resident_claim_role: str | None = None
-    cache_identity: Name | None = None
-    reusable_object_id: Name | None = None
-    materialization_predicate: Name | None = None
-    predicate_id: Name | None = None
-    request_token_map_id: Name | None = None
     num_prompt_tokens: Count | None = None
     num_block_hashes: Count | None = None
     num_computed_tokens: Count | None = None
@@ -31,20 +26,13 @@ class Line(Recorded, frozen=True):
     num_offloadable_tokens: Count | None = None
     src_block_count: Count | None = None
     dst_block_count: Count | None = None
-    block_count_footprint: Count | None = None
     key_count: Count | None = None
     invalid_block_count: Count | None = None
     transfer_type: tuple[str, ...] | None = None
     transfer_size: Order | None = None
     success: bool | None = None
     job_id: Order | Name | None = None
-    offload_generation: Order | None = None
     restoration_generation: Order | None = None
-    restored_from_offload_tier: bool | None = None
-    restoration_source: str | None = None
-    claim_scoped_outcome_type: Name | None = None
-    outcome_type: Name | None = None
-    outcome_claim_id: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +46,6 @@ class Now:
     file: str
     number: int
     doubts: list[Doubt] = field(default_factory=list)
-
-    @property
-    def binding(self) -> dict[str, Any]:
-        """Whom the line is about: nobody, unless it names a claim."""
-        line = self.line
-        if line.claim_id is None:
-            return {}
-        return {
-            "claim_id": line.claim_id,
-            "cache_identity": line.cache_identity,
-            "object_id": line.reusable_object_id,
-            "predicate": line.materialization_predicate,
-            "predicate_id": line.predicate_id,
-            "token_map": line.request_token_map_id,
-        }
-
-    @property
-    def identity(self) -> dict[str, object]:
-        """What the claim is bound to, the predicate by its meaning."""
-        return {**self.binding, "predicate": self.predicate}
 
     @property
     def claim(self) -> Claim:
@@ -112,4 +80,4 @@ class Now:
 
     def say(self, kind: Kind, **more: Any) -> Event:
         """An event about the claim and the request of this line."""
-        return Event(kind=kind, request_id=self.line.request_id, **self.binding, **more)
+        return Event(kind=kind, request_id=self.line.request_id, **self.line.binding, **more)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from monitor.dialects._recorded import Ended
+
 if TYPE_CHECKING:
     from spec.predicates import MaterializationPredicate
 
@@ -29,13 +31,7 @@ class Claim:
     restated: bool = False
     stored: bool = False
     on_gpu: int = 0
-    retired: bool = False
-
-    def rebinds(self, identity: dict[str, object]) -> bool:
-        """Whether `identity` contradicts what was said of the claim's identity before."""
-        known = {name: value for name, value in identity.items() if value is not None}
-        self.identity = {**known, **self.identity}
-        return any(self.identity[name] != value for name, value in known.items())
+    ended: Ended = field(default_factory=Ended)
 
     @property
     def threshold(self) -> int:

@@ -1,7 +1,8 @@
-"""What the two recorded dialects have in common: their fields, and how claims begin and end."""
+"""What the recorded dialects have in common: their fields, and how claims begin and end."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -11,17 +12,22 @@ from monitor.errors import InputError
 from monitor.records import Doubt
 from spec.alphabet import Kind
 from spec.events import CapacityProof, Event, Name
-from spec.predicates import MAX_BLOCKS
+from spec.predicates import MAX_BLOCKS, MaterializationPredicate
 
 __all__ = [
     "ENDS",
+    "READ_FROM_REPORTS",
+    "Bound",
     "Count",
+    "Ended",
     "Head",
     "Order",
     "Recorded",
     "acceptance",
+    "answer",
     "ends",
     "materialized",
+    "rebinds",
     "unstated",
 ]
 
@@ -35,6 +41,22 @@ ENDS: Final = {
     "resident_claim_demoted": Kind.CLAIM_DEMOTED,
     "resident_claim_expired": Kind.CLAIM_EXPIRED,
 }
+
+_OUTCOMES: Final = {
+    "demotion": Kind.CLAIM_DEMOTED,
+    "expiry": Kind.CLAIM_EXPIRED,
+    "harm": Kind.CLAIM_HARMED,
+}
+
+READ_FROM_REPORTS: Final = frozenset(
+    {
+        Kind.CLAIM_REGISTERED,
+        Kind.CLAIM_COMMITTED,
+        Kind.CLAIM_RETIRED,
+        Kind.DURATION_ELAPSED,
+    }
+)
+"""The facts that `acceptance` and `ends` read from reports, in every recorded dialect."""
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -52,7 +74,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Recorded(Head, frozen=True):
-    """Fields of both dialects; counts are in blocks."""
+    """Fields of every dialect; counts are in blocks."""
 
     request_id: Name | None = None
     claim_id: Name | None = None
@@ -127,6 +149,41 @@ class Recorded(Head, frozen=True):
         return CapacityProof(resident, needed, total, capacity, shortfall), left_out
 
 
+class Bound(Recorded, frozen=True):
+    """Fields of the dialects that bind each claimed line to the claim's object."""
+
+    cache_identity: Name | None = None
+    reusable_object_id: Name | None = None
+    materialization_predicate: Name | None = None
+    predicate_id: Name | None = None
+    request_token_map_id: Name | None = None
+    block_count_footprint: Count | None = None
+    offload_generation: Order | None = None
+    restored_from_offload_tier: bool | None = None
+    restoration_source: str | None = None
+    claim_scoped_outcome_type: Name | None = None
+    outcome_type: Name | None = None
+    outcome_claim_id: Name | None = None
+
+    @property
+    def binding(self) -> dict[str, Any]:
+        """Whom the line is about: nobody, unless it names a claim."""
+        if self.claim_id is None:
+            return {}
+        return {
+            "claim_id": self.claim_id,
+            "cache_identity": self.cache_identity,
+            "object_id": self.reusable_object_id,
+            "predicate": self.materialization_predicate,
+            "predicate_id": self.predicate_id,
+            "token_map": self.request_token_map_id,
+        }
+
+    def identity(self, predicate: MaterializationPredicate | None) -> dict[str, object]:
+        """What the claim is bound to, the predicate by its meaning."""
+        return {**self.binding, "predicate": predicate}
+
+
 _PROOF: Final = (
     "protected_resident_blocks",
     "resident_plus_active_blocks",
@@ -151,6 +208,14 @@ def acceptance(
     )
 
 
+def rebinds(known: dict[str, object], identity: dict[str, object]) -> bool:
+    """Whether `identity` contradicts what is `known` of a claim's; what is new in it is added."""
+    said = {name: value for name, value in identity.items() if value is not None}
+    for name, value in said.items():
+        known.setdefault(name, value)
+    return any(known[name] != value for name, value in said.items())
+
+
 def unstated(claim: str, **stated: object) -> tuple[Doubt, ...]:
     """A doubt about a claim that was accepted without one of these.
 
@@ -164,6 +229,59 @@ def materialized(line: Recorded, binding: dict[str, Any]) -> Event:
     """The report that the predicate holds, or, where it says so, that it does not."""
     holds = line.predicate_materialized is not False
     return Event(kind=Kind.CLAIM_MATERIALIZED if holds else Kind.CLAIM_UNMATERIALIZED, **binding)
+
+
+@dataclass(slots=True)
+class Ended:
+    """What was said to become of a claim, so that nothing is said twice of it.
+
+    An outcome of a failed restore and the event that it states are one, in either order; of a
+    harm, where both name one request.
+    """
+
+    retired: bool = False
+    _stated: dict[Kind, str | None] = field(default_factory=dict)
+    _told: dict[Kind, str | None] = field(default_factory=dict)
+
+    def report(self, kind: Kind, request: str | None, binding: dict[str, Any]) -> tuple[Event, ...]:
+        """A demotion, an expiry or a harm; nothing where an outcome has stated it."""
+        if _repeats(self._stated, kind, request):
+            del self._stated[kind]
+            return ()
+        self._told[kind] = request
+        return self._say(kind, binding)
+
+    def state(self, kind: Kind, request: str | None, binding: dict[str, Any]) -> tuple[Event, ...]:
+        """The same as the outcome of a failed restore; nothing where it was told before."""
+        if _repeats(self._told, kind, request):
+            del self._told[kind]
+            return ()
+        if _repeats(self._stated, kind, request):
+            return ()
+        self._stated[kind] = request
+        return self._say(kind, binding)
+
+    def _say(self, kind: Kind, binding: dict[str, Any]) -> tuple[Event, ...]:
+        if kind is Kind.CLAIM_HARMED:
+            return (Event(kind=kind, **binding),)
+        retired, self.retired = self.retired, True
+        return ends(kind, binding, retired=retired)
+
+
+def _repeats(said: dict[Kind, str | None], kind: Kind, request: str | None) -> bool:
+    return kind in said and (kind is not Kind.CLAIM_HARMED or said[kind] == request)
+
+
+def answer(failed: Event, ended: Ended, binding: dict[str, Any]) -> tuple[Event, ...]:
+    """What the outcome of a failed restore says that happened to the claim that it names.
+
+    The recordings have no other event for it, so that the outcome is the event.
+    """
+    kind = _OUTCOMES.get(failed.outcome or "")
+    named = failed.outcome_claim_id in (None, failed.claim_id)
+    if kind is None or failed.echo or not named:
+        return ()
+    return ended.state(kind, failed.request_id, binding)
 
 
 def ends(report: Kind, binding: dict[str, Any], *, retired: bool) -> tuple[Event, ...]:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from monitor.dialects._json import kind_in, struct
 from monitor.dialects._recorded import (
     ENDS,
+    READ_FROM_REPORTS,
     Count,
     Head,
     Recorded,
@@ -26,12 +27,25 @@ from monitor.dialects._recorded import (
     unstated,
 )
 from monitor.errors import InputError
-from monitor.records import At, Doubt, Record, Stamp
+from monitor.records import At, Doubt, Form, Record, Stamp
 from spec.alphabet import Kind
 from spec.events import Event
 from spec.predicates import LeadingPrefixAtLeast
 
-__all__ = ["AllocatorDialect"]
+__all__ = ["DERIVED", "FORM", "OBSERVES", "AllocatorDialect", "recognises"]
+
+DERIVED: Final = READ_FROM_REPORTS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+"""The kinds of facts that no line states: requests show only where they are refused or deferred."""
+
+OBSERVES: Final = DERIVED | {Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED}
+"""The kinds of facts of which each one is here, those taken on trust included."""
+
+FORM: Final = Form("allocator", derived=DERIVED)
+
+
+def recognises(obj: dict[str, object]) -> bool:
+    """Whether a recorded line that no dialect before this one knows is of the allocator."""
+    return "event" in obj
 
 
 class _Line(Recorded, frozen=True):
@@ -85,7 +99,7 @@ class AllocatorDialect:
         data = struct(obj, _Line if known else Head, self._file, line)
         stream = data.stream(self._file)
         at = At(self._file, line)
-        stamp = Stamp(stream, None, data.timestamp_ns, skips=True)
+        stamp = Stamp(stream, None, data.timestamp_ns, FORM, observes=OBSERVES)
         if not isinstance(data, _Line):
             return (*self.flush(stream), Record(at, stamp, unknown=name))
         run = self._runs.setdefault(stream, _Run())

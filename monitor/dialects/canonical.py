@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import functools
-from typing import Annotated, Final
-
-import msgspec
-from msgspec import Meta
+from typing import Final, NoReturn
 
 from monitor.dialects._json import kind_in, predicate_in, struct
 from monitor.errors import InputError, did_you_mean, shown
-from monitor.records import At, Record, Stamp
-from spec.alphabet import Kind
+from monitor.records import At, Record, Stamp, stamp_of
+from spec.alphabet import FACTS, Kind
 from spec.claims import Mode
 from spec.durations import Duration
 from spec.errors import ClaimError
 from spec.events import Event, Mark, StreamMark
 from spec.fields import required_of
 
-__all__ = ["CanonicalDialect"]
+__all__ = ["CanonicalDialect", "recognises"]
 
 _KINDS: Final = frozenset(kind.value for kind in Kind)
 _MARKS: Final = frozenset(mark.value for mark in Mark)
+_NAMES: Final = sorted(_KINDS | _MARKS)
 _MODES: Final = frozenset(mode.value for mode in Mode)
 _MOST: Final = 2**63 - 1
 
-Order = Annotated[int, Meta(ge=0)]
 
-
-class _Head(msgspec.Struct):
-    """What is read of an event of an unknown kind: its place in the stream."""
-
-    stream: Annotated[str, Meta(max_length=1024)] = ""
-    sequence: Order | None = None
-    time_ns: Order | None = None
+def recognises(obj: dict[str, object]) -> bool:
+    """Whether a line is in the canonical form."""
+    return "kind" in obj
 
 
 class CanonicalDialect:
@@ -43,35 +36,47 @@ class CanonicalDialect:
         self._file = file
 
     def feed(self, obj: dict[str, object], line: int) -> tuple[Record, ...]:
-        """One record; without events where the kind is unknown.
+        """One record.
 
         Raises:
-            InputError: the object is not a canonical event.
+            InputError: the object is not a canonical event, or of no known kind.
         """
         kind = kind_in(obj, "kind", self._file, line)
-        event = mark = None
-        head: Event | StreamMark | _Head
-        if kind in _KINDS:
-            head = event = struct(obj, Event, self._file, line)
-        elif kind in _MARKS:
-            head = struct(obj, StreamMark, self._file, line)
-            mark = head.kind
-        else:
-            head = struct(obj, _Head, self._file, line)
-        for name in ("sequence", "time_ns", "priority"):
-            value = getattr(head, name, None)
-            if value is not None and not -_MOST <= value <= _MOST:
-                self._refuse(line, name, f"{shown(value)} is out of range", f"at most {_MOST}")
-        at = At(self._file, line, head.sequence)
-        stamp = Stamp(head.stream or self._file, head.sequence, head.time_ns, mark=mark)
-        if event is None:
-            return (Record(at, stamp, unknown=None if mark else kind),)
+        if kind in _MARKS:
+            mark = struct(obj, StreamMark, self._file, line)
+            return (Record(*self._stamped(mark, line)),)
+        if kind not in _KINDS:
+            hint = did_you_mean(kind, _NAMES) or "docs/events.md lists the kinds"
+            self._refuse(line, "kind", f"there is no kind {shown(kind)}", hint)
+        event = struct(obj, Event, self._file, line)
+        at, stamp = self._stamped(event, line)
         self._check(event, line)
         return (Record(at, stamp, ((event, at),)),)
 
     def flush(self, stream: str | None = None) -> tuple[Record, ...]:
         """Nothing: no event is held back."""
         return ()
+
+    def _stamped(self, said: Event | StreamMark, line: int) -> tuple[At, Stamp]:
+        for name in ("sequence", "time_ns", "priority"):
+            value = getattr(said, name, None)
+            if value is not None and not -_MOST <= value <= _MOST:
+                self._refuse(line, name, f"{shown(value)} is out of range", f"at most {_MOST}")
+        if isinstance(said, StreamMark) and said.observes is not None:
+            self._check_observed(said, said.observes, line)
+        return At(self._file, line, said.sequence), stamp_of(said, said.stream or self._file)
+
+    def _check_observed(self, mark: StreamMark, observes: tuple[str, ...], line: int) -> None:
+        """Only the first mark says what is observed, and only facts are."""
+        if mark.kind is not Mark.STREAM_OPENED:
+            hint = f"state it on {Mark.STREAM_OPENED}"
+            self._refuse(line, "observes", f"{mark.kind} does not say what is observed", hint)
+        for place, name in enumerate(observes):
+            if name not in FACTS:
+                near = "" if name in _KINDS else did_you_mean(name, sorted(FACTS))
+                what = "no fact" if name in _KINDS else "no kind"
+                hint = near or "docs/events.md lists the facts"
+                self._refuse(line, f"observes[{place}]", f"{shown(name)} is {what}", hint)
 
     def _check(self, event: Event, line: int) -> None:
         """What the form cannot say: texts that must parse, lists that must match."""
@@ -96,7 +101,7 @@ class CanonicalDialect:
             if len(numbers) > 1 and len(set(numbers)) != len(numbers):
                 self._refuse(line, name, "a number stands twice", "list each once")
 
-    def _refuse(self, line: int, field: str, reason: str, hint: str) -> None:
+    def _refuse(self, line: int, field: str, reason: str, hint: str) -> NoReturn:
         raise InputError(self._file, reason, line=line, field=field, hint=hint)
 
 

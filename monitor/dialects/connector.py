@@ -13,12 +13,42 @@ from typing import Any, Final
 from monitor.dialects._connector_line import Line, Now
 from monitor.dialects._connector_state import Run, block_size_of
 from monitor.dialects._json import kind_in, predicate_in, struct
-from monitor.dialects._recorded import ENDS, Head, acceptance, ends, materialized, unstated
-from monitor.records import At, Doubt, Record, Stamp
+from monitor.dialects._recorded import (
+    ENDS,
+    READ_FROM_REPORTS,
+    Head,
+    acceptance,
+    answer,
+    materialized,
+    rebinds,
+    unstated,
+)
+from monitor.records import At, Doubt, Form, Record, Stamp
 from spec.alphabet import Kind
 from spec.events import Event
 
-__all__ = ["ConnectorDialect"]
+__all__ = ["DERIVED", "FORM", "OBSERVES", "ConnectorDialect", "recognises"]
+
+DERIVED: Final = READ_FROM_REPORTS | {Kind.PREFIX_REUSED}
+"""The kinds of facts that no line states: they are read from metadata, reports and ends."""
+
+OBSERVES: Final = DERIVED | {
+    Kind.STORE_FINISHED,
+    Kind.LOAD_FINISHED,
+    Kind.LOAD_FAILED,
+    Kind.REQUEST_ARRIVED,
+    Kind.PREFIX_LOOKUP,
+    Kind.REQUEST_FINISHED,
+}
+"""The kinds of facts of which each one is here, those taken on trust included. Blocks on the GPU
+and copies in the tier show only where a look-up finds them, or misses them."""
+
+FORM: Final = Form("connector", skips=True, derived=DERIVED)
+
+
+def recognises(obj: dict[str, object]) -> bool:
+    """Whether a recorded line that no dialect before this one knows is of the connector."""
+    return "event" in obj and ("event_sequence" in obj or "monotonic_ns" in obj)
 
 
 class ConnectorDialect:
@@ -44,7 +74,7 @@ class ConnectorDialect:
         at = At(self._file, line, data.event_sequence)
         time_ns = data.timestamp_ns if data.monotonic_ns is None else data.monotonic_ns
         stream = data.stream(self._file)
-        stamp = Stamp(stream, data.event_sequence, time_ns, skips=True)
+        stamp = Stamp(stream, data.event_sequence, time_ns, FORM, observes=OBSERVES)
         if meaning is None or not isinstance(data, Line):
             return (Record(at, stamp, unknown=name),)
         predicate = None
@@ -57,8 +87,8 @@ class ConnectorDialect:
         events = meaning(now)
         if data.claim_id is not None:
             told = any(event.claim_id is not None for event in events)
-            if now.claim.rebinds(now.identity) and not told:
-                events = (*events, Event(kind=Kind.PREFIX_LOOKUP, **now.binding))
+            if rebinds(now.claim.identity, data.identity(predicate)) and not told:
+                events = (*events, Event(kind=Kind.PREFIX_LOOKUP, **now.line.binding))
         _join(now)
         return (Record(at, stamp, tuple((e, at) for e in events), doubts=tuple(now.doubts)),)
 
@@ -94,7 +124,7 @@ def _acceptance(now: Now, **stated: Any) -> _Events:
     )
     why = "the connector dialect does not report when a claim materializes or loses blocks"
     now.doubts.extend((*doubts, Doubt(why, claim, _UNTOLD)))
-    return acceptance(now.binding, **stated)
+    return acceptance(now.line.binding, **stated)
 
 
 def _initialized(now: Now) -> _Events:
@@ -130,9 +160,13 @@ def _looked_up(now: Now) -> _Events:
     seen: list[Event] = []
     if claim.stored and _gone(now, leading, claim.end):
         claim.stored = False
-        seen.append(Event(kind=Kind.HOST_COPY_LOST, **now.binding))
+        seen.append(Event(kind=Kind.HOST_COPY_LOST, **now.line.binding))
+    elif hits and request.useful and not claim.stored:
+        claim.stored = True
+        seen.append(Event(kind=Kind.HOST_COPY_FOUND, **now.line.binding))
     seen += _seen_on_gpu(now)
-    return (*seen, now.say(Kind.PREFIX_LOOKUP, held=max(0, leading - claim.start)))
+    held = max(0, leading - claim.start)
+    return (*seen, now.say(Kind.PREFIX_LOOKUP, held=held, asked=request.visible))
 
 
 def _seen_on_gpu(now: Now) -> _Events:
@@ -145,11 +179,11 @@ def _seen_on_gpu(now: Now) -> _Events:
     if not gone and found <= before:
         return ()
     claim.on_gpu = found
-    lost = (Event(kind=Kind.BLOCK_LOST, **now.binding),) if gone else ()
+    lost = (Event(kind=Kind.BLOCK_LOST, **now.line.binding),) if gone else ()
     if not found:
         return lost
     positions = tuple(range(min(found, 1 << 20)))
-    return (*lost, Event(kind=Kind.BLOCK_CACHED, positions=positions, **now.binding))
+    return (*lost, now.say(Kind.BLOCK_CACHED, positions=positions, found=True))
 
 
 def _gone(now: Now, found: int, there: int) -> bool:
@@ -236,7 +270,7 @@ def _restoration_failed(now: Now) -> _Events:
         blocking_claim_ids=line.blocking_claim_ids,
         echo=_echoes(now),
     )
-    return (failed,)
+    return (failed, *answer(failed, now.claim.ended, now.line.binding))
 
 
 def _refused(now: Now) -> _Events:
@@ -284,7 +318,7 @@ def _accepted(now: Now) -> _Events:
     """An acceptance in so many words; the first after one by metadata only says it again."""
     now.need("claim_id")
     line, claim = now.line, now.claim
-    if claim.accepted and not claim.restated and not claim.retired:
+    if claim.accepted and not claim.restated and not claim.ended.retired:
         claim.restated = True
         return ()
     claim.restated = True
@@ -298,19 +332,17 @@ def _accepted(now: Now) -> _Events:
 
 def _materialized(now: Now) -> _Events:
     now.need("claim_id")
-    return (materialized(now.line, now.binding),)
+    return (materialized(now.line, now.line.binding),)
 
 
 def _ended(now: Now) -> _Events:
     now.need("claim_id")
-    events = ends(ENDS[now.event], now.binding, retired=now.claim.retired)
-    now.claim.retired = True
-    return events
+    return now.claim.ended.report(ENDS[now.event], now.line.request_id, now.line.binding)
 
 
 def _harmed(now: Now) -> _Events:
     now.need("claim_id")
-    return (now.say(Kind.CLAIM_HARMED),)
+    return now.claim.ended.report(Kind.CLAIM_HARMED, now.line.request_id, now.line.binding)
 
 
 def _nothing(now: Now) -> _Events:

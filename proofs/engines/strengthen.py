@@ -1,8 +1,8 @@
 """Invariants that are known beforehand: those parts of `proofs.region` that are inductive together.
 
-Written by hand and never trusted: each is asked of plain Z3 first, and what fails is left out, until
-what is left holds at the start and after every event. They only make a search shorter: an invariant
-that was found with their help contains them, and is checked again as a whole.
+Written by hand and never trusted: each is asked of plain Z3 first, and what fails is left out,
+until what is left holds at the start and after every event. They only make a search shorter: an
+invariant that was found with their help contains them, and is checked again as a whole.
 """
 
 from __future__ import annotations

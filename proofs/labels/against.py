@@ -45,8 +45,12 @@ _KINDS: Final[dict[str, type[StrEnum]]] = {
 Key = tuple[str, str, str, str]
 
 
-def read_rows(path: Path) -> Rows:
-    """An earlier labelling; raises DocumentError."""
+def read_rows(path: Path, bundle: Bundle, require_evidence: bool) -> Rows:
+    """An earlier labelling that can be compared with one of this bundle; raises DocumentError.
+
+    Args:
+        require_evidence: whether nothing counts in the new one but what traces show.
+    """
     content = read_bounded(path)
     try:
         rows = msgspec.json.decode(content, type=Rows)
@@ -65,6 +69,16 @@ def read_rows(path: Path) -> Rows:
                 )
     if len({_key(row) for row in rows.rows}) != len(rows.rows):
         raise DocumentError(f"{path}: rows: one row stands twice", "write it again")
+    if rows.rows and bundle not in (there := {row.bundle for row in rows.rows}):
+        raise DocumentError(
+            f"{path}: rows: none is of the {bundle} bundle", f"ask for --bundle {min(there)}"
+        )
+    if rows.require_evidence is not require_evidence:
+        with_or_without = "with" if rows.require_evidence else "without"
+        raise DocumentError(
+            f"{path}: require_evidence: it was made {with_or_without} --require-evidence",
+            "compare what counts alike",
+        )
     return rows
 
 

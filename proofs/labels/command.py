@@ -13,8 +13,8 @@ from rich.text import Text
 from proofs.labels.against import changes, read_rows
 from proofs.labels.select import checked_evidence, descriptors, label
 from proofs.labels.tables import as_csv, as_markdown
-from proofs.labels.text import print_changes, print_explained, print_rows
-from proofs.labels.view import Changes, Rows, view_all
+from proofs.labels.text import print_changes, print_explained, print_lost, print_rows
+from proofs.labels.view import Changes, Rows, lost_anchors, view_all
 from spec.claims import Mode
 from spec.cli import Code, OutputOption, console, json_page, print_text
 from spec.errors import SpecError
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _EXAMPLE = "Example: python -m proofs lower tensorrt_llm_1_3_0rc14 --mode hard_protected --explain"
+_REQUIRED = (
+    "Only what traces show counts. Preconditions and atoms stay what the descriptor\n"
+    "declares, unless their anchors point nowhere."
+)
 
 
 class RowFormat(StrEnum):
@@ -59,11 +63,14 @@ def _lower(
         str | None, typer.Option(help=f"One of {', '.join(Depth)}; those offered if not said.")
     ] = None,
     bundle: Annotated[
-        str, typer.Option(help="paper (as the audits asked), or contract (completed).")
-    ] = Bundle.PAPER,
+        str, typer.Option(help="contract (completed), or paper (as the audits asked).")
+    ] = Bundle.CONTRACT,
     evidence: Annotated[
         Path | None, typer.Option(help="What `python -m monitor evidence` wrote.")
     ] = None,
+    require_evidence: Annotated[
+        bool, typer.Option("--require-evidence", help="Count nothing but what traces show.")
+    ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what decided each row, and what it lacks.")
     ] = False,
@@ -77,30 +84,45 @@ def _lower(
 ) -> None:
     """Label what a runtime, as publicly known, may call a mode.
 
+    Each obligation of a row rests on what the descriptor declares, or on what a trace shows that
+    was judged here: --evidence. An anchor that points nowhere in the descriptor's own tree is told.
+
     Exit 0: labelled. 1: a label fell since --against. 2: bad input. 3: every row is unknown.
     """
     found = descriptors(named or [], every)
     of_mode = None if mode is None else Mode(resolve(mode, Mode, what="mode"))
     at = None if depth is None else Depth(resolve(depth, Depth, what="depth"))
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
-    if evidence is not None and len(found) != 1:
+    if evidence is not None and len(found.descriptors) != 1:
         raise SpecError("evidence is of one runtime", "name one descriptor")
     check_target(output, reads=[*(named or []), evidence, against])
-    old = None if against is None else read_rows(against)
+    old = None if against is None else read_rows(against, of_bundle, require_evidence)
     shown = None if evidence is None else checked_evidence(evidence)
     if shown is not None and of_mode not in {None, shown.mode}:
         raise SpecError(
             f"{evidence} is of {shown.mode}, and counts for no other mode",
             f"ask for --mode {shown.mode}, or take evidence of {of_mode}",
         )
-    rows = view_all(label(found, of_mode, at, of_bundle, shown))
+    labelled = label(
+        found.descriptors,
+        of_mode,
+        at,
+        of_bundle,
+        shown,
+        require_evidence=require_evidence,
+        nowhere=found.nowhere,
+    )
+    lost = lost_anchors(found.descriptors, found.nowhere)
+    rows = view_all(labelled, lost, require_evidence=require_evidence)
     if old is not None:
-        names = None if every else [each.name for each in found]
+        names = None if every else [each.name for each in found.descriptors]
         changed = changes(
             old, rows.rows, descriptors=names, mode=of_mode, depth=at, bundle=of_bundle
         )
         rows = msgspec.structs.replace(rows, changes=changed)
-    text = _in_form(form, found, rows, shown, explain=explain, to_file=output is not None)
+    text = _in_form(
+        form, found.descriptors, rows, shown, explain=explain, to_file=output is not None
+    )
     if output is None:
         print_text(text)
     else:
@@ -135,10 +157,13 @@ def _in_form(
             traces = f"{len(shown.files)} trace{'' if len(shown.files) == 1 else 's'}"
             said = f"Evidence of {shown.mode}: {traces}, {len(names)} obligations shown.\n"
             out.print(Text(said))
+        if rows.require_evidence:
+            out.print(Text(f"{_REQUIRED}\n"))
         if explain:
             print_explained(out, rows.rows)
         else:
             print_rows(out, found, rows.rows)
+        print_lost(out, rows.nowhere)
         if isinstance(rows.changes, Changes):
             print_changes(out, rows.changes)
     return "\n".join(line.rstrip(" ") for line in captured.get().split("\n"))

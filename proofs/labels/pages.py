@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from models.catalog import NAMES, descriptor
 from models.lookalikes import LOOKALIKES
 from proofs.labels.controls import CONTROLS, Control, run_control
 from proofs.labels.judge import judge
-from proofs.labels.select import label
-from proofs.labels.text import LABEL_SAYS, SUBTYPE_SAYS, codes, last_column
+from proofs.labels.select import descriptors, label
+from proofs.labels.text import LABEL_SAYS, RESTS_SAYS, SUBTYPE_SAYS, codes, last_column
 from proofs.labels.view import cite, rows_schema, view
-from spec.lowering import descriptor as descriptors
 from spec.lowering import evidence
+from spec.lowering.descriptor import SCHEMA as DESCRIPTOR
 from spec.lowering.descriptor import Descriptor, Item
+from spec.lowering.relation import lower
 from spec.lowering.vocabulary import POSITIVE, Label
 from spec.markdown import table
 from spec.modes import Bundle
@@ -42,14 +42,16 @@ _SIGNS: Final = {
 
 def pages() -> dict[str, str]:
     """Every such page by its path below the folder of the documentation."""
-    found = [descriptor(name) for name in NAMES]
-    rows = label(found, None, None, Bundle.PAPER, None)
+    chosen = descriptors([], every=True)
+    found = chosen.descriptors
+    labelled = label(found, None, None, Bundle.CONTRACT, None, nowhere=chosen.nowhere)
+    rows = label(found, None, None, Bundle.PAPER, None, nowhere=chosen.nowhere)
     return {
-        "lowering-matrix.md": _HEAD + _matrix(found, [view(row) for row in rows]),
+        "lowering-matrix.md": _HEAD + _matrix(found, [view(row) for row in labelled]),
         "lowering-provenance.md": _HEAD + _provenance(rows),
         "lowering-controls.md": _HEAD + _controls(rows),
         "bad-lowerings.md": _HEAD + _bad_lowerings(),
-        "schema/descriptor.json": _schema(Descriptor, descriptors.SCHEMA),
+        "schema/descriptor.json": _schema(Descriptor, DESCRIPTOR),
         "schema/evidence.json": _schema(evidence.EvidenceFile, evidence.SCHEMA),
         "schema/lowering.json": _json(rows_schema()),
     }
@@ -60,16 +62,19 @@ def _matrix(found: Sequence[Descriptor], rows: Sequence[RowView]) -> str:
     parts = [
         "# The lowering matrix\n",
         "What each runtime, as publicly known, may call a mode, by the relation of "
-        "[lowering](lowering.md). The bundles are the paper's, as its audits asked; where the "
-        "contract's bundle gives another label, the last column says so. Depths at which a mode "
-        "has the same label for the same reason share a line. The anchors of the "
-        "positive rows are in the [provenance index](lowering-provenance.md).\n",
+        "[lowering](lowering.md). The bundles are the contract's; where the paper's bundle, which "
+        "its audits asked for, gives another label, the last column says so. Depths at which a "
+        "mode has the same label for the same reason share a line. The last column of a positive "
+        "row says what it rests on: no trace was judged for this page, so each is declared. The "
+        "anchors are in the [provenance index](lowering-provenance.md).\n",
         table(
             ["label", "means", "rows"],
             [[each, LABEL_SAYS[each], str(by_label[each])] for each in Label],
         ),
         "",
         table(["subtype", "means"], SUBTYPE_SAYS.items()),
+        "",
+        table(["rests on", "means"], RESTS_SAYS.items()),
         f"\nObligations by code: {_legend()}.\n",
     ]
     about = {each.name: each for each in found}
@@ -111,12 +116,23 @@ def _provenance(rows: Sequence[Row]) -> str:
     return "\n".join(
         [
             "# The provenance of positive rows\n",
-            "Each obligation of each positive row of the [matrix](lowering-matrix.md), and the "
-            "place that shows it. The descriptors repeat what these sources state; nobody ran "
-            "them again for this page.\n",
+            "Each obligation of each row that is positive under the paper's bundle, and the place "
+            "that its descriptor declares for it. The descriptors repeat what these sources state; "
+            "nobody ran them again for this page. Which of the rows are positive under the "
+            "contract's bundle too, as the [matrix](lowering-matrix.md) has them, is in the second "
+            "column.\n",
             f"Obligations by code: {_legend()}.\n",
             table(
-                ["descriptor", "mode", "depth", "scope", "anchor", "obligations", "not claimed"],
+                [
+                    "descriptor",
+                    "positive under",
+                    "mode",
+                    "depth",
+                    "scope",
+                    "anchor",
+                    "obligations",
+                    "not claimed",
+                ],
                 [line for row in _positive(rows) for line in _provenance_lines(row)],
             ),
             "",
@@ -131,9 +147,12 @@ def _provenance_lines(row: Row) -> list[list[str]]:
         if isinstance(supply.by, Item) and (anchor := row.descriptor.anchor(supply.by)):
             by_place.setdefault((supply.by.scope, cite(anchor)), []).append(supply.obligation)
     limits = " ".join(n.says for n in row.descriptor.non_claims if n.mode is row.mode)
+    labels = {b: lower(row.descriptor, row.mode, row.depth, b).label for b in Bundle}
+    under = ", ".join(bundle for bundle, found in labels.items() if found in POSITIVE)
+    name = f"`{row.descriptor.name}`"
     return [
-        [f"`{row.descriptor.name}`", row.mode, row.depth, scope, place, codes(shown), limits]
-        for (scope, place), shown in by_place.items()
+        [name, under, row.mode, row.depth, scope, place, codes(stated), limits]
+        for (scope, place), stated in by_place.items()
     ]
 
 
@@ -148,11 +167,11 @@ def _controls(rows: Sequence[Row]) -> str:
     return "\n".join(
         [
             "# The mutation controls\n",
-            "The sixteen controls of the paper's section 8.2 on every positive row of the "
-            "[matrix](lowering-matrix.md): is the label positive because of its evidence, or would "
-            "it be positive without? Each control weakens what one obligation rests on, one "
-            "obligation (and one precondition) at a time, and the row must stop being positive "
-            "every time.\n",
+            "The sixteen controls of the paper's section 8.2 on every row that is positive under "
+            "the paper's bundle ([provenance](lowering-provenance.md)): is the label positive "
+            "because of its evidence, or would it be positive without? Each control weakens what "
+            "one obligation rests on, one obligation (and one precondition) at a time, and the row "
+            "must stop being positive every time.\n",
             table(
                 ["row", "controls passed"],
                 [[head, f"{n}/{len(CONTROLS)}"] for head, n in zip(heads, passed, strict=True)],
@@ -177,9 +196,10 @@ def _bad_lowerings() -> str:
         [
             "# Bad lowerings\n",
             "The ten inferences of the paper's table 9, each labelled by the same relation as the "
-            "[matrix](lowering-matrix.md). `invalid lowering claim`: features alone say nothing "
-            "of an obligation. `rejected by connector gate`: there was a run, and its claim, its "
-            "order or what it consists of is not that of the obligation.\n",
+            "[matrix](lowering-matrix.md), under the paper's bundle. `invalid lowering claim`: "
+            "features alone say nothing of an obligation. `rejected by connector gate`: there was "
+            "a run, and its claim, its order or what it consists of is not that of the "
+            "obligation.\n",
             table(["naive inference", "result", "why it fails"], body),
             "",
         ]

@@ -4,48 +4,65 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.catalog import NAMES, descriptor
+from models.catalog import FOLDER, NAMES, descriptor
 from monitor.errors import InputError
 from monitor.evidence import take_evidence
 from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.errors import DocumentError, SpecError
-from spec.lowering.load import read_descriptor, read_evidence
+from spec.lowering.load import folder_of, open_file, read_descriptor, read_evidence
+from spec.lowering.places import nowhere
 from spec.lowering.relation import lower
 from spec.modes import Depth
 from spec.suggest import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from spec.lowering.descriptor import Descriptor
     from spec.lowering.evidence import EvidenceFile
     from spec.lowering.relation import Row
     from spec.modes import Bundle
 
-__all__ = ["checked_evidence", "descriptors", "label"]
+__all__ = ["Chosen", "checked_evidence", "descriptors", "label"]
 
 _CHUNK = 1 << 20
 
 
-def descriptors(named: Sequence[str], every: bool) -> list[Descriptor]:
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Descriptors that are asked for, in order.
+
+    `nowhere` has the anchors of each that lead nowhere, by the names of both, and why.
+    """
+
+    descriptors: tuple[Descriptor, ...]
+    nowhere: Mapping[str, Mapping[str, str]]
+
+
+def descriptors(named: Sequence[str], every: bool) -> Chosen:
     """The descriptors that a person named, or all that are shipped; raises SpecError."""
     if every == bool(named):
         raise SpecError("name descriptors, or ask for --all", f"python -m proofs lower {NAMES[1]}")
-    found = [descriptor(name) for name in NAMES] if every else [_named(text) for text in named]
-    for i, each in enumerate(found):
-        if each.name in {before.name for before in found[:i]}:
-            raise SpecError(f"two descriptors are called {each.name}", "ask for one at a time")
-    return found
+    found: dict[str, Descriptor] = {}
+    lost: dict[str, Mapping[str, str]] = {}
+    for text in NAMES if every else named:
+        one, folder = _named(text)
+        if one.name in found:
+            raise SpecError(f"two descriptors are called {one.name}", "ask for one at a time")
+        found[one.name], lost[one.name] = one, nowhere(one, folder)
+    return Chosen(tuple(found.values()), lost)
 
 
-def _named(text: str) -> Descriptor:
+def _named(text: str) -> tuple[Descriptor, Path]:
+    """A descriptor, and the folder where it lies."""
     if Path(text).suffix in {".yaml", ".yml", ".json"} or "/" in text:
-        return read_descriptor(Path(text))
-    return descriptor(resolve(text, NAMES, what="descriptor"))
+        return read_descriptor(Path(text)), folder_of(Path(text))
+    return descriptor(resolve(text, NAMES, what="descriptor")), FOLDER
 
 
 def label(
@@ -54,10 +71,27 @@ def label(
     depth: Depth | None,
     bundle: Bundle,
     evidence: EvidenceFile | None,
+    *,
+    require_evidence: bool = False,
+    nowhere: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[Row]:
-    """The rows of some descriptors: all modes and all depths that are offered if not said."""
+    """The rows of some descriptors: all modes and all depths that are offered if not said.
+
+    Args:
+        require_evidence: count nothing but what traces show.
+        nowhere: of each descriptor, the anchors that lead nowhere, and why.
+    """
+    lost = nowhere or {}
     return [
-        lower(each, of_mode, at, bundle, evidence)
+        lower(
+            each,
+            of_mode,
+            at,
+            bundle,
+            evidence,
+            require_evidence=require_evidence,
+            nowhere=lost.get(each.name),
+        )
         for each in found
         for of_mode in (Mode if mode is None else [mode])
         for at in ([depth] if depth is not None else _offered(each))
@@ -80,8 +114,9 @@ def checked_evidence(path: Path) -> EvidenceFile:
             f"{path}: spec: it was taken under another specification ({evidence.spec[:12]})",
             "take the evidence again",
         )
+    folder = folder_of(path)
     for i, trace in enumerate(evidence.files):
-        found = _sha256(path.parent / trace.path, f"{path}: files[{i}].path")
+        found = _sha256(folder / trace.path, f"{path}: files[{i}].path")
         if found != trace.sha256:
             raise DocumentError(
                 f"{path}: files[{i}]: {trace.path} was changed after the evidence was taken",
@@ -97,9 +132,10 @@ def checked_evidence(path: Path) -> EvidenceFile:
 
 
 def _taken_again(path: Path, evidence: EvidenceFile) -> EvidenceFile:
-    traces = [os.path.join(path.parent, trace.path) for trace in evidence.files]
+    folder = folder_of(path)
+    traces = [os.path.join(folder, trace.path) for trace in evidence.files]
     try:
-        return take_evidence(traces, evidence.mode, path.parent)
+        return take_evidence(traces, evidence.mode, folder)
     except InputError as problem:
         raise DocumentError(f"{path}: {problem}", "take the evidence again") from problem
 
@@ -108,12 +144,13 @@ def _sha256(path: Path, where: str) -> str:
     digest = hashlib.sha256()
     try:
         if path.exists() and not path.is_file():
-            raise DocumentError(f"{where}: {path} is not a file", "name the trace")
-        with path.open("rb") as file:
+            raise DocumentError(f"{path} is not a file", "name the trace")
+        with open_file(path) as file:
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
-    except OSError as problem:
-        raise DocumentError(
-            f"{where}: cannot read {path}: {problem.strerror}", "put it back"
-        ) from None
+    except DocumentError as problem:
+        raise DocumentError(f"{where}: {problem.cause}", "put it back") from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise DocumentError(f"{where}: cannot read {path}: {reason}", "put it back") from None
     return digest.hexdigest()

@@ -33,7 +33,7 @@ def as_csv(rows: Sequence[RowView]) -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((*_HEAD, "obligation_anchors"))
+    writer.writerow((*_HEAD, "obligation_anchors", "declared", "shown", "points_nowhere"))
     for row in rows:
         anchors = "; ".join(
             f"{cited.obligation}: {printable(cited.anchor)}" for cited in row.evidence
@@ -49,6 +49,9 @@ def as_csv(rows: Sequence[RowView]) -> str:
                 " ".join(row.missing),
                 "; ".join(row.forbidden),
                 anchors,
+                " ".join(row.declared),
+                " ".join(row.shown),
+                " ".join(map(printable, row.nowhere)),
             )
         )
     return out.getvalue()

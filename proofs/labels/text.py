@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spec.digest import SHORT
-from spec.lowering.vocabulary import Label, Subtype
+from spec.lowering.vocabulary import POSITIVE, Label, Rests, Subtype
 from spec.obligations import OBLIGATIONS
 from spec.screens import printable
 
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from proofs.labels.view import Change, Changes, RowView
+    from proofs.labels.view import Change, Changes, Condition, Lost, RowView
     from spec.lowering.descriptor import Descriptor
 
 __all__ = [
     "LABEL_SAYS",
+    "RESTS_SAYS",
     "SUBTYPE_SAYS",
     "codes",
     "last_column",
     "print_changes",
     "print_explained",
+    "print_lost",
     "print_rows",
 ]
 
@@ -43,6 +45,7 @@ _STYLES: Final = {
 }
 _WAYS: Final = {"upgrade": "green", "downgrade": "red", "changed": "yellow"}
 _EACH: Final = "every depth"
+_LOST: Final = " (which points nowhere)"
 _SHORT: Final = {Subtype.POLICY: "adapter-policy"}
 
 LABEL_SAYS: Final = {
@@ -60,6 +63,12 @@ SUBTYPE_SAYS: Final = {
     Subtype.PATCH: "a modified backend, as far as it was exercised; no native support",
 }
 
+RESTS_SAYS: Final = {
+    Rests.DECLARED: "the descriptor's word, at an anchor that nobody judged here",
+    Rests.SHOWN: "by a trace that was judged here (lower --evidence)",
+}
+"""What the obligations of a positive row rest on."""
+
 
 def codes(obligations: Sequence[str]) -> str:
     """The codes of obligations, in their order."""
@@ -67,10 +76,14 @@ def codes(obligations: Sequence[str]) -> str:
 
 
 def last_column(row: RowView) -> str:
-    """What a row lacks, what forbids it, or what kind of positive it is."""
+    """What a row lacks, what forbids it, or what kind of positive it is and what that rests on."""
     said = []
     if row.subtype is not None:
         said.append(_SHORT.get(Subtype(row.subtype), row.subtype))
+    if row.label in POSITIVE:
+        said.append(_rests(row))
+        if row.nowhere:
+            said.append(f"points nowhere: {', '.join(map(printable, row.nowhere))}")
     if row.forbidden:
         said.append(f"forbidden: {', '.join(row.forbidden)}")
     if row.missing:
@@ -79,6 +92,15 @@ def last_column(row: RowView) -> str:
         lacks = f" (lacks {codes(row.otherwise.missing)})" if row.otherwise.missing else ""
         said.append(f"{row.otherwise.bundle}: {row.otherwise.label}{lacks}")
     return "; ".join(said)
+
+
+def _rests(row: RowView) -> str:
+    """What the obligations of a row rest on: all on one thing, or which on what."""
+    parts = {Rests.SHOWN: row.shown, Rests.DECLARED: row.declared}
+    there = {rests: named for rests, named in parts.items() if named}
+    if len(there) == 1:
+        return next(iter(there))
+    return ", ".join(f"{rests} {codes(named)}" for rests, named in there.items())
 
 
 def print_rows(console: Console, found: Sequence[Descriptor], rows: Sequence[RowView]) -> None:
@@ -123,6 +145,9 @@ def _print_legend(console: Console, rows: Sequence[RowView], *, merged: bool) ->
     for subtype in Subtype:
         if any(row.subtype == subtype for row in rows):
             table.add_row(_SHORT.get(subtype, subtype), SUBTYPE_SAYS[subtype])
+    for rests in Rests:
+        if any(row.label in POSITIVE and getattr(row, rests) for row in rows):
+            table.add_row(rests, RESTS_SAYS[rests])
     if merged:
         table.add_row(_EACH, "without an adapter, and at each depth that the runtime offers")
     console.print(table)
@@ -151,14 +176,17 @@ def _print_row(console: Console, row: RowView, depths: str) -> None:
         )
     )
     console.print(Padding(Text(printable(row.decided)), (0, 0, 0, 2)))
-    supplied: dict[tuple[str, str], list[str]] = {}
+    supplied: dict[tuple[str, str, str, bool], list[str]] = {}
     for cited in row.evidence:
-        supplied.setdefault((cited.depth, cited.anchor), []).append(cited.obligation)
-    for (depth, anchor), named in supplied.items():
+        key = (cited.depth, cited.rests_on, cited.anchor, cited.nowhere)
+        supplied.setdefault(key, []).append(cited.obligation)
+    for (depth, rests, anchor, lost), named in supplied.items():
         where = "natively" if depth == "none" else f"at {depth}"
         said = _each(named, "green")
-        said.append(f" is supplied {where}, by {printable(anchor)}.", style="none")
+        place = f"{printable(anchor)}{_LOST if lost else ''}"
+        said.append(f" is supplied {where}, {rests} by {place}.", style="none")
         console.print(Padding(said, (0, 0, 0, 2)))
+    _print_conditions(console, row.conditions)
     lacking: dict[tuple[str, str], list[str]] = {}
     for each in row.lacking:
         lacking.setdefault((each.why, each.upgrade), []).append(each.obligation)
@@ -179,6 +207,25 @@ def _print_row(console: Console, row: RowView, depths: str) -> None:
             )
         )
     console.print()
+
+
+def _print_conditions(console: Console, conditions: Sequence[Condition]) -> None:
+    """On what else that counts: the word of the descriptor, since no trace shows it."""
+    by: dict[tuple[str, bool], list[str]] = {}
+    for each in conditions:
+        by.setdefault((each.anchor, each.nowhere), []).append(each.condition)
+    for (anchor, lost), named in by.items():
+        place = f"{printable(anchor)}{_LOST if lost else ''}" if anchor else "no anchor"
+        said = Text(f"Provided that {', '.join(named)}: declared by {place}.")
+        console.print(Padding(said, (0, 0, 0, 2)))
+
+
+def print_lost(console: Console, lost: Sequence[Lost]) -> None:
+    """The anchors that lead nowhere, one a line."""
+    for each in lost:
+        at = f"{each.descriptor}: the anchor {each.anchor}, {each.path}"
+        said = Text("points nowhere ", style="red").append(printable(at), style="none")
+        console.print(said.append(f": {each.why}.", style="none"))
 
 
 def _each(named: Sequence[str], style: str) -> Text:

@@ -8,16 +8,16 @@ import msgspec
 
 from spec import __version__
 from spec.digest import spec_digest
-from spec.lowering.descriptor import Item
+from spec.lowering.descriptor import Item, Observed
 from spec.lowering.reasons import decided_by, upgrade, why_missing
 from spec.lowering.relation import lower
-from spec.modes import Bundle
+from spec.lowering.vocabulary import ATOMS_FOR, Rests
+from spec.modes import Bundle, Depth
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from spec.lowering.descriptor import Anchor, Descriptor
-    from spec.lowering.evidence import EvidenceFile
+    from spec.lowering.descriptor import Anchor, Descriptor, Holds
     from spec.lowering.relation import Row, Supply
 
 __all__ = [
@@ -25,11 +25,14 @@ __all__ = [
     "Change",
     "Changes",
     "Cited",
+    "Condition",
     "Lacking",
+    "Lost",
     "Otherwise",
     "RowView",
     "Rows",
     "cite",
+    "lost_anchors",
     "rows_schema",
     "view",
     "view_all",
@@ -39,12 +42,39 @@ SCHEMA: Final = "resident-claims/lowering/1"
 
 
 class Cited(msgspec.Struct, frozen=True):
-    """What supplies an obligation: `depth` is none where it is native."""
+    """What supplies an obligation: `depth` is none where it is native.
+
+    `rests_on` is declared (the descriptor's word) or shown (a trace that was judged here);
+    `nowhere` says that the anchor leads nowhere.
+    """
 
     obligation: str
     anchor: str
     depth: str
     scope: str
+    rests_on: str = Rests.DECLARED
+    nowhere: bool = False
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """A precondition or an atom without which a supplied obligation of the row would not count.
+
+    Each is declared: no trace shows it. The atoms have no `depth` of their own, but none.
+    """
+
+    condition: str
+    anchor: str
+    depth: str
+    nowhere: bool = False
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """An anchor of a descriptor that cites the descriptor's own tree and leads nowhere in it."""
+
+    descriptor: str
+    anchor: str
+    path: str
+    why: str
 
 
 class Lacking(msgspec.Struct, frozen=True):
@@ -66,7 +96,9 @@ class Otherwise(msgspec.Struct, frozen=True):
 class RowView(msgspec.Struct, frozen=True):
     """A row. `decided` says which rule of docs/lowering.md decided.
 
-    `missing` is in the order of the bundle; `subtype` is null unless sound_with_adapter.
+    `missing` is in the order of the bundle; `subtype` is null unless sound_with_adapter. The
+    obligations that are not missing are `declared` or `shown`, by what they rest on; `nowhere` are
+    the anchors, among those that they and their `conditions` rest on, that lead nowhere.
     """
 
     descriptor: str
@@ -81,6 +113,10 @@ class RowView(msgspec.Struct, frozen=True):
     decided: str
     lacking: list[Lacking]
     otherwise: Otherwise | None
+    declared: list[str] = []
+    shown: list[str] = []
+    conditions: list[Condition] = []
+    nowhere: list[str] = []
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -119,7 +155,8 @@ class Changes(msgspec.Struct, frozen=True):
 class Rows(msgspec.Struct, frozen=True):
     """What `lower --format json` prints; `spec` is the digest of the specification.
 
-    `changes` is there where an earlier labelling was given.
+    `changes` is there where an earlier labelling was given. With `require_evidence` nothing counted
+    but what traces show. `nowhere` has every anchor that leads nowhere, whoever rests on it.
     """
 
     schema: str
@@ -127,11 +164,22 @@ class Rows(msgspec.Struct, frozen=True):
     spec: str
     rows: list[RowView]
     changes: Changes | msgspec.UnsetType = msgspec.UNSET
+    require_evidence: bool = False
+    nowhere: list[Lost] = []
 
 
 def view(row: Row) -> RowView:
     """A row, with what it would be under the other bundle."""
-    other = lower(row.descriptor, row.mode, row.depth, _other(row.bundle), row.evidence)
+    other = lower(
+        row.descriptor,
+        row.mode,
+        row.depth,
+        _other(row.bundle),
+        row.evidence,
+        require_evidence=row.only_shown,
+        nowhere=row.nowhere,
+    )
+    conditions = list(_conditions(row))
     return RowView(
         descriptor=row.descriptor.name,
         mode=row.mode,
@@ -141,17 +189,45 @@ def view(row: Row) -> RowView:
         subtype=row.subtype,
         missing=list(row.missing),
         forbidden=[str(f) for f in row.forbidden],
-        evidence=[_cited(row.descriptor, row.evidence, supply) for supply in row.supplied],
+        evidence=[_cited(row, supply) for supply in row.supplied],
         decided=decided_by(row),
-        lacking=[Lacking(o, why_missing(row, o), upgrade(o)) for o in row.missing],
+        lacking=[Lacking(o, why_missing(row, o), upgrade(row, o)) for o in row.missing],
         otherwise=None
         if other.label is row.label
         else Otherwise(other.bundle, other.label, list(other.missing)),
+        declared=[s.obligation for s in row.supplied if s.rests_on is Rests.DECLARED],
+        shown=[s.obligation for s in row.supplied if s.rests_on is Rests.SHOWN],
+        conditions=[_condition(row, *each) for each in conditions],
+        nowhere=list(_leading_nowhere(row, [said for said, _ in conditions])),
     )
 
 
-def view_all(rows: Sequence[Row]) -> Rows:
-    return Rows(SCHEMA, __version__, spec_digest(), [view(row) for row in rows])
+def view_all(
+    rows: Sequence[Row],
+    nowhere: Sequence[Lost] = (),
+    *,
+    require_evidence: bool = False,
+) -> Rows:
+    """Rows as they are printed, with the anchors that lead nowhere."""
+    return Rows(
+        SCHEMA,
+        __version__,
+        spec_digest(),
+        [view(row) for row in rows],
+        require_evidence=require_evidence,
+        nowhere=list(nowhere),
+    )
+
+
+def lost_anchors(
+    found: Sequence[Descriptor], nowhere: Mapping[str, Mapping[str, str]]
+) -> list[Lost]:
+    """The anchors of descriptors that lead nowhere; `nowhere` has them by the names of both."""
+    return [
+        Lost(each.name, name, each.anchors[name].path or "", why)
+        for each in found
+        for name, why in nowhere.get(each.name, {}).items()
+    ]
 
 
 def rows_schema() -> dict[str, Any]:
@@ -167,18 +243,52 @@ def _other(bundle: Bundle) -> Bundle:
     return Bundle.PAPER if bundle is Bundle.CONTRACT else Bundle.CONTRACT
 
 
-def _cited(descriptor: Descriptor, evidence: EvidenceFile | None, supply: Supply) -> Cited:
-    by = supply.by
+def _cited(row: Row, supply: Supply) -> Cited:
+    by, rests = supply.by, supply.rests_on
     if isinstance(by, Item):
-        anchor = descriptor.anchor(by)
-        place = "" if anchor is None else cite(anchor)
-        return Cited(supply.obligation, place, supply.depth, by.scope)
-    trace = evidence.files[by.file] if evidence is not None else None
+        place = _place(row.descriptor, by)
+        lost = by.anchor in row.nowhere
+        return Cited(supply.obligation, place, supply.depth, by.scope, rests, lost)
+    trace = row.evidence.files[by.file] if row.evidence is not None else None
     events = ", ".join(str(n) for n in by.sequences[:8]) + (
         ", ..." if len(by.sequences) > 8 else ""
     )
     where = "" if trace is None else f"{trace.path} (sha256 {trace.sha256[:12]})"
-    return Cited(supply.obligation, f"{where}, events {events}", supply.depth, "conformance_trace")
+    said = f"{where}, events {events}"
+    return Cited(supply.obligation, said, supply.depth, "conformance_trace", rests)
+
+
+def _conditions(row: Row) -> Iterator[tuple[Holds | Observed, Depth]]:
+    """The preconditions and the atoms on which the supplied obligations of a row depend."""
+    used = {supply.depth for supply in row.supplied}
+    for adapter in row.descriptor.adapters:
+        if adapter.depth in used:
+            for holds in adapter.preconditions:
+                yield holds, adapter.depth
+    needed = {atom for s in row.supplied for atom in ATOMS_FOR.get(s.obligation, ())}
+    for seen in row.descriptor.observations:
+        if seen.atom in needed:
+            yield seen, Depth.NONE
+
+
+def _condition(row: Row, said: Holds | Observed, depth: Depth) -> Condition:
+    name = said.atom if isinstance(said, Observed) else said.precondition
+    return Condition(name, _place(row.descriptor, said), depth, said.anchor in row.nowhere)
+
+
+def _leading_nowhere(row: Row, conditions: Sequence[Holds | Observed]) -> dict[str, None]:
+    """The anchors that a row rests on and that lead nowhere, in order."""
+    items = [supply.by for supply in row.supplied if isinstance(supply.by, Item)]
+    return {
+        said.anchor: None
+        for said in (*items, *conditions)
+        if said.anchor is not None and said.anchor in row.nowhere
+    }
+
+
+def _place(descriptor: Descriptor, said: Item | Holds | Observed) -> str:
+    anchor = descriptor.anchor(said)
+    return "" if anchor is None else cite(anchor)
 
 
 def cite(anchor: Anchor) -> str:

@@ -234,6 +234,24 @@ def _traces_need_adapter(name: str, it: Relation, admitted: Expr) -> Theorem:
     )
 
 
+def _only_shown(name: str, it: Relation, admitted: Expr) -> Theorem:
+    """What `lower --require-evidence` labels: no item of the descriptor is more than partial."""
+    less = [
+        no(equal(i.status, value(Status, Status.SUPPORTED))) for i in it.described.items.values()
+    ]
+    less += [no(other) for other in it.described.others_count.values()]
+    shown = [implies(it.in_bundle(o), it.shown(o)) for o in OBLIGATIONS]
+    return Theorem(
+        name=name,
+        says="where no item is supported, a row is sound only if a trace shows every obligation of "
+        "its bundle, and never native_sound",
+        before=it,
+        premise=conj(admitted, *less),
+        conclusion=conj(implies(it.positive(), conj(*shown)), no(it.is_label(Label.NATIVE_SOUND))),
+        witnesses={"it is sound all the same": it.positive()},
+    )
+
+
 def _pressure(name: str, it: Relation, admitted: Expr) -> Theorem:
     bare = disj(*[no(it.ran(anchor)) for anchor in it.described.atoms.values()])
     influence = [it.counts(it.described.items[b, "priority_influence"]) for b in ADAPTERS]
@@ -367,6 +385,7 @@ _BUILD: Final[dict[str, Callable[[str, Relation, Expr], Theorem]]] = {
     "untried native": _untried_native,
     "traces are not native": _traces_not_native,
     "traces need an adapter": _traces_need_adapter,
+    "only what is shown": _only_shown,
     "pressure is observed": _pressure,
     "telemetry": _telemetry,
     "scheduler alone": partial(_alone, Depth.SCHEDULER_HOOK, Depth.ALLOCATOR_HOOK, _VICTIM),

@@ -14,6 +14,7 @@ from spec.alphabet import Kind
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.verdicts import Verdict
+from spec.worlds import WORLDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,7 +45,8 @@ def theorem(mutant: Mutant) -> str | None:
         return None
     for line, breach in _breaking(mutant.mode, mutant.original.name):
         steps = heard(alike(mutant.mode), line)
-        if mutant.judge is None or _kept(mutant.judge.verdicts(steps), breach):
+        judge, own = mutant.judge, mutant.original.name
+        if judge is None or _kept(own, judge.verdicts(steps), breach):
             return f"{breach.clause.name} fails after {line}"
     return None
 
@@ -58,7 +60,7 @@ def _breaking(mode: Mode, name: str) -> tuple[tuple[str, Breach], ...]:
         for line in runs()
         for breach in breaches(mode, line)
         if _in_world(mode, line, breach.number)
-        and all(_kept(judged(alike(mode), other, line), breach) for other in others)
+        and all(_kept(other, judged(alike(mode), other, line), breach) for other in others)
     )
 
 
@@ -70,10 +72,10 @@ def _in_world(mode: Mode, line: str, number: int) -> bool:
     return restores and all(e.kind in WORLDS[mode] for e in events)
 
 
-def _kept(found: Sequence[Verdict], breach: Breach) -> bool:
+def _kept(name: str, found: Sequence[Verdict], breach: Breach) -> bool:
     """Nothing is violated up to the breach, nor owed at it if the clause then says nothing."""
     until = found[: breach.number]
-    owed = breach.clause.settled and until[-1] is Verdict.PENDING
+    owed = name in breach.clause.settled and until[-1] is Verdict.PENDING
     return not owed and Verdict.VIOLATED not in until
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from proofs import world
 from proofs.minimise import CARRIES
-from proofs.world import faithful
 from spec.alphabet import Kind
 from spec.ledgers import kind
 from spec.terms import Const, Scope, Sort, Term, Var, conj, disj
@@ -23,7 +23,7 @@ _WHOM = frozenset({"mine", "named", "here", "rest"})
 @cache
 def faithful() -> Term:
     """What holds of every event of a faithful stream."""
-    return faithful() & well_formed()
+    return world.faithful() & well_formed()
 
 
 @cache

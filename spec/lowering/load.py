@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -16,12 +19,26 @@ from spec.suggest import did_you_mean
 from spec.yaml_text import MOST_BYTES, Document, parse_yaml
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from typing import BinaryIO
 
-__all__ = ["parse_descriptor", "parse_evidence", "read_bounded", "read_descriptor", "read_evidence"]
+__all__ = [
+    "folder_of",
+    "open_file",
+    "parse_descriptor",
+    "parse_evidence",
+    "read_bounded",
+    "read_descriptor",
+    "read_evidence",
+]
 
 M = TypeVar("M", bound=BaseModel)
 
+_KINDS: Final = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 _VERSION: Final = re.compile(r"(.*)/([1-9][0-9]{0,8})")
 
 
@@ -48,15 +65,59 @@ def parse_evidence(content: bytes, name: str) -> EvidenceFile:
 
 def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
     """The bytes of a file, of at most `most`; raises DocumentError."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(most + 1)
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise DocumentError(f"cannot read {path}: {reason}", "name another file") from None
+    with open_file(path) as file:
+        try:
+            content = file.read(most + 1) or b""
+        except OSError as problem:
+            raise _unreadable(path, problem) from None
     if len(content) > most:
         raise DocumentError(f"{path}: it has over {most} bytes", "split it")
     return content
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A file, open to be read; raises DocumentError.
+
+    What is no file (a pipe, a socket, a device) is refused before it is opened: nothing is waited
+    for.
+    """
+    try:
+        _check_regular(path, path.stat())
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        file = os.fdopen(os.open(path, flags), "rb")
+    except DocumentError:
+        raise
+    except (OSError, ValueError) as problem:
+        raise _unreadable(path, problem) from None
+    try:
+        _check_regular(path, os.fstat(file.fileno()))  # it may have been exchanged meanwhile
+    except DocumentError:
+        file.close()
+        raise
+    return file
+
+
+def _unreadable(path: Path, problem: Exception) -> DocumentError:
+    reason = getattr(problem, "strerror", None) or str(problem)
+    return DocumentError(f"cannot read {path}: {reason}", "name another file")
+
+
+def _check_regular(path: Path, found: os.stat_result) -> None:
+    kind = stat.S_IFMT(found.st_mode)
+    if kind not in {stat.S_IFREG, stat.S_IFDIR}:  # opening a folder says what is wrong by itself
+        said = f"cannot read {path}: it is {_KINDS.get(kind, 'no file')}"
+        raise DocumentError(said, "write it to a file, and name that")
+
+
+def folder_of(path: Path) -> Path:
+    """The folder from which paths that are written in a document are seen.
+
+    A name such as /dev/stdin lies where the file that it stands for does.
+    """
+    real = path
+    if path.absolute().parts[1:2] in {("dev",), ("proc",)}:
+        real = Path(os.path.realpath(path))
+    return real.parent
 
 
 def _parse(content: bytes, name: str, kind: type[M], schema: str, fields: set[str]) -> M:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.lowering.counting import atom_observed, evidence_shows, lacks, unmet
+from spec.lowering.counting import atom_observed, counts, evidence_shows, lacks, unmet
 from spec.lowering.depths import MAY_SUPPLY, reaches
 from spec.lowering.obligations import REJECTED_WITHOUT, RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS
@@ -14,10 +14,14 @@ from spec.modes import MODES, Depth
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from spec.lowering.descriptor import Descriptor, Item
+    from spec.lowering.depths import Precondition
+    from spec.lowering.descriptor import Adapter, Descriptor, Item
     from spec.lowering.relation import Row
+    from spec.lowering.vocabulary import Atom
 
 __all__ = ["decided_by", "upgrade", "why_missing"]
+
+_OFFERED = "adapter offered at this depth"
 
 
 def decided_by(row: Row) -> str:
@@ -43,20 +47,44 @@ def decided_by(row: Row) -> str:
 
 
 def _signals(row: Row) -> str:
-    shown = [
+    there = [
         each.signal
-        for each in row.descriptor.signals
+        for each in row.counted.signals
         if row.mode in TEMPTS[each.signal]
         and each.status in {Status.SUPPORTED, Status.PARTIAL}
         and each.anchor is not None
     ]
-    return f" ({', '.join(shown)})" if shown else ""
+    return f" ({', '.join(there)})" if there else ""
 
 
 def why_missing(row: Row, obligation: str) -> str:
-    """Why an obligation that a row misses is not supplied."""
-    reasons = list(dict.fromkeys(_shortfalls(row, obligation)))
+    """Why an obligation that a row misses is not supplied: preconditions first."""
+    reasons = list(dict.fromkeys((*_unprepared(row, obligation), *_shortfalls(row, obligation))))
     return "; ".join(reasons) if reasons else "nothing is said of it for this mode"
+
+
+def _fit(row: Row, obligation: str) -> list[Adapter]:
+    """The adapters within the depth that may supply an obligation, ready or not."""
+    return [
+        adapter
+        for adapter in row.counted.adapters
+        if reaches(row.depth, adapter.depth) and obligation in MAY_SUPPLY[adapter.depth]
+    ]
+
+
+def _unprepared(row: Row, obligation: str) -> Iterator[str]:
+    for adapter in _fit(row, obligation):
+        if absent := unmet(adapter):
+            yield f"{adapter.depth} lacks {_listed([_lost(row, adapter, p) for p in absent])}"
+
+
+def _lost(row: Row, adapter: Adapter, precondition: Precondition) -> str:
+    """A precondition that is not met, with what is wrong where it was stated."""
+    stated = row.descriptor.adapter(adapter.depth)
+    for each in stated.preconditions if row.only_shown and stated is not None else ():
+        if each.precondition is precondition and each.anchor in row.nowhere:
+            return f"{precondition} (its anchor points nowhere)"
+    return precondition
 
 
 def _shortfalls(row: Row, obligation: str) -> Iterator[str]:
@@ -70,27 +98,26 @@ def _shortfalls(row: Row, obligation: str) -> Iterator[str]:
         found = lacks(row.descriptor, item)
         if depth is not Depth.NONE and obligation not in MAY_SUPPLY[depth]:
             found.append(f"{depth} may not supply it")
+        if row.only_shown and item.anchor in row.nowhere:
+            found.append("its anchor points nowhere")
         if found:
             yield f"{where} {_listed(found)}"
-    fit = [
-        adapter
-        for adapter in row.descriptor.adapters
-        if reaches(row.depth, adapter.depth) and obligation in MAY_SUPPLY[adapter.depth]
-    ]
-    for adapter in fit:
-        absent = unmet(adapter)
-        if absent:
-            yield f"{adapter.depth} lacks {_listed(absent)}"
+        elif row.only_shown:
+            yield f"{where} it is declared, and no trace shows it"
     if evidence_shows(row.evidence, obligation, row.mode):
-        if not fit:
-            yield "the traces show it, and no adapter offered at this depth may supply it"
+        fit = _fit(row, obligation)
+        yield f"the traces show it{'' if fit else f', and no {_OFFERED} may supply it'}"
     elif row.evidence is not None and row.evidence.mode is row.mode:
         for each in row.evidence.unshown:
             if each.obligation == obligation:
                 yield f"in the traces it is {each.verdict}: {each.why}"
-    atoms = [a for a in ATOMS_FOR.get(obligation, ()) if not atom_observed(row.descriptor, a)]
-    if atoms:
-        yield f"{_listed(sorted(atoms))} not shown in a run"
+    if atoms := _unobserved(row, obligation):
+        yield f"{_listed(atoms)} not shown in a run"
+
+
+def _unobserved(row: Row, obligation: str) -> list[Atom]:
+    """The atoms that an obligation needs and that are not observed."""
+    return [a for a in sorted(ATOMS_FOR.get(obligation, ())) if not atom_observed(row.counted, a)]
 
 
 def _stated(descriptor: Descriptor, obligation: str) -> Iterator[tuple[Depth, Item]]:
@@ -103,15 +130,45 @@ def _stated(descriptor: Descriptor, obligation: str) -> Iterator[tuple[Depth, It
                 yield adapter.depth, item
 
 
-def upgrade(obligation: str) -> str:
-    """What would supply an obligation."""
+def upgrade(row: Row, obligation: str) -> str:
+    """What would supply an obligation: preconditions first, then a run if there is none."""
+    fit = _fit(row, obligation)
+    waiting = [_preconditions(absent, each) for each in fit if (absent := unmet(each))]
+    if not fit and _ready(row, obligation, fit):
+        may = [depth for depth, may in MAY_SUPPLY.items() if obligation in may]
+        return f"an adapter with all of its preconditions, at {_listed(may, 'or')}"
+    run = _run(row, obligation)
+    if len(waiting) < len(fit) or not waiting:
+        return run
+    first = f"first an anchor for {_listed(waiting, 'or for')}"
+    return first if _ready(row, obligation, fit) else f"{first}; then {run}"
+
+
+def _preconditions(absent: Sequence[Precondition], adapter: Adapter) -> str:
+    """One or two by name; why an obligation is missing names them all."""
+    if len(absent) > 2:
+        return f"the {len(absent)} preconditions that {adapter.depth} lacks"
+    return f"{_listed(absent)} of {adapter.depth}"
+
+
+def _ready(row: Row, obligation: str, fit: Sequence[Adapter]) -> bool:
+    """Whether there is a run, and what is missing are preconditions or an adapter."""
+    if _unobserved(row, obligation):
+        return False
+    if evidence_shows(row.evidence, obligation, row.mode):
+        return True
+    stated = (item for adapter in fit for item in adapter.evidence)
+    return any(counts(row.counted, item, obligation, row.mode) for item in stated)
+
+
+def _run(row: Row, obligation: str) -> str:
     depths = [depth for depth, may in MAY_SUPPLY.items() if obligation in may]
     atoms = sorted(ATOMS_FOR.get(obligation, ()))
     also = f", with {_listed(atoms)}" if atoms else ""
-    return (
-        f"a run of the claim that preserves {RELEVANT_ORDER[obligation]}{also}, natively or at "
-        f"{_listed(depths, 'or')}"
-    )
+    of_claim = f"of the claim that preserves {RELEVANT_ORDER[obligation]}{also}"
+    if row.only_shown:
+        return f"a trace {of_claim}, judged here, at {_listed(depths, 'or')}"
+    return f"a run {of_claim}, natively or at {_listed(depths, 'or')}"
 
 
 def _listed(words: Sequence[str], last: str = "and") -> str:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from spec.lowering.counting import atom_observed, counts, evidence_shows, unmet
 from spec.lowering.depths import LADDER, MAY_SUPPLY, reaches
+from spec.lowering.evidence import Shown
 from spec.lowering.obligations import REJECTED_WITHOUT
 from spec.lowering.signals import TEMPTS
-from spec.lowering.vocabulary import ATOMS_FOR, Label, Status, Subtype
+from spec.lowering.strict import only_shown
+from spec.lowering.vocabulary import ATOMS_FOR, Label, Rests, Status, Subtype
 from spec.modes import MODES, Bundle, Depth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from spec.claims import Mode
     from spec.lowering.descriptor import Descriptor, Forbidden, Item, Shows
-    from spec.lowering.evidence import EvidenceFile, Shown
+    from spec.lowering.evidence import EvidenceFile
 
 __all__ = ["Row", "Supply", "lower", "related"]
 
@@ -32,12 +34,19 @@ class Supply:
     depth: Depth
     by: Item | Shown
 
+    @property
+    def rests_on(self) -> Rests:
+        """Whether the descriptor says so, or a trace that was judged here."""
+        return Rests.SHOWN if isinstance(self.by, Shown) else Rests.DECLARED
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """The label of a descriptor, a mode and a depth, and what it was decided by.
 
-    `rule` is the line of the table in docs/lowering.md that decided, from 1.
+    `rule` is the line of the table in docs/lowering.md that decided, from 1. `counted` is as much
+    of the descriptor as counts: all of it, or what is left where only what traces show does.
+    `nowhere` are the anchors that lead nowhere, by name, and why.
     """
 
     descriptor: Descriptor
@@ -51,6 +60,9 @@ class Row:
     missing: tuple[str, ...]
     forbidden: tuple[Forbidden, ...]
     supplied: tuple[Supply, ...]
+    counted: Descriptor
+    only_shown: bool = False
+    nowhere: Mapping[str, str] = field(default_factory=dict)
 
 
 def lower(
@@ -59,10 +71,19 @@ def lower(
     depth: Depth,
     bundle: Bundle = Bundle.CONTRACT,
     evidence: EvidenceFile | None = None,
+    *,
+    require_evidence: bool = False,
+    nowhere: Mapping[str, str] | None = None,
 ) -> Row:
-    """Label one row."""
-    asked = MODES[mode].names(bundle)
-    found = {o: next(_supplies(descriptor, mode, depth, o, evidence), None) for o in asked}
+    """Label one row.
+
+    Args:
+        require_evidence: count nothing but what traces show.
+        nowhere: the anchors of the descriptor that lead nowhere, by name, and why.
+    """
+    asked, lost = MODES[mode].names(bundle), nowhere or {}
+    counted = only_shown(descriptor, lost) if require_evidence else descriptor
+    found = {o: next(_supplies(counted, mode, depth, o, evidence), None) for o in asked}
     supplied = tuple(supply for supply in found.values() if supply is not None)
     missing = tuple(o for o, supply in found.items() if supply is None)
     forbidden = tuple(f for f in descriptor.forbidden if f.mode is mode and reaches(f.up_to, depth))
@@ -71,7 +92,7 @@ def lower(
     elif not missing:
         native = all(supply.depth is Depth.NONE for supply in supplied)
         rule, label = (2, Label.NATIVE_SOUND) if native else (3, Label.SOUND_WITH_ADAPTER)
-    elif not _by_adapter(supplied) and not related(descriptor, mode, depth, asked):
+    elif not _by_adapter(supplied) and not related(counted, mode, depth, asked):
         rule, label = 4, Label.UNKNOWN
     elif REJECTED_WITHOUT[mode] & set(missing):
         rule, label = 5, Label.REJECTED
@@ -89,6 +110,9 @@ def lower(
         missing=missing,
         forbidden=forbidden,
         supplied=supplied,
+        counted=counted,
+        only_shown=require_evidence,
+        nowhere=lost,
     )
 
 
@@ -99,7 +123,10 @@ def _supplies(
     obligation: str,
     evidence: EvidenceFile | None,
 ) -> Iterator[Supply]:
-    """What supplies an obligation: native first, then the adapters from shallow to deep."""
+    """What supplies an obligation: native first, then the adapters from shallow to deep.
+
+    At one depth, what a trace shows comes before what is declared.
+    """
     if not all(atom_observed(descriptor, atom) for atom in ATOMS_FOR.get(obligation, ())):
         return
     for item in descriptor.native:
@@ -111,11 +138,11 @@ def _supplies(
             continue
         if obligation not in MAY_SUPPLY[below] or unmet(adapter):
             continue
+        for shown in evidence_shows(evidence, obligation, mode):
+            yield Supply(obligation, below, shown)
         for item in adapter.evidence:
             if counts(descriptor, item, obligation, mode):
                 yield Supply(obligation, below, item)
-        for shown in evidence_shows(evidence, obligation, mode):
-            yield Supply(obligation, below, shown)
 
 
 def _by_adapter(supplied: tuple[Supply, ...]) -> bool:

@@ -19,6 +19,7 @@ __all__ = [
     "ClaimScope",
     "Label",
     "Order",
+    "Rests",
     "Scope",
     "Status",
     "Subtype",
@@ -105,6 +106,13 @@ class Atom(StrEnum):
 
 ATOMS_FOR: Final[Mapping[str, frozenset[Atom]]] = {"priority_influence": frozenset(Atom)}
 """The atoms without which an obligation does not count, however well it is anchored (rule 3)."""
+
+
+class Rests(StrEnum):
+    """What an obligation of a row rests on."""
+
+    DECLARED = "declared"  # the word of the descriptor, at an anchor that nobody judged here
+    SHOWN = "shown"  # a trace that was judged here
 
 
 class Label(StrEnum):

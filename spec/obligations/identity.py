@@ -95,8 +95,8 @@ EXPLICIT_ACCEPTANCE = Observer(
             VIOLATED,
             source=("idle", "owed"),
             why="a report about the claim comes before its acceptance",
-            allowed="acceptance, rejection or the owner's withdrawal before anything else is said of the "
-            "claim",
+            allowed="acceptance, rejection or the owner's withdrawal before anything else is said "
+            "of the claim",
         ),
         Rule(
             Guard.DUE,
@@ -170,7 +170,7 @@ _adds_up = conj(
         e.said_total.eq(e.said_shortfall + e.said_usable), e.said_shortfall.eq(0)
     ),
 )
-_proof = e.here & kind(*CONFLICT_ACTIONS) & e.proof
+_proof = conj(e.here, kind(*CONFLICT_ACTIONS), e.proof, was.responsible, req_was.arrived)
 
 FOOTPRINT_ACCOUNTING = Observer(
     name="footprint_accounting",
@@ -200,8 +200,8 @@ FOOTPRINT_ACCOUNTING = Observer(
             VIOLATED,
             why="the capacity proof does not add up with the footprints declared",
             allowed="resident blocks as declared, plus active blocks, against usable blocks, with "
-            "the shortfall that follows; active is what the request needs, and at most what the other "
-            "requests in hand need besides",
+            "the shortfall that follows; active is what the request needs, and at most what the "
+            "other requests in hand need besides",
         ),
         Rule(
             Guard.TOLD,

@@ -238,6 +238,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             e.mine & kind(Kind.CLAIM_HARMED),
             "told",
             source=("owed", "failed", "aside", "stated"),
+            sets={"untold": Const(0)},
             why="the loss is reported as harm of this claim",
         ),
         Rule(

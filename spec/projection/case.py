@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
-from spec.alphabet import BLOCKS_GONE, Kind
+from spec.alphabet import Kind
 from spec.events import Event
 from spec.ledgers import REQUEST_FACTS
 from spec.machines import Automaton
@@ -90,7 +90,6 @@ class Case:
         self.open: dict[str, int] = {}
         self.touched: set[str] = set()
         self.taken: Counter[tuple[str, str]] = Counter()
-        self._clouded: set[str] = set()  # requests of which one may have computed the claim
         scoped = [name for name in names if OBLIGATIONS[name].per_request]
         self._own = _Scope(None, _first(names))
         self._scopes = [self._own, *(_Scope(request, _first(scoped)) for request in requests)]
@@ -199,27 +198,19 @@ class Case:
             if unbreakable(name, observes):
                 self.open.setdefault(name, at)
 
-    def attribute(self, event: Event, among: Sequence[str], at: int, *, lost: bool) -> None:
+    def attribute(self, event: Event, among: Sequence[str], at: int) -> None:
         """An event about the claim belongs to one of these requests.
 
         Where a claim that was away was computed by one of several, nobody knows which of them may
-        reuse it. That matters where one of them has to do with the claim, until it is `lost` or a
-        load brings it back.
+        reuse it.
         """
-        away, responsible = self.claim.facts["lead"] < self.claim.threshold, self.claim.responsible
-        if event.kind is Kind.BLOCK_CACHED and len(among) > 1:
-            self._clouded |= set(among) if away and responsible else set()
-        elif event.kind is Kind.BLOCK_CACHED:
-            self._clouded &= set() if event.found else set(among)
-        elif event.kind is Kind.LOAD_FINISHED or (event.kind in BLOCKS_GONE and lost):
-            self._clouded.clear()
-        if responsible and self._clouded & {*self.touched, event.request_id}:
+        away = self.claim.facts["lead"] < self.claim.threshold
+        if event.kind is Kind.BLOCK_CACHED and len(among) > 1 and away and self.claim.responsible:
             self.leave_open(AWAY, at)
 
     def forget(self, request: str) -> None:
         """The request is over, or another of its name begins."""
         self.touched.discard(request)
-        self._clouded.discard(request)
 
     # What it came to.
 

@@ -58,7 +58,7 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
     event, claim = sight.event, sight.claim
     if not is_direct(sight):
         return ""
-    for assumption, term in _assumed(event.kind):
+    for assumption, term in _assumed(event.kind) if claim.predicate is not None else ():
         holds, _ = evaluate(term, look)
         unstated = assumption.name == "room for the predicate" and event.footprint is None
         if not (holds or unstated) and observed(assumption.name, observes):

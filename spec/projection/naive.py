@@ -207,7 +207,7 @@ class Naive:
             if contradictions.of_claim(sight, case.look(seen[name]), self._observes):
                 case.distrust(at)
                 if moment.kind in _REGISTRY:
-                    self._lose_track()
+                    self._lost = self._count  # who is in the pool, and with what
             if twice and (is_direct(sight) or case.claim in twice):
                 case.distrust(at)
 
@@ -215,15 +215,14 @@ class Naive:
         """What nobody knows of an event leaves open what rests on it."""
         event, claim = sight.event, sight.claim
         case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
-        if claim.met and unknown.holds_stale(sight, self._stale):
+        if claim.alive and unknown.holds_stale(sight, self._stale):
             case.doubt(unknown.BLOCKS, at)
         if seen["mine"] and unknown.says_too_little(sight):
             case.distrust(at)
         if seen["mine"] and event.kind is Kind.CLAIM_EXPIRED and self.constants["lapses"]:
             case.distrust(rights.unclear(self.pool, claim))
         if seen["mine"]:
-            lost = (seen["lead"] or 0) < claim.threshold
-            case.attribute(event, attributed(self.pool, event), at, lost=lost)
+            case.attribute(event, attributed(self.pool, event), at)
 
     def _moves(self, sight: Sight, seen: View) -> bool:
         """Whether the event can move an observer of the claim at all.
@@ -270,7 +269,7 @@ class Naive:
             named.touched.add(event.request_id)
         if view["named"] and not view["mine"]:
             named.distrust(at)
-            self._lose_track()
+            self._lost = self._count  # who is in the pool
         if event.kind in _INTRODUCES:
             self._introduce(named, at)
         if event.kind is Kind.CLAIM_COMMITTED:

@@ -23,6 +23,7 @@ from spec.digest import spec_digest
 from spec.modes import MODES, Bundle
 from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, at, judge, text, write
 from tests.monitor.traces_allocator import (
+    allocator,
     allocator_conflict,
     allocator_end,
     allocator_losses,
@@ -147,7 +148,7 @@ class TestReport:
     def test_progress(self, tmp_path: Path) -> None:
         """Progress is told in bytes, and ends at the size of all files."""
         path = tmp_path / "long.jsonl"
-        path.write_bytes(text([canonical("gpu_hiccup") for _ in range(10_000)]))
+        path.write_bytes(text([allocator("gpu_hiccup", None) for _ in range(10_000)]))
         told: list[int] = []
         check([str(path)], Mode.HARD_PROTECTED, Bundle.CONTRACT, progress=told.append)
         assert sorted(told) == told

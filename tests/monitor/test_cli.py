@@ -16,7 +16,7 @@ from monitor import __main__ as cli
 from monitor.__main__ import main
 from spec import __version__
 from tests.monitor.traces import CLAIM, Trace, text, without, write
-from tests.monitor.traces_allocator import allocator_refusal, allocator_victim
+from tests.monitor.traces_allocator import allocator, allocator_refusal, allocator_victim
 from tests.monitor.traces_canonical import canonical, canonical_claim, canonical_refusal
 from tests.monitor.traces_connector import connector_fallback, connector_success
 
@@ -59,7 +59,7 @@ class TestExitCodes:
                 "offloadable",
                 3,
             ),
-            ([canonical("gpu_hiccup")], "hard_protected", 3),
+            ([allocator("gpu_hiccup")], "hard_protected", 3),
         ],
     )
     def test_verdicts(
@@ -98,6 +98,17 @@ class TestExitCodes:
         assert "inconclusive: 1 line could not be read" in out
         assert "bad.jsonl:9: not JSON" in out
 
+    def test_misspelt(self, tmp_path: Path, capsys: Capture) -> None:
+        """A misspelt kind hides nothing: it is bad input, and skipped never part of a pass."""
+        path = tmp_path / "bad.jsonl"
+        path.write_bytes(GOOD + b'{"kind":"block_evict","block_ids":[100],"sequence":8}\n')
+        check = ["check", str(path), "--mode", "hard_protected"]
+        assert 2 == main(check)
+        said = f"{path}:9: kind: there is no kind 'block_evict'; did you mean block_evicted?"
+        assert f"error: {said}\n" == capsys.readouterr().err
+        assert 3 == main([*check, "--lenient"])
+        assert said in words(capsys.readouterr().out)
+
     def test_internal(self, good: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
         """A fault of the program is no verdict."""
 
@@ -115,6 +126,7 @@ class TestExitCodes:
 BAD = {
     "not JSON": (b"{\n", "1: not JSON"),
     "no kind": (b'{"claim_id":"a"}\n', "1: kind: an event without a kind"),
+    "unknown kind": (b'{"kind":"claim_accpted"}\n', "1: kind: there is no kind 'claim_accpted'"),
     "negative count": (
         GOOD + b'{"kind":"request_arrived","request_id":"q","needed":-1}\n',
         "9: needed: -1 is below 0",

@@ -87,12 +87,12 @@ class TestConnectorMapping:
             (
                 conn(
                     "scheduler_resident_claim_restoration_failed",
-                    claim_scoped_outcome_type="demotion",
-                    outcome_type="refusal",
+                    claim_scoped_outcome_type="refusal",
+                    outcome_type="demotion",
                     outcome_claim_id="c",
                 ),
                 "claim_restoration_failed",
-                {"outcome": "demotion", "outcome_claim_id": "c", "echo": False},
+                {"outcome": "refusal", "outcome_claim_id": "c", "echo": False},
             ),
             (
                 conn("resident_claim_restoration_failed", outcome_type="fallback_recompute"),
@@ -230,7 +230,26 @@ class TestLookups:
         """A stored claim that a look-up does not find up to its predicate has lost its copy."""
         found = conn("offload_lookup_result", num_computed_tokens=0, num_hit_tokens=hits)
         assert expected == kinds(RESIDENT, STORED, REUSE, found)[6:]
-        assert ["prefix_lookup"] == kinds(RESIDENT, REUSE, found)[5:]
+
+    @pytest.mark.parametrize("hits", [64, 63, 0, None])
+    def test_a_copy_that_nobody_stored(self, hits: int | None) -> None:
+        """A copy that a look-up finds up to the predicate, and of no store, is found; once."""
+        found = conn("offload_lookup_result", num_computed_tokens=0, num_hit_tokens=hits)
+        seen = ["host_copy_found"] if hits == 64 else []
+        assert [*seen, *["prefix_lookup"] * 2] == kinds(RESIDENT, REUSE, found, found)[5:]
+
+    def test_asked(self) -> None:
+        """A look-up says how many blocks its prompt could use, where the prompt shows it."""
+        assert [10] == [event.asked for event, _ in events(REUSE, FOUND) if event.held is not None]
+        silent = {**REUSE, "num_prompt_tokens": None}
+        got = events(RESIDENT, silent, FOUND)
+        assert [None] == [event.asked for event, _ in got if event.held is not None]
+
+    def test_what_is_seen_was_found(self) -> None:
+        """Blocks that a look-up shows on the GPU were found there, and not computed by it."""
+        found = conn("offload_lookup_result", num_computed_tokens=64, num_hit_tokens=0)
+        cached = events(REUSE, found)[1][0]
+        assert ("block_cached", True, "q") == (cached.kind, cached.found, cached.request_id)
 
     def test_a_copy_is_lost_once(self) -> None:
         """The loss is a fact of one moment; a new store starts anew."""
@@ -253,7 +272,7 @@ class TestLookups:
         """Blocks before a range are none of its blocks."""
         ranged: Line = {"materialization_predicate": "contiguous_range(2, 4)"}
         got = events({**REUSE, **ranged}, {**FOUND, **ranged}, {**LOADED, **ranged})
-        assert [8, 8] == [event.held for event, _ in got[1:]]
+        assert [None, 8, 8] == [event.held for event, _ in got[1:]]
 
     def test_a_load_comes_behind_what_the_gpu_held(self) -> None:
         """After a load the leading blocks are those computed and those loaded."""
@@ -387,6 +406,7 @@ class TestFailedRestores:
         )  # fmt: skip
         assert [
             "request_arrived",
+            "host_copy_found",
             "prefix_lookup",
             "claim_restore_required",
             "load_failed",

@@ -2,17 +2,18 @@
 
 import contextlib
 import json
+from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.dialects import Reader
+from monitor.dialects import Reader, allocator, canonical, connector, reference
 from monitor.errors import InputError
 from monitor.samples import FOLDER, sample
 from monitor.samples.generate import SAMPLES, main
 from monitor.sources import read
-from spec.alphabet import Kind
+from spec.alphabet import FACTS, Kind
 from spec.events import EVENT_ENCODER, CapacityProof, Event, Mark
 from tests.monitor.dialect_lines import (
     CLAIM,
@@ -38,21 +39,55 @@ from tests.monitor.dialect_lines import (
     report,
     required,
 )
+from tests.monitor.traces_allocator import allocator_conflict
+from tests.monitor.traces_connector import connector_end
+from tests.monitor.traces_reference import (
+    reference_failure,
+    reference_refused,
+    reference_success,
+)
+
+REF = reference_refused(event_sequence=1)
 
 
 class TestTellingApart:
     def test_by_content_line_by_line(self) -> None:
-        """One file may hold all three dialects; each line is told by its own fields."""
+        """One file may hold all four forms; each line is told by its own fields."""
         got = feed(
             {"kind": "request_finished", "request_id": "a"},
             {"event": "future", "event_sequence": 7, "timestamp_ns": 9},
             {"event": "future", "monotonic_ns": 8, "timestamp_ns": 9},
             {"event": "future_reuse_denied", "timestamp_ns": 9, "run_id": "r1"},
+            {"event": "future", "event_sequence": 7, "timestamp_ns": 9, "policy": "p"},
+            {"event": "future", "event_sequence": 7, "lifecycle_generation": 1},
         )
-        assert [False, True, True, True] == [r.stamp.skips for r in got]
-        assert [None, 7, None, None] == [r.stamp.sequence for r in got]
-        assert [None, 9, 8, 9] == [r.stamp.time_ns for r in got]
-        assert [None, "future", "future", None] == [r.unknown for r in got]
+        forms = ["canonical", "connector", "connector", "allocator", *["reference_lifecycle"] * 2]
+        assert forms == [r.stamp.form.name for r in got]
+        assert [None, 7, None, None, 7, 7] == [r.stamp.sequence for r in got]
+        assert [None, 9, 8, 9, None, None] == [r.stamp.time_ns for r in got]
+        assert [None, "future", "future", None, "future", "future"] == [r.unknown for r in got]
+
+    @pytest.mark.parametrize("dialect", [canonical, reference, connector, allocator])
+    def test_each_recognises_its_own(self, dialect: ModuleType) -> None:
+        """A line of each form is recognised by its module, and by none that is asked before."""
+        lines = {
+            canonical: {"kind": "request_finished", "request_id": "a"},
+            reference: reference_refused(event_sequence=1),
+            connector: connector_end()[0] | {"event_sequence": 1, "monotonic_ns": 2},
+            allocator: allocator_conflict(),
+        }
+        asked = list(lines)
+        found = [each for each in asked if each.recognises(lines[dialect])]
+        assert dialect is found[0]
+
+    @pytest.mark.parametrize("dialect", [reference, connector, allocator])
+    def test_what_is_observed(self, dialect: ModuleType) -> None:
+        """What a dialect takes on trust counts as observed, and stands on its stamps."""
+        assert dialect.DERIVED == dialect.FORM.derived
+        assert dialect.DERIVED <= dialect.OBSERVES <= FACTS
+        [record] = feed({reference: REF, connector: DONE, allocator: VICTIM}[dialect])
+        assert dialect.OBSERVES == record.stamp.observes
+        assert dialect.FORM is record.stamp.form
 
     @pytest.mark.parametrize(
         ("names", "stream"),
@@ -128,8 +163,10 @@ class TestRecordedTraces:
         assert (lines, unknown) == (len(got), sum(r.unknown is not None for r in got))
 
 
+REFERENCE = [*reference_success(), *reference_failure()]
 NAMES = sorted(
     {"kind", "event", *Event.__struct_fields__, *CLAIM, *RESIDENT, *LOADED, *REFUSED, *cached(1)}
+    | {name for line in REFERENCE for name in line}
 )
 VALUES = st.recursive(
     st.none()
@@ -150,6 +187,7 @@ LIKELY = st.sampled_from(
     + [conn("resident_claim_demoted"), alloc("resident_claim_expired")]
     + [{"kind": kind.value, "claim_id": "c", "request_id": "q"} for kind in Kind]
     + [{"kind": mark.value} for mark in Mark]
+    + [{**line, "event_sequence": number} for number, line in enumerate(REFERENCE)]
 )
 
 

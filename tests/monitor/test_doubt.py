@@ -29,7 +29,7 @@ PAIRS: Final = [
 ]
 NUMBERS: Final = [f.name for f in fields(View) if str(f.type) == "int"]
 FLAGS: Final = [f.name for f in fields(View) if str(f.type) == "bool"]
-CONSTANTS: Final = Constants(threshold=2, lapses=True, watched=True, ranked=True)
+CONSTANTS: Final = Constants(threshold=2, lapses=True, tiered=True, watched=True, ranked=True)
 
 
 def kinds_of(term: Term) -> Iterator[Kind]:

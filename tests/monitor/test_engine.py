@@ -20,7 +20,7 @@ from tests.monitor.traces import (
     verdicts,
     without,
 )
-from tests.monitor.traces_allocator import allocator_refusal, allocator_victim
+from tests.monitor.traces_allocator import allocator, allocator_refusal, allocator_victim
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 from tests.monitor.traces_connector import connector_success
 
@@ -124,10 +124,11 @@ class TestStreams:
 class TestOwnership:
     """Who may end a claim."""
 
-    def ended(self, event: str, by: str, *before: str) -> str:
+    def ended(self, event: str, by: str, *before: str, duration: str = "60 steps") -> str:
         facts = [about(kind) for kind in before]
         ends = [*facts, about("claim_retired"), about(event, by=by)]
-        report = judge([*canonical_claim(mode="demotable"), *ends], Mode.DEMOTABLE)
+        claim = canonical_claim(mode="demotable", duration=duration)
+        report = judge([*claim, *ends], Mode.DEMOTABLE)
         return verdicts(report)["ordered_lifecycle_events"]
 
     def test_owner(self) -> None:
@@ -156,7 +157,8 @@ class TestOwnership:
     def test_runtime_expires(self) -> None:
         """The runtime may expire a claim at its duration, not before."""
         assert "satisfied" == self.ended("claim_expired", "runtime", "duration_elapsed")
-        assert "violated" == self.ended("claim_expired", "runtime")
+        assert "violated" == self.ended("claim_expired", "runtime", duration="60 s")
+        assert "inconclusive" == self.ended("claim_expired", "runtime")
 
 
 class TestLosses:
@@ -194,19 +196,22 @@ class TestLosses:
         assert "violated" != protect(trace)["victim_exclusion_before_violation"]
 
 
+IDLE = "not exercised: claim_harm_attribution"
+
+
 class TestRule:
     """How the verdicts of obligations make one."""
 
     def test_kept(self) -> None:
         """Everything exercised was satisfied; what was not is listed."""
         report = judge(canonical_refusal(), Mode.HARD_PROTECTED)
-        assert ("kept", "not exercised: claim_harm_attribution") == (report.verdict, report.why)
+        assert ("kept", IDLE) == (report.verdict, report.why)
 
     def test_strict(self) -> None:
         """Strict counts what no claim exercised as open."""
         report = judge(canonical_refusal(), Mode.HARD_PROTECTED, strict=True)
         assert "inconclusive" == report.verdict
-        assert "exercised by no claim: claim_harm_attribution" == report.why
+        assert f"1 of 10 obligations {IDLE}" == report.why
         harmed = [*canonical_refusal(), TestLosses.lost, about("claim_harmed")]
         assert "kept" == judge(harmed, Mode.HARD_PROTECTED, strict=True).verdict
 
@@ -275,16 +280,18 @@ class TestRule:
         assert "kept" == judge(trace, Mode.DEMOTABLE).verdict
 
     def test_accepted_in_another_mode(self) -> None:
-        """The claim is what was submitted: it is held to that, and was not accepted."""
+        """Nobody knows what was promised: neither mode judges it, whatever becomes of it."""
         trace = canonical_claim()
         trace[2]["mode"] = "demotable"
-        report = judge(trace, Mode.HARD_PROTECTED)
-        assert "no accepted claim of this mode, only of demotable" == report.why
-        assert "it was accepted in another mode, demotable" == claim_of(report).why
         victim = canonical("block_evicted", block_ids=[100])
-        assert "violated" == judge([*trace, victim], Mode.HARD_PROTECTED).verdict
-        weaker = judge(trace, Mode.DEMOTABLE)
-        assert ("inconclusive", {"hard_protected": 1}) == (weaker.verdict, weaker.others)
+        for mode in (Mode.HARD_PROTECTED, Mode.DEMOTABLE):
+            report = judge([*trace, victim], mode)
+            said = "asked for hard_protected and was accepted in demotable"
+            assert ("inconclusive", f"claim {CLAIM} {said}") == (report.verdict, report.why)
+            assert "it was accepted in another mode, demotable" == claim_of(report).why
+            assert {"unexercised"} == set(report.obligations.values())
+        third = judge(trace, Mode.EXPIRING)
+        assert ("inconclusive", {"hard_protected": 1}) == (third.verdict, third.others)
 
     def test_other_mode_alone(self) -> None:
         """A claim that is named to be judged alone, and is of another mode, is not judged."""
@@ -312,9 +319,9 @@ class TestRule:
         assert "violated" == protect(trace)["explicit_acceptance"]
 
     def test_unknown_kinds(self) -> None:
-        """An unknown kind is counted and changes nothing."""
-        noise = [canonical("gpu_hiccup"), canonical("gpu_hiccup"), canonical("other")]
-        report = judge([*canonical_refusal(), *noise], Mode.HARD_PROTECTED)
+        """An unknown kind of a recorded dialect is counted and changes nothing."""
+        noise = [allocator("gpu_hiccup"), allocator("gpu_hiccup"), allocator("other")]
+        report = judge([*allocator_refusal(), *noise], Mode.HARD_PROTECTED)
         assert {"gpu_hiccup": 2, "other": 1} == report.events.unknown
-        assert len(canonical_refusal()) + 3 == report.events.read
+        assert len(allocator_refusal()) + 3 == report.events.read
         assert "kept" == report.verdict

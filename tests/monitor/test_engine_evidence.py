@@ -27,7 +27,7 @@ class TestPhantoms:
         """Evidence about an unaccepted claim does not stand in for the accepted one."""
         name = "materialization_predicate"
         report = judge([*self.accepted, *looked_up(OTHER)], Mode.DEMOTABLE)
-        assert "satisfied" == verdicts(report, OTHER)[name]
+        assert "unexercised" == verdicts(report, OTHER)[name]
         assert "unexercised" == report.obligations[name]
         strict = judge([*self.accepted, *looked_up(OTHER)], Mode.DEMOTABLE, strict=True)
         assert name in strict.why
@@ -73,7 +73,8 @@ class TestPhantoms:
 
     def test_none(self) -> None:
         """A stream of phantoms alone has nothing to judge."""
-        request = canonical("request_finished", request_id="q")
-        report = judge([*looked_up(OTHER), request], Mode.DEMOTABLE)
+        arrival = canonical("request_arrived", request_id="q", needed=1, usable=80)
+        end = canonical("request_finished", request_id="q")
+        report = judge([arrival, *looked_up(OTHER), end], Mode.DEMOTABLE)
         assert ("inconclusive", "no accepted claim") == (report.verdict, report.why)
         assert {"unexercised"} == set(report.obligations.values())

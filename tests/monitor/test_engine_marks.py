@@ -8,7 +8,10 @@ import pytest
 
 from monitor.dialects import Reader
 from monitor.errors import InputError
+from monitor.records import Stamp, stamp_of
+from spec.alphabet import FACTS, Kind
 from spec.claims import Mode
+from spec.events import Mark, StreamMark
 from tests.monitor.traces import CLAIM, OTHER, Trace, claim_of, judge, verdicts
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 
@@ -97,9 +100,35 @@ class TestEnd:
         untimed = [{**mark, "time_ns": None} for mark in marks]
         report = judge([untimed[0], *claim, *ended, untimed[1]], Mode.EXPIRING)
         assert "kept" == report.verdict
-        another = {"kind": "another", "stream": "run-1", "time_ns": None}
+        another = {**canonical("request_finished", request_id="late"), "time_ns": None}
         report = judge([*claim, another, *ended], Mode.EXPIRING)
         assert "inconclusive" == report.verdict
+
+
+class TestObserves:
+    """What a stream says of its hooks."""
+
+    def stamp(self, **fields: object) -> Stamp:
+        [record] = Reader("f").feed(json.dumps({**OPENED, **fields}).encode(), 1)
+        return record.stamp
+
+    def test_handed_on(self) -> None:
+        """The kinds stand on the stamp of the first line; where none are stated, nothing does."""
+        observed = self.stamp(observes=["block_cached", "load_failed", "block_cached"])
+        assert {Kind.BLOCK_CACHED, Kind.LOAD_FAILED} == observed.observes
+        assert frozenset() == self.stamp(observes=[]).observes
+        assert self.stamp().observes is None
+
+    def test_live(self) -> None:
+        """A stream that is judged while it runs hands on the same."""
+        mark = StreamMark(kind=Mark.STREAM_OPENED, observes=("load_failed",))
+        assert {Kind.LOAD_FAILED} == stamp_of(mark, "s").observes
+
+    def test_no_event(self) -> None:
+        """By itself it changes no verdict."""
+        observes = sorted(FACTS)
+        trace = [{**OPENED, "observes": observes}, *canonical_refusal(), CLOSED]
+        assert "kept" == judge(trace, HARD).verdict
 
 
 class TestForm:

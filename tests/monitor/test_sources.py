@@ -64,7 +64,7 @@ class TestReading:
             record.stamp.sequence,
             record.stamp.time_ns,
         )
-        assert not record.stamp.skips
+        assert not record.stamp.form.skips
         assert 1 == source.accounts[0].lines
 
     def test_digest_is_of_the_bytes_on_disk(self, tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ class TestReading:
         assert list(range(1, 1001)) == [record.at.line for record in got]
         assert 1000 == source.accounts[0].lines
 
-    def test_an_unknown_kind_is_a_record(self, trace: Path) -> None:
-        """An unknown kind is named, keeps its place in the stream, and carries no event."""
-        trace.write_bytes(b'{"kind":"claim_frobbed","stream":"s","sequence":4,"new":[1]}\n')
+    def test_an_unknown_event_is_a_record(self, trace: Path) -> None:
+        """An unknown event of a recorded dialect is named, keeps its place, and carries nothing."""
+        trace.write_bytes(b'{"event":"claim_frobbed","run_id":"s","event_sequence":4,"new":[1]}\n')
         [record], _ = records(trace)
         assert ("claim_frobbed", (), 4, "s") == (
             record.unknown,
@@ -253,7 +253,12 @@ BAD_LINES = [
     (b'{"kind":"claim_accepted","footprint":1%s}' % (b"0" * 40), "footprint", "20 digits is above"),
     (b'{"kind":"claim_accepted","time_ns":1%s}' % (b"0" * 40), "time_ns", "out of range"),
     (b'{"kind":"claim_accepted","priority":-1%s}' % (b"0" * 40), "priority", "out of range"),
-    (b'{"kind":"nope","sequence":1%s}' % (b"0" * 40), "sequence", "out of range"),
+    (b'{"kind":"stream_opened","sequence":1%s}' % (b"0" * 40), "sequence", "out of range"),
+    (b'{"kind":"nope","sequence":1}', "kind", "there is no kind 'nope'"),
+    (b'{"kind":"stream_opened","observes":"load_failed"}', "observes", "expected array"),
+    (b'{"kind":"stream_opened","observes":["load"]}', "observes[0]", "'load' is no kind"),
+    (b'{"kind":"stream_opened","observes":["claim_harmed"]}', "observes[0]", "is no fact"),
+    (b'{"kind":"stream_closed","observes":[]}', "observes", "does not say what is observed"),
     (b'{"kind":"claim_accepted","priority":%s}' % (b"9" * 9000), None, "out of range"),
     (b'{"kind":"claim_accepted","sequence":"x"}', "sequence", "expected int | null, got str"),
     (b'{"kind":"claim_accepted","claim_id":""}', "claim_id", "the text is empty"),
@@ -316,7 +321,16 @@ class TestBadLines:
         ("line", "hint"),
         [
             (b'{"knd":"claim_accepted"}', "did you mean kind?"),
+            (b'{"kind":"block_evict","block_ids":[1]}', "did you mean block_evicted?"),
+            (b'{"kind":"streamopened"}', "did you mean stream_opened?"),
+            (b'{"kind":"frobbed"}', "docs/events.md lists the kinds"),
             (b'{"kind":"claim_accepted","clam_id":"c"}', "did you mean claim_id?"),
+            (
+                b'{"kind":"stream_opened","observes":["block_evicted","block_cachd"]}',
+                "did you mean block_cached?",
+            ),
+            (b'{"kind":"stream_opened","observes":["claim_harmed"]}', "docs/events.md"),
+            (b'{"kind":"stream_closed","observes":["load_failed"]}', "state it on stream_opened"),
             (b'{"kind":"claim_accepted","proof":{"residnt":1}}', "did you mean resident?"),
             (
                 b'{"kind":"claim_accepted","claim_id":"c","predicate":"leading_prefix_atleast(3)"}',
@@ -371,7 +385,7 @@ class TestBounds:
 
     def test_the_limit_itself(self, trace: Path) -> None:
         """A line of exactly the limit is read, one byte more is not."""
-        line = json.dumps({"kind": "later", "pad": ""})
+        line = json.dumps({"event": "later", "pad": ""})
         for extra, rejected in ((0, 0), (1, 1)):
             padded = line.replace('""', '"%s"' % ("p" * (LINE_LIMIT - len(line) + extra)))
             trace.write_text(padded + "\n")

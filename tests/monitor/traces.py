@@ -28,8 +28,15 @@ START_NS = 1_000_000
 
 
 def text(trace: Trace) -> bytes:
-    """The trace as JSON lines, each stream numbered from 0 and timed from `START_NS`."""
-    order = {"kind": "sequence", "hook_scope": "event_sequence"}
+    """The trace as JSON lines, each stream numbered from 0 and timed from `START_NS`.
+
+    The reference lifecycle is numbered from 1.
+    """
+    order = {
+        "kind": "sequence",
+        "hook_scope": "event_sequence",
+        "lifecycle_generation": "event_sequence",
+    }
     clock = {"kind": "time_ns", "hook_scope": "monotonic_ns"}
     seen: Counter[str] = Counter()
     lines = []
@@ -38,7 +45,7 @@ def text(trace: Trace) -> bytes:
         form = next((key for key in order if key in line), "")
         defaults = {clock.get(form, "timestamp_ns"): START_NS + 1000 * seen[stream]}
         if form:
-            defaults[order[form]] = seen[stream]
+            defaults[order[form]] = seen[stream] + (form == "lifecycle_generation")
         seen[stream] += 1
         lines.append(json.dumps({**defaults, **line}))
     return "\n".join(lines).encode() + b"\n"

@@ -74,9 +74,9 @@ class TestText:
         """A row whose label depends on the bundle says so, either way."""
         asked = ("vllm_patched", "--mode", "expiring", "--depth", "backend_patch")
         _, out, _ = ran(capsys, *asked)
+        assert "approximate lacks H; paper: sound_with_adapter" in " ".join(out.split())
+        _, out, _ = ran(capsys, *asked, "--bundle", "paper")
         assert "contract: approximate (lacks H)" in " ".join(out.split())
-        _, out, _ = ran(capsys, *asked, "--bundle", "contract")
-        assert "paper: sound_with_adapter" in " ".join(out.split())
 
     def test_explain(self, capsys: Capture) -> None:
         """One row is explained: the rule, what supplies, what is missing and would supply it."""
@@ -109,7 +109,7 @@ class TestText:
         _, out, _ = ran(capsys, RC14, "--mode", "offloadable", "--explain")
         said = " ".join(out.split())
         assert 1 == said.count("Rule 6")
-        assert "offloadable at none and telemetry_join, paper bundle: approximate" in said
+        assert "offloadable at none and telemetry_join, contract bundle: approximate" in said
         assert "Each of claim_identity, materialization_predicate is missing: nothing" in said
         _, out, _ = ran(capsys, RC14, "--mode", "best_effort", "--explain")
         assert 2 == out.count("Rule ")
@@ -145,7 +145,7 @@ class TestFormats:
         assert {
             "descriptor": RC14,
             "mode": "soft_priority",
-            "bundle": "paper",
+            "bundle": "contract",
             "depth": "telemetry_join",
             "label": "sound_with_adapter",
             "subtype": "adapter-policy under controlled pressure",
@@ -153,7 +153,10 @@ class TestFormats:
             "forbidden": [],
             "otherwise": None,
             "lacking": [],
-        } == {k: v for k, v in row.items() if k not in {"evidence", "decided"}}
+            "declared": [*MODES[Mode.SOFT_PRIORITY].paper],
+            "shown": [],
+            "nowhere": [],
+        } == {k: v for k, v in row.items() if k not in {"evidence", "decided", "conditions"}}
         assert [*MODES[Mode.SOFT_PRIORITY].paper] == [e["obligation"] for e in row["evidence"]]
         assert all("pressure_controls_summary.json" in e["anchor"] for e in row["evidence"])
 
@@ -314,7 +317,7 @@ class TestAgainst:
             ('"mode": "best_effort"', '"mode": 3', "Expected `str`"),
             ('"mode": "best_effort"', '"mode": "other"', "there is no mode 'other'"),
             ('"depth": "none"', '"depth": "other"', "there is no depth 'other'"),
-            ('"bundle": "paper"', '"bundle": "other"', "there is no bundle 'other'"),
+            ('"bundle": "contract"', '"bundle": "other"', "there is no bundle 'other'"),
             ('"mode": "soft_priority"', '"mode": "best_effort"', "one row stands twice"),
             ("{", "", "Expected `object`"),
             ("{", "{,", "JSON is malformed"),

@@ -39,6 +39,16 @@ class TakesAtWord(Relation):
         return z3.Or(super().counts(item), z3.And(item.there, item.named, said, bare))
 
 
+class PartialSuffices(Relation):
+    """A partial item that has run counts."""
+
+    def counts(self, item: Item) -> Expr:
+        said = item.status == value(Status, Status.PARTIAL)
+        adequate = is_in(item.scope, Scope, ADEQUATE)
+        partly = z3.And(item.there, item.named, said, adequate, self.ran(item.anchor))
+        return z3.Or(super().counts(item), partly)
+
+
 class PartialVetoes(Relation):
     """A partial item keeps others from counting."""
 
@@ -210,6 +220,7 @@ BROKEN: list[tuple[str, type[Relation]]] = [
     ("untried native", SourceSuffices),
     ("traces are not native", TracesNative),
     ("traces need an adapter", TracesAnywhere),
+    ("only what is shown", PartialSuffices),
     ("pressure is observed", NoPressure),
     ("telemetry", TableBroken),
     ("scheduler alone", SchedulerExcludes),
