@@ -13,9 +13,9 @@ from spec.events import Event
 from spec.ledgers import REQUEST_FACTS
 from spec.machines import Automaton
 from spec.obligations import OBLIGATIONS
-from spec.projection.interpret import MUCH, Look, Loose, Value, claim_after, request_after
+from spec.projection.interpret import Look, Value, claim_after, request_after
 from spec.projection.pool import Claim
-from spec.projection.unknown import AWAY, unbreakable, unknowable, without
+from spec.projection.unknown import AWAY, without
 from spec.states import next_state
 from spec.terms import Scope
 from spec.verdicts import Verdict, pool
@@ -24,8 +24,6 @@ __all__ = ["Case", "Finding", "View"]
 
 View: TypeAlias = Mapping[str, Value | None]
 
-_REGISTERS: Final = frozenset({Scope.WAS, Scope.NOW, Scope.REQ_WAS, Scope.REQ})
-_ANY: Final = Loose((-MUCH, 0, MUCH))  # of a number that nobody knows
 _NO_REQUEST: Final[Mapping[str, Value]] = {r.name: r.initial for r in REQUEST_FACTS.registers}
 
 
@@ -66,8 +64,7 @@ class Case:
     """A claim, judged by the observers of these names.
 
     `taint` is the event from which on nothing is concluded of it, `open` the same for single
-    obligations. `touched` are the requests that had to do with it; `taken` counts rules, each by
-    the names of its observer and itself.
+    obligations. `taken` counts rules, each by the names of its observer and itself.
 
     Args:
         constants: those that the mode fixes.
@@ -85,10 +82,8 @@ class Case:
         self._steps: dict[str, Automaton | None] = {name: _automaton(name) for name in names}
         self._unknown: frozenset[str] = frozenset()
         self._left: dict[str, Finding] = {}
-        self._unset: frozenset[str] = frozenset()  # registers that no fact can set
         self.taint: int | None = None
         self.open: dict[str, int] = {}
-        self.touched: set[str] = set()
         self.taken: Counter[tuple[str, str]] = Counter()
         scoped = [name for name in names if OBLIGATIONS[name].per_request]
         self._own = _Scope(None, _first(names))
@@ -111,19 +106,6 @@ class Case:
 
         return look
 
-    def _unsure(self, look: Look) -> Look:
-        """The same where registers that no observed fact sets may be anything, unless one did."""
-        if not self._unset:
-            return look
-
-        def unsure(scope: Scope, name: str) -> tuple[Value, ...]:
-            found = look(scope, name)
-            if scope not in _REGISTERS or name not in self._unset or found[0]:
-                return found
-            return (False, True) if found[0] is False else _ANY
-
-        return unsure
-
     def take(
         self, kind: Kind, views: Sequence[View], here: str | None, at: int, *, moves: bool = True
     ) -> None:
@@ -143,7 +125,7 @@ class Case:
             if scope is not self._own:
                 after = request_after(kind, self._look(seen, known))
             if moves and self.taint is None:
-                look = self._unsure(self._look(seen, {**known, Scope.REQ: after}))
+                look = self._look(seen, {**known, Scope.REQ: after})
                 for name in scope.watches:
                     self._observe(name, scope, look, kind, at)
             scope.facts = after
@@ -191,13 +173,6 @@ class Case:
                 self._steps[name] = _automaton(name, self._unknown)
                 self.open.setdefault(name, at)
 
-    def observe(self, observes: frozenset[Kind] | None, at: int) -> None:
-        """From here on these facts are observed: what is not is neither kept nor broken."""
-        self._unset = unknowable(observes)
-        for name in self._steps:
-            if unbreakable(name, observes):
-                self.open.setdefault(name, at)
-
     def attribute(self, event: Event, among: Sequence[str], at: int) -> None:
         """An event about the claim belongs to one of these requests.
 
@@ -207,10 +182,6 @@ class Case:
         away = self.claim.facts["lead"] < self.claim.threshold
         if event.kind is Kind.BLOCK_CACHED and len(among) > 1 and away and self.claim.responsible:
             self.leave_open(AWAY, at)
-
-    def forget(self, request: str) -> None:
-        """The request is over, or another of its name begins."""
-        self.touched.discard(request)
 
     # What it came to.
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.fields import REQUEST_KINDS
+from spec.modes import MODES
 from spec.projection.pool import Claim, held_by, meant, owners
 from spec.projection.sight import Sight
 
@@ -23,7 +24,7 @@ class By(Enum):
     """By what an event finds the claims that it is about, or tells of it."""
 
     NAME = "the claim of its claim_id, with an identity that agrees with what that is bound to"
-    ENTRY = "the same, while the runtime is responsible for it"
+    ENTRY = "the same, unless nobody committed to it, or its duration ended it before"
     OBJECT = "if it names no claim: the claims, known to a registry, on its object"
     BLOCKS = "if it names neither a claim nor an object: the claims that hold any of its blocks"
     CONTENT = "the claims that gain a block by it, since they are on the same content"
@@ -95,7 +96,9 @@ def _by_name(sight: Sight) -> bool:
 
 
 def _by_entry(sight: Sight) -> bool:
-    return _by_name(sight) and sight.claim.responsible
+    facts, lapses = sight.claim.facts, MODES[sight.moment.mode].constants["lapses"]
+    over = not facts["responsible"] and (lapses or not facts["committed"])
+    return _by_name(sight) and not over
 
 
 def _by_object(sight: Sight) -> bool:

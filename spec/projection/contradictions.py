@@ -23,23 +23,18 @@ from spec.terms import Term
 
 __all__ = ["RESTS", "block_twice", "of_claim", "of_request"]
 
-_COPIED: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
 _LOST: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 
 RESTS: Final[Mapping[str, frozenset[Kind]]] = MappingProxyType(
-    {
-        "one commitment": frozenset({Kind.CLAIM_RETIRED}),
-        "room for the predicate": frozenset(),
-        "an entry to end": frozenset({Kind.CLAIM_COMMITTED}),
-        "copies of what was there": frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED}),
-        "a copy to lose": _COPIED,
-        "a copy to load": _COPIED,
+    {each.name: each.rests_on for each in FACTS_ARE_FACTS}
+    | {
+        "look-ups find what is held": _LOST,
         "a request to end": frozenset({Kind.REQUEST_ARRIVED}),
         "one request of a name": frozenset({Kind.REQUEST_FINISHED}),
         "one position a block": _LOST,
     }
 )
-"""The kinds of facts on which each assumption rests, besides the one that it is about."""
+"""The kinds of facts on which each assumption rests."""
 
 
 def observed(name: str, observes: frozenset[Kind] | None) -> bool:
@@ -65,7 +60,8 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
             return f"facts contradict: {assumption.broken}"
     if event.kind is Kind.DURATION_ELAPSED:
         return _of_duration(sight)
-    if event.kind is Kind.PREFIX_LOOKUP and event.held is not None and claim.alive:
+    looks = event.kind is Kind.PREFIX_LOOKUP and claim.alive and claim.predicate is not None
+    if looks and event.held is not None and observed("look-ups find what is held", observes):
         return _of_lookup(sight, event.held)
     return ""
 

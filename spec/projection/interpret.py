@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from itertools import product
 from typing import Final, TypeAlias
 
 from spec.alphabet import Kind
@@ -35,7 +34,6 @@ from spec.terms import (
 __all__ = [
     "MUCH",
     "Look",
-    "Loose",
     "Truth",
     "Value",
     "at_kind",
@@ -51,11 +49,6 @@ Truth: TypeAlias = tuple[bool, bool]
 """Whether something is surely so, and whether it is possibly so."""
 
 Numbers: TypeAlias = tuple[int, ...]
-
-
-class Loose(tuple[int, ...]):
-    """Values that a number may have at any corner."""
-
 
 Look: TypeAlias = Callable[[Scope, str], tuple[Value, ...]]
 """The values of a variable at the corners; one value where it is the same at all."""
@@ -134,7 +127,11 @@ def evaluate(term: Term, look: Look) -> Truth:
 
 
 def count(term: Term, look: Look) -> Numbers:
-    """The value of an integer term at each corner, or `Loose` values."""
+    """The value of an integer term at each corner.
+
+    Raises:
+        TypeError: it hangs on a condition of which nobody knows whether it holds.
+    """
     match term:
         case Const(value):
             return (int(value),)
@@ -142,22 +139,20 @@ def count(term: Term, look: Look) -> Numbers:
             return look(scope, name)
         case Arith(op, left, right):
             sign = 1 if op == "+" else -1
-            parts = count(left, look), count(right, look)
-            loose = any(isinstance(part, Loose) for part in parts)
-            found = (one + sign * other for one, other in _pairs(*parts))
-            return Loose(found) if loose else tuple(found)
+            pairs = _pairs(count(left, look), count(right, look))
+            return tuple(one + sign * other for one, other in pairs)
         case Ite(cond, then, otherwise):
             surely, possibly = evaluate(cond, look)
             if surely == possibly:
                 return count(then if surely else otherwise, look)
-            return Loose(count(then, look) + count(otherwise, look))
-    raise TypeError(f"not a number: {term!r}")
+    raise TypeError(f"not a number that can be told: {term!r}")
 
 
 def _pairs(one: Numbers, other: Numbers) -> list[tuple[int, int]]:
-    """The values that two may have together: at the same corner, or any two if they are loose."""
-    loose = isinstance(one, Loose) or isinstance(other, Loose) or 1 in (len(one), len(other))
-    return list(product(one, other) if loose else zip(one, other, strict=True))
+    """The values that two have at the same corner."""
+    most = max(len(one), len(other))
+    wide = (side * most if len(side) == 1 else side for side in (one, other))
+    return list(zip(*wide, strict=True))
 
 
 def _compare(op: str, left: Numbers, right: Numbers) -> Truth:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
+from spec.alphabet import REPORTS, Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.modes import MODES, Bundle
@@ -36,7 +36,6 @@ from spec.projection.sight import Moment, Sight
 
 __all__ = ["Naive"]
 
-_AT_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 _REGISTRY: Final = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 _BEGINS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _INTRODUCES: Final = _BEGINS | {Kind.CLAIM_ACCEPTED}
@@ -94,8 +93,10 @@ class Naive:
         back, missing = self.order.take(line)
         if line.observes not in (None, self._observes):
             self._observes = line.observes
-            for case in self.cases.values():
-                case.observe(line.observes, line.at)
+            if line.mark is not None:  # a recorded form is taken on trust where it observes nothing
+                blind = [n for n in self.names if unknown.unobserved(n, line.observes)]
+                for case in self.cases.values():
+                    case.leave_open(blind, line.at)
         if missing:
             self._lose(line.at)
         if back:
@@ -165,7 +166,7 @@ class Naive:
             if case.claim.responsible and name not in before:
                 case.claim.took = self._count
         self.pool = moment.later
-        self._come_to(moment, {name: ends[0] for name, ends in seen.items()}, before, line)
+        self._come_to(moment, {name: ends[0] for name, ends in seen.items()}, line)
 
     def _tell(self, event: Event, at: int) -> bool:
         """Take what the event states of the claim that it names; whether it means its object.
@@ -246,17 +247,13 @@ class Naive:
 
     # What becomes of it.
 
-    def _come_to(
-        self, moment: Moment, seen: Mapping[str, View], before: set[str], line: Line
-    ) -> None:
+    def _come_to(self, moment: Moment, seen: Mapping[str, View], line: Line) -> None:
         """What is remembered of an event that was taken in."""
         event, at = moment.event, line.at
         self._stale -= placed(moment.pool, event)
-        self._remember(event, seen, before)
+        self._remember(event, seen)
         named = self.cases.get(event.claim_id or "")
-        for name, case in self.cases.items():
-            if seen[name]["mine"] and event.request_id is not None:
-                case.touched.add(event.request_id)
+        for case in self.cases.values():
             if case.claim.alive and unknown.may_be_gone(Sight(moment, case.claim)):
                 case.distrust(at)
         if not (event.claim_id or event.object_id or owners(moment.pool, event.block_ids)):
@@ -265,8 +262,6 @@ class Naive:
         if named is None:
             return
         claim, view = named.claim, seen[named.claim.claim_id]
-        if event.request_id is not None and event.kind in _AT_REQUEST:
-            named.touched.add(event.request_id)
         if view["named"] and not view["mine"]:
             named.distrust(at)
             self._lost = self._count  # who is in the pool
@@ -288,7 +283,7 @@ class Naive:
         if claim.other_mode is not None and self.mode in (claim.mode, claim.other_mode):
             case.distrust(at)
 
-    def _remember(self, event: Event, seen: Mapping[str, View], before: set[str]) -> None:
+    def _remember(self, event: Event, seen: Mapping[str, View]) -> None:
         """The requests after the event."""
         name, requests = event.request_id, self.pool.requests
         if name is None:
@@ -305,7 +300,3 @@ class Naive:
             failed = {n for n, view in seen.items() if view["mine"] or view["named"]}
             failed = {n for n in failed if self.pool.claims[n].known}
             request.failed |= failed
-            request.lacks |= bool(failed & before)
-        if event.kind in (Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED):
-            for case in self.cases.values():
-                case.forget(name)

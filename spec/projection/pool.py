@@ -131,8 +131,8 @@ class Claim:
 class Request:
     """One request: what it needs, and how its loads went. `since` is the event that it came by.
 
-    `failed` are the claims of which a load failed for it, `lacks` says that the runtime answers for
-    one of them; `unsure` that nobody knows what it needs.
+    `failed` are the claims of which a load failed for it; `unsure` says that nobody knows what it
+    needs.
     """
 
     needed: int = 0
@@ -141,7 +141,6 @@ class Request:
     in_hand: bool = True
     unsure: bool = False
     failed: set[str] = field(default_factory=set)
-    lacks: bool = False
 
 
 class Object(NamedTuple):

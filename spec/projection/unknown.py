@@ -8,11 +8,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
+from spec.alphabet import CONFLICT_ACTIONS, ENDS, REPORTS, Kind
 from spec.events import Event
 from spec.machine import Observer, Rule
 from spec.obligations import OBLIGATIONS
-from spec.projection.interpret import at_kind
+from spec.observed import facts_of, fields_behind
 from spec.projection.pool import Placed, Request, held_by, lead, meant, owners
 from spec.projection.rights import owner_unknown
 from spec.projection.sight import Sight
@@ -29,13 +29,11 @@ __all__ = [
     "NAMES",
     "NEED",
     "POOL",
-    "SET_BY",
     "may_be_gone",
     "open_without",
     "says_too_little",
-    "unbreakable",
-    "unknowable",
     "unknown_of",
+    "unobserved",
     "without",
 ]
 
@@ -67,7 +65,7 @@ _AT_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINI
 
 @cache
 def without(name: str, fields: frozenset[str]) -> Observer | None:
-    """The observer of this name without the rules that read any of these fields or registers.
+    """The observer of this name without the rules that rest on any of these fields or registers.
 
     Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
     is: of the rules that find a breach those are left that do so in any, and come before it. What
@@ -75,7 +73,7 @@ def without(name: str, fields: frozenset[str]) -> Observer | None:
 
     None where it reads none of them: it judges as well as before.
     """
-    observer = OBLIGATIONS[name]
+    observer, fields = OBLIGATIONS[name], fields_behind(fields)
     broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
     read = [_reads(rule, fields) for rule in observer.rules]
     if not any(read):
@@ -190,47 +188,11 @@ def holds_stale(sight: Sight, stale: frozenset[Placed]) -> bool:
 # What a stream does not observe.
 
 
-_COMMITTED: Final = frozenset({Kind.CLAIM_COMMITTED})
-_COPIED: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
-_ARRIVED: Final = frozenset({Kind.REQUEST_ARRIVED})
-_FAILED: Final = frozenset({Kind.LOAD_FAILED})
-_ROUTED: Final = frozenset({Kind.REQUEST_ROUTED})
-_SERVED: Final = frozenset({Kind.REUSE_SERVED})
-
-SET_BY: Final[Mapping[str, tuple[frozenset[Kind], ...]]] = MappingProxyType(
-    {
-        "registered": (_COMMITTED | {Kind.CLAIM_REGISTERED},),
-        "committed": (_COMMITTED,),
-        "responsible": (_COMMITTED, frozenset({Kind.CLAIM_RETIRED})),
-        "footprint": (_COMMITTED,),
-        "lead": (frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED}),),
-        **dict.fromkeys(("host", "copied"), (_COPIED,)),
-        **dict.fromkeys(("seen", "arrived", "held", "needed", "usable"), (_ARRIVED,)),
-        "asks": (frozenset({Kind.PREFIX_LOOKUP}),),
-        "loaded": (frozenset({Kind.LOAD_FINISHED}),),
-        **dict.fromkeys(("failures", "failed", "broke"), (_FAILED,)),
-        **dict.fromkeys(("routed", "cost", "worker"), (_ROUTED,)),
-        **dict.fromkeys(("served", "hit"), (_SERVED,)),
-    }
-)
-"""The facts that move each register: it is worth nothing where none of one set is observed."""
-
-
-def unknowable(observes: frozenset[Kind] | None) -> frozenset[str]:
-    """The registers that are worth nothing by what a stream observes; None observes everything."""
-    if observes is None:
-        return frozenset()
-    return frozenset(n for n, sets in SET_BY.items() if any(not kinds & observes for kinds in sets))
-
-
-def unbreakable(name: str, observes: frozenset[Kind] | None) -> bool:
-    """Whether no kind that a stream observes can break an obligation: then nothing can keep it."""
-    if observes is None:
-        return False
-    seen = [kind for kind in Kind if kind in observes or kind not in FACTS]
-    observer = OBLIGATIONS[name]
-    breaches = [r for r in observer.rules if observer.state(r.to).verdict is Verdict.VIOLATED]
-    return all(at_kind(rule.when, kind) == FALSE for rule in breaches for kind in seen)
+def unobserved(name: str, observes: frozenset[Kind]) -> bool:
+    """Whether an obligation rests on facts that a stream does not observe: it can be neither kept
+    nor broken there.
+    """
+    return not facts_of(OBLIGATIONS[name]) <= observes
 
 
 # Facts that do not say whose they are.

@@ -299,33 +299,24 @@ class TestClock:
 class TestObserved:
     """What the hooks of a stream do not observe."""
 
-    def judge(self, unseen: Kind, *events: Event, mode: Mode = Mode.HARD_PROTECTED) -> set[str]:
-        opened = Line(1, mark=Mark.STREAM_OPENED, observes=FACTS - {unseen})
+    told = (*begun("a"), arrives("r", 7), refused("r", "a"), finishes("r"))
+
+    def open(self, unseen: Kind, mark: Mark | None = Mark.STREAM_OPENED) -> set[str]:
+        opened = Line(1, mark=mark, observes=FACTS - {unseen})
         closed = Line(99, mark=Mark.STREAM_CLOSED)
-        return having(judge([opened, *lines(*events), closed], mode), "inconclusive")
+        found = judge([opened, *lines(*self.told), closed], Mode.HARD_PROTECTED)
+        return having(found, "inconclusive")
 
-    def test_no_arrivals(self) -> None:
-        """Whom a refusal may name cannot be told where nobody sees requests arrive."""
-        acted = (*begun("a"), refused("r", "a"), finishes("r"))
-        expected = {
-            *("blocking_claim_ids", "explicit_conflict_action"),
-            "victim_exclusion_before_violation",
-        }
-        assert expected == self.judge(Kind.REQUEST_ARRIVED, *acted)
-        assert set() == self.judge(Kind.REQUEST_ARRIVED, *begun("a"), finishes("r")) - expected
+    def test_open(self) -> None:
+        """Obligations that rest on it can be neither kept nor broken."""
+        assert "victim_exclusion_before_violation" in self.open(Kind.BLOCK_EVICTED)
+        assert "blocking_claim_ids" in self.open(Kind.REQUEST_ARRIVED)
+        assert "footprint_accounting" not in self.open(Kind.BLOCK_EVICTED)
+        assert set() == self.open(Kind.REQUEST_ROUTED)
 
-    def test_no_victims(self) -> None:
-        """Nobody shows that no victim was taken where nobody sees victims."""
-        told = (*begun("a"), arrives("r", 7), refused("r", "a"), finishes("r"))
-        assert {"victim_exclusion_before_violation"} == self.judge(Kind.BLOCK_EVICTED, *told)
-
-    def test_no_failures(self) -> None:
-        """A report of a failure that nobody could see is neither true nor false."""
-        of = {"request_id": "r", "outcome": "harm", "outcome_claim_id": "a"}
-        failed = event(Kind.CLAIM_RESTORATION_FAILED, "a", **of)
-        told = (*begun("a", Mode.OFFLOADABLE), arrives("r", 1), failed)
-        found = self.judge(Kind.LOAD_FAILED, *told, mode=Mode.OFFLOADABLE)
-        assert {"restoration_failure_outcome"} == found
+    def test_recorded(self) -> None:
+        """A recorded form is taken on trust where its table has nothing."""
+        assert set() == self.open(Kind.BLOCK_EVICTED, mark=None)
 
 
 class TestModes:

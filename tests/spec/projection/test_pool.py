@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spec.alphabet import Kind
+from spec.claims import Mode
 from spec.events import Event
 from spec.projection.concerns import belongs_to, is_mine, is_named, loses
 from spec.projection.pool import Pool, Request, after, attributed, held_by, lead, tell
@@ -160,10 +161,18 @@ class TestConcerns:
         assert {"a": "r", "b": None} == found
 
     def test_retired(self) -> None:
-        """The end of an entry for which nobody answers is no event of the claim."""
-        made = pool(claim("a"), claim("b", responsible=False))
-        assert {"a"} == self.mine(made, Kind.CLAIM_RETIRED, claim_id="a")
-        assert set() == self.mine(made, Kind.CLAIM_RETIRED, claim_id="b")
+        """The end of an entry is an event of the claim if somebody committed to it."""
+        made = pool(claim("a"), claim("b", responsible=False), claim("c", responsible=False))
+        made.claims["c"].facts["committed"] = True
+        for name, found in (("a", {"a"}), ("b", set()), ("c", {"c"})):
+            assert found == self.mine(made, Kind.CLAIM_RETIRED, claim_id=name)
+
+    def test_lapsed(self) -> None:
+        """Where the duration ends responsibility, the end of the entry after it is none."""
+        made = pool(claim("a", responsible=False))
+        made.claims["a"].facts["committed"] = True
+        entry = sight(made, "a", Kind.CLAIM_RETIRED, Mode.EXPIRING, claim_id="a")
+        assert not is_mine(entry)
 
     def test_foreign_name(self) -> None:
         """A report under an id that no registry holds is about the claims on its object."""
