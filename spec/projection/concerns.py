@@ -164,9 +164,10 @@ def is_mine(sight: Sight) -> bool:
 def is_named(sight: Sight) -> bool:
     """Whether the event names the claim; facts carry no name of their own, but what they mean."""
     kind = sight.event.kind
-    if _names(sight) and not sight.binds:
-        return True
-    return is_mine(sight) if kind in FACTS else _names(sight) and kind in REPORTS - CONFLICT_ACTIONS
+    if kind in FACTS and (sight.claim.unwatched or sight.binds or not _names(sight)):
+        return is_mine(sight)
+    about = kind in REPORTS - CONFLICT_ACTIONS
+    return _names(sight) and (about or not sight.binds)
 
 
 def belongs_to(sight: Sight) -> str | None:

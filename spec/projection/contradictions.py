@@ -15,10 +15,12 @@ from typing import Final
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.facts import FACTS_ARE_FACTS, Assumption
+from spec.modes import MODES
 from spec.projection.concerns import is_direct
 from spec.projection.interpret import Look, at_kind, evaluate
 from spec.projection.pool import Claim, Placed, held_by, in_hand, lead
 from spec.projection.sight import Moment, Sight
+from spec.states import ClaimState
 from spec.terms import Term
 
 __all__ = ["RESTS", "block_twice", "of_claim", "of_request"]
@@ -111,10 +113,18 @@ def of_request(moment: Moment, lost: int, observes: frozenset[Kind] | None) -> s
     return ""
 
 
+def is_tracked(claim: Claim, mode: Mode) -> bool:
+    """Whether hooks say what becomes of the claim's blocks: it is responsible, or watched."""
+    watched = MODES[mode].constants["watched"] and claim.introduced and not claim.unwatched
+    return claim.responsible or (watched and claim.state is not ClaimState.REFUSED)
+
+
 def block_twice(
     moment: Moment, stale: frozenset[Placed], observes: frozenset[Kind] | None
 ) -> list[Claim]:
-    """The claims alive that hold a block of the event at another position, with no loss between.
+    """The claims that hold a block of the event at another position, with no loss between.
+
+    Of claims that are over, or that nobody took on, blocks may be gone unsaid.
 
     Args:
         stale: what may have been lost unseen.
@@ -129,7 +139,7 @@ def block_twice(
     return [
         claim
         for claim in moment.pool.claims.values()
-        if claim.alive
+        if is_tracked(claim, moment.mode)
         and any(
             block == other and at != position
             for at, other in held_by(sure, claim)

@@ -166,7 +166,8 @@ class Naive:
             if case.claim.responsible and name not in before:
                 case.claim.took = self._count
         self.pool = moment.later
-        self._come_to(moment, {name: ends[0] for name, ends in seen.items()}, line)
+        first = {name: ends[0] for name, ends in seen.items()}
+        self._come_to(moment, first, line, binds=binds)
 
     def _tell(self, event: Event, at: int) -> bool:
         """Take what the event states of the claim that it names; whether it means its object.
@@ -176,7 +177,7 @@ class Naive:
         if event.claim_id is None:
             return True
         case = self.cases[event.claim_id]
-        claim, held = case.claim, self._leads()
+        claim, held = case.claim, self._held()
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
             case.distrust(at)  # its acceptance may be among the events that are missing
         if self.constants["watched"] and event.kind in _SPEAKS and not claim.introduced:
@@ -186,13 +187,17 @@ class Naive:
             claim.unclear = claim.unclear or ((at, False) if late else None)
         claim.met = claim.met or at
         binds = tell(claim, event)
-        for name, now in self._leads().items():
-            if now != held[name]:
-                self.pool.claims[name].facts["lead"] = now
+        for name, (now, holds) in self._held().items():
+            if (now, holds) != held[name]:
+                facts = self.pool.claims[name].facts
+                facts["lead"], facts["there"] = now, facts["there"] or holds
         return binds
 
-    def _leads(self) -> dict[str, int]:
-        return {name: lead(self.pool, claim) for name, claim in self.pool.claims.items()}
+    def _held(self) -> dict[str, tuple[int, bool]]:
+        """How many leading positions each claim holds, and whether its predicate does."""
+        leads = {name: lead(self.pool, claim) for name, claim in self.pool.claims.items()}
+        claims = self.pool.claims
+        return {name: (now, claims[name].threshold <= now) for name, now in leads.items()}
 
     def _contradict(
         self,
@@ -247,7 +252,9 @@ class Naive:
 
     # What becomes of it.
 
-    def _come_to(self, moment: Moment, seen: Mapping[str, View], line: Line) -> None:
+    def _come_to(
+        self, moment: Moment, seen: Mapping[str, View], line: Line, *, binds: bool
+    ) -> None:
         """What is remembered of an event that was taken in."""
         event, at = moment.event, line.at
         self._stale -= placed(moment.pool, event)
@@ -261,8 +268,8 @@ class Naive:
                 case.leave_open(unknown.open_without(event.kind, frozenset(self.names)), at)
         if named is None:
             return
-        claim, view = named.claim, seen[named.claim.claim_id]
-        if view["named"] and not view["mine"]:
+        claim = named.claim
+        if not binds:
             named.distrust(at)
             self._lost = self._count  # who is in the pool
         if event.kind in _INTRODUCES:
