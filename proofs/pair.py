@@ -60,6 +60,7 @@ class Pair:
     ) -> None:
         self.mode, self.numbers = Mode.SOFT_PRIORITY, numbers
         self.one = System(self.mode, bundle, numbers, without=without, switched=switched)
+        self._alone = System(self.mode, bundle, numbers, without=without, replay=True)
         self.observers, self.alphabet = self.one.observers, self.one.alphabet
         self.clauses: tuple[Clause, ...] = tuple(
             clause for clause in (FIRST_LOSS, RANK) if only is None or clause.name in only
@@ -214,20 +215,16 @@ class Pair:
         return z3.And(state[f"{other}/was.registered"], event[f"takeable.{other}"])
 
     def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
-        index = {k: self.numbers.kind(i) for i, k in enumerate(self.alphabet)}
+        """Each event is about one of the claims, and could be written if there were no other."""
         parts = [z3.Xor(event["mine.A"], event["mine.B"])]
         for side in _SIDES:
-            mine, lead = event[f"mine.{side}"], state[f"{side}/was.lead"]
-            registered = state[f"{side}/was.registered"]
+            mine, some = event[f"mine.{side}"], self.numbers.const(0) < state[f"{side}/was.lead"]
+            view = {**event, "mine": mine, "named": event[f"named.{side}"]}
+            alone = self._alone.step(_side(state, side), view | self._ranks(state, event, side))
             parts.append(event[f"named.{side}"] == mine)
-            new = event["kind"] == index[Kind.CLAIM_REGISTERED]
-            parts.append(z3.Implies(mine, new != registered))
-            cached = z3.And(mine, event["kind"] == index[Kind.BLOCK_CACHED])
-            gone = z3.And(mine, event["kind"] == index[Kind.BLOCK_EVICTED])
-            said = z3.And(mine, event["kind"] == index[Kind.CLAIM_BLOCK_LOST])
-            parts.append(z3.Implies(cached, lead < event["lead"]))
-            parts.append(z3.Implies(gone, event["lead"] < lead))
-            parts.append(z3.Implies(said, event["breaks"] == (lead < state[f"{side}/c.threshold"])))
+            parts.append(z3.Implies(mine, alone.possible))
+            parts.append(z3.Implies(event[f"takeable.{side}"], some))
+            parts.append(event[f"keeps.{side}"] == some)
         return z3.And(parts)
 
 

@@ -81,7 +81,7 @@ class Ranked:
             if loses_a != loses_b and not first:
                 either = bool((known_b and e.takeable_B) if loses_a else (known_a and e.takeable_A))
             if loses_a or loses_b:
-                first = first or (1 if loses_a else 2)
+                first = first or (2 if loses_b else 1)  # both at once: no order, and `reset`
             if loses and not said:
                 said = 1 if named_a else 2 if named_b else 0
             reset = reset or (resets and (mine_a or mine_b)) or (loses_a and loses_b)

@@ -49,10 +49,10 @@ from tests.monitor.reference import Value
 COMPARED = {
     Mode.BEST_EFFORT: (19_898, 33),
     Mode.SOFT_PRIORITY: (7_908, 28),
-    Mode.HARD_PROTECTED: (1_680_303, 127),
+    Mode.HARD_PROTECTED: (1_713_711, 127),
     Mode.DEMOTABLE: (11_159, 82),
     Mode.EXPIRING: (11_216, 81),
-    Mode.OFFLOADABLE: (35_371, 134),
+    Mode.OFFLOADABLE: (35_371, 135),
     Mode.ROUTED_REUSE: (8_698, 53),
 }
 

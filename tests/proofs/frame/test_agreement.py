@@ -10,19 +10,27 @@ from typing import Any
 
 import pytest
 
-from monitor.compile import REQUEST_REGISTERS, Compiled, compile_mode, to_python
+from monitor.compile import (
+    CLAIM_REGISTERS,
+    REQUEST_REGISTERS,
+    Compiled,
+    compile_mode,
+    to_python,
+)
 from spec.alphabet import CONFLICT_ACTIONS, Kind
 from spec.claims import Mode
 from spec.fields import REQUEST_KINDS
 from spec.modes import MODES, Bundle
-from spec.projection.delivery import DELIVERY, Delivery
+from spec.projection.delivery import DELIVERY, STANDS, Delivery
 from spec.terms import Scope, Sort
 from spec.verdicts import Verdict, pool
 from spec.vocabulary import EVENT_FIELDS
 from tests.proofs.frame.spaces import without
 
 REQUESTS = ("r1", "r2", "r3")
-NAMES = {(Scope.STANDS, "owes"): "owes"}
+NAMES = {(Scope.STANDS, name): name for name in STANDS}
+ARRIVED = REQUEST_REGISTERS.index("arrived")
+RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
 
 
 @dataclass
@@ -93,16 +101,39 @@ class Fast(Naive):
             scope: compile(to_python(delivery.term(scope), NAMES), scope, "eval")
             for scope in ("claim", "request", "opens")
         }
+        self.derived = {
+            name: compile(to_python(term, NAMES), name, "eval")
+            for name, term in delivery.derived.items()
+        }
+        self.clock, self.began = 0, 0
+        self.arrived = dict.fromkeys(REQUESTS, 0)
 
     def take(self, event: SimpleNamespace) -> None:
         """One event."""
         was, before, owes = self.facts, self.claim.copy(), self.owes
+        opening = {name: self.unfollowed(name) for name in REQUESTS}
         event.here = False
         if self.asks("claim", event, was, was, self.claim.facts, owes):
             self.facts = self.made.claim(event, self.constants, was)
             self.step(self.claim, event, was, here=False)
         for name in REQUESTS:
-            self.request(name, event, was, before, owes)
+            self.request(name, event, was, Standing(opening[name], before.at), owes)
+        self.clock += 1
+        if event.kind is Kind.CLAIM_COMMITTED and event.mine and not was[RESPONSIBLE]:
+            self.began = self.clock
+        if event.kind is Kind.REQUEST_ARRIVED and event.request in self.arrived:
+            self.arrived[event.request] = self.clock
+
+    def unfollowed(self, name: str) -> tuple[Any, ...]:
+        """The registers of a request that is not followed: known to the pool, or derived."""
+        elder = self.known[name][ARRIVED] and self.began < self.arrived[name]
+        names = {"was": self.facts, "req_was": self.known[name], "elder": elder, "owes": self.owes}
+        names["c"] = self.constants
+        made = {register: eval(code, dict(names)) for register, code in self.derived.items()}
+        return tuple(
+            made.get(register, value)
+            for register, value in zip(REQUEST_REGISTERS, self.known[name], strict=True)
+        )
 
     def request(
         self, name: str, event: SimpleNamespace, was: Any, before: Standing, owes: bool
@@ -114,8 +145,8 @@ class Fast(Naive):
         if followed is not None:
             if self.asks("request", event, was, now, followed.facts, owes):
                 self.step(followed, event, was, here=event.here)
-        elif self.asks("opens", event, was, now, self.known[name], owes):
-            self.requests[name] = Standing(self.known[name], list(before.at))
+        elif self.asks("opens", event, was, now, before.facts, owes):
+            self.requests[name] = before.copy()
             self.step(self.requests[name], event, was, here=event.here)
         self.know(name, event)
 
@@ -195,7 +226,7 @@ def same(fast: Fast, naive: Naive) -> bool:
     if fast.verdicts() != naive.verdicts():
         return False
     for name, whole in naive.requests.items():
-        standing = fast.requests.get(name, Standing(fast.known[name], fast.claim.at))
+        standing = fast.requests.get(name, Standing(fast.unfollowed(name), fast.claim.at))
         if standing.facts != whole.facts:
             return False
         for place in naive.made.scoped:
