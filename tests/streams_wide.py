@@ -52,17 +52,33 @@ def told(chance: Random, mode: Mode, lies: int | None = None) -> list[Line]:
     server.begin()
     for _ in range(chance.randint(3, 35)):
         server.act_once()
-    if chance.random() < 0.8:
+    hanging = lies is None and chance.random() < 0.04
+    if not hanging and chance.random() < 0.8:
         server.end()
-    events = server.told
     many = chance.choice(_LIES) if lies is None else lies
+    events = server.told
     for _ in range(many):
         _lie(chance, events)
-    return _stamped(chance, events, spoilt=many > 0)
+    before = len(events)
+    if hanging:
+        server.leave_hanging()
+    again = [event for event in events[before:] if event.kind is Kind.REQUEST_ARRIVED][1:]
+    return _stamped(chance, events, spoilt=many > 0, gap=events.index(again[0]) if again else None)
 
 
-def _stamped(chance: Random, events: list[Event], *, spoilt: bool) -> list[Line]:
-    """The events as lines, in order; where anything is spoilt the order may be, too."""
+def _stamped(
+    chance: Random, events: list[Event], *, spoilt: bool, gap: int | None = None
+) -> list[Line]:
+    """The events as lines, in order; where anything is spoilt the order may be, too.
+
+    Args:
+        gap: the event before which a line is missing.
+    """
+    if gap is not None:
+        return [
+            Line(at, (event,), at - 1 + (at > gap), event.time_ns)
+            for at, event in enumerate(events, 1)
+        ]
     closed, observes = chance.random() < 0.1, None
     if spoilt and chance.random() < 0.1:
         unseen = chance.choice(_UNSEEN)
@@ -243,11 +259,16 @@ def _of_blocks(chance: Random, events: list[Event], where: int) -> list[Event]:
 
 def _fallback(chance: Random, events: list[Event], where: int) -> list[Event]:
     """A load fails, and the request goes on as if nothing had happened, or nearly."""
-    held = [e.claim_id for e in events[:where] if e.kind is Kind.CLAIM_COMMITTED and e.claim_id]
+    begun = [e.claim_id for e in events[:where] if e.kind is Kind.CLAIM_COMMITTED and e.claim_id]
+    over = {e.claim_id for e in events[:where] if e.kind is Kind.CLAIM_RETIRED}
+    held = [name for name in begun if name not in over]
     claim, request = chance.choice(held or CLAIMS), "request:failed"
     about: dict[str, Any] = {"claim_id": claim, "request_id": request}
-    refused = {"outcome": "refusal", "outcome_claim_id": claim}
-    blame: dict[str, Any] = {"blocking_claim_ids": (claim,), "restore": True}
+    said, named = chance.choice(("refusal", "harm", "demotion")), (claim, chance.choice(CLAIMS))
+    refused = {"outcome": said, "outcome_claim_id": chance.choice((claim, *named))}
+    names = tuple(dict.fromkeys(named[: chance.choice((1, 1, 2))]))
+    blame: dict[str, Any] = {"blocking_claim_ids": names, "restore": True}
+    often = chance.choice((0, 0.3, 0.6, 0.9))
     steps = [
         Event(kind=Kind.HOST_COPY_FOUND, claim_id=claim),
         Event(kind=Kind.REQUEST_ARRIVED, request_id=request, needed=0, usable=USABLE),
@@ -259,7 +280,20 @@ def _fallback(chance: Random, events: list[Event], where: int) -> list[Event]:
         Event(kind=Kind.CLAIM_HARMED, claim_id=claim),
         Event(kind=Kind.REQUEST_FINISHED, request_id=request),
     ]
-    return [step for step in steps if chance.random() < 0.75 or step.kind in FACTS]
+    return [step for step in steps if chance.random() < (0.95 if step.kind in _SURE else often)]
+
+
+def _conflict(chance: Random, events: list[Event], where: int) -> list[Event]:
+    """A request that fits beside nobody comes, and is acted on in some way or not."""
+    request, often = "request:large", chance.choice((0, 0.5, 0.9))
+    names = chance.choice(((), _names(chance, events[where])))
+    acted = {"kind": Kind.REQUEST_DEFERRED, "request_id": request, "blocking_claim_ids": names}
+    steps = [
+        Event(kind=Kind.REQUEST_ARRIVED, request_id=request, needed=USABLE, usable=USABLE),
+        Event(**acted),
+        Event(kind=Kind.REQUEST_FINISHED, request_id=request),
+    ]
+    return [step for step in steps if step.kind in FACTS or chance.random() < often]
 
 
 def _renamed(chance: Random, events: list[Event], where: int) -> list[Event]:
@@ -269,7 +303,8 @@ def _renamed(chance: Random, events: list[Event], where: int) -> list[Event]:
     return [Event(kind=Kind.PREFIX_LOOKUP, claim_id=chance.choice(CLAIMS), **looked_up)]
 
 
+_SURE: Final = FACTS - {Kind.PREFIX_REUSED}
 _MADE_UP: Final = (
     *(_report, _report, _action, _foreign, _of_request),
-    *(_of_claim, _of_claim, _of_blocks, _of_blocks, _fallback, _fallback, _renamed),
+    *(_of_claim, _of_claim, _of_blocks, _of_blocks, _fallback, _fallback, _renamed, _conflict),
 )
