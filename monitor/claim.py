@@ -216,6 +216,19 @@ class ClaimRun:
         known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
         self.facts = (*(known | facts).values(),)
 
+    def measure(self, lead: int, *, there: bool) -> None:
+        """What the claim holds turns out to be otherwise than was known, and was so before."""
+        changed = lead != self.fact("lead")
+        self.know(lead=lead, there=there)
+        if changed:
+            self._find_away()
+
+    def _find_away(self) -> None:
+        away = self.fact("lead") < self.constants.threshold
+        for request in self.requests.values():
+            known = dict(zip(REQUEST_REGISTERS, request.facts, strict=True))
+            request.facts = (*(known | {"away": away and known["seen"]}).values(),)
+
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
         if self.predicate is None:
@@ -224,6 +237,7 @@ class ClaimRun:
             self.constants.threshold = predicate.threshold
             self.held.start = predicate.start
             self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
+            self._find_away()
 
     # Events that say nothing new.
 
@@ -296,6 +310,11 @@ class ClaimRun:
             return [self._forget(request_id)]
         self._ended.append(request_id)
         return [self._forget(self._ended.popleft())] if len(self._ended) > ENDED_KEPT else []
+
+    def leave(self, request_id: str) -> None:
+        """The request, which ended, is out of hand."""
+        self._ended = deque(name for name in self._ended if name != request_id)
+        self._forget(request_id)
 
     def drop_requests(self) -> list[str]:
         """All requests are out of hand; their ids."""
@@ -380,11 +399,14 @@ class ClaimRun:
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
             if view.low is not None and not POOL.isdisjoint(self.compiled.reads[index]):
-                view.low.here = view.here
-                other = step(
-                    watch.state, watch.own, view.low, self.constants, was, now, req_was, req
-                )
-                if other[:2] != (state, own):
+                ends = [view.low] if view.mid is None else [view.low, view.mid]
+                for end in ends:
+                    end.here = view.here
+                steps = [
+                    step(watch.state, watch.own, end, self.constants, was, now, req_was, req)
+                    for end in ends
+                ]
+                if any(other[:2] != (state, own) for other in steps):
                     only = frozenset({self.compiled.observers[index].name})
                     self.distrust(view.at, _SHARED, only)
                     continue

@@ -107,7 +107,7 @@ class Stream:
             why = f"the stream is out of order: {back}"
             self.left = self.left or (at, why)
             self._census.disorder(at, why, self._count)
-            self._track.lose(at, why)
+            self._track.miss(at, why)
         if stamp.time_ns is None and stamp.mark is None:
             self._clock.stop(at)
         for claim in self._clock.due(stamp.time_ns):
@@ -131,7 +131,7 @@ class Stream:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
         self.left = self.left or (at, why)
-        self._track.lose(at, why)
+        self._track.miss(at, why)
         self.doubt(Doubt(why), at)
 
     def doubt(self, doubt: Doubt, at: At | None) -> None:
@@ -174,6 +174,8 @@ class Stream:
                 view.mine, view.named = True, False
                 self._census.step(restless, view, self._count, among)
             return
+        if event.kind in _BLOCKS_THERE and event.object_id is not None:
+            self._census.blocks.move(event)
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
         if event.object_id is None:
@@ -189,14 +191,16 @@ class Stream:
             self._concern(event, claim, at, named=False)
 
     def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
+        extent = self.claims[claim_id].extent if claim_id in self.claims else 0
         claim = self._claim(event, claim_id, at)
         bound = binds(claim, event)
-        grows = claim.extent < (event.footprint or 0)
-        claim.size = max(claim.size, event.footprint or 0)
-        if claim.known or event.kind in _BEGINS:
-            self._census.join(claim, grows=grows)
-        if event.kind is Kind.CLAIM_COMMITTED and event.content_keys and bound:
+        if event.kind in _INTRODUCES:
+            claim.size = max(claim.size, event.footprint or 0)
+        commits = event.kind is Kind.CLAIM_COMMITTED and bound
+        if commits and event.content_keys:
             self._census.state(claim, event.content_keys)
+        if claim.known or event.kind in _BEGINS:
+            self._census.join(claim, grows=commits or extent < claim.extent)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
@@ -337,7 +341,8 @@ class Stream:
         if request_id is None:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
-            twice = self.requests.has(request_id)
+            observed = Kind.REQUEST_FINISHED in self._census.observed
+            twice = observed and self.requests.came_twice(request_id)
             if twice:
                 self._contradict(None, at, f"request {request_id} arrives twice")
             self.requests.arrive(event, at, self._count, unsure=twice)
@@ -351,7 +356,7 @@ class Stream:
 
     def _never_came(self, request_id: str) -> bool:
         observed = Kind.REQUEST_ARRIVED in self._census.observed
-        return observed and not self.requests.has(request_id)
+        return observed and not (self.requests.has(request_id) or self._track.missing)
 
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
         """Claims hear of what is done about a request."""
@@ -378,12 +383,15 @@ class Stream:
         for claim in concerned:
             view = self._view(event, claim, at)
             view.named, view.others = False, others
-            if request.unsure and (claim.responsible or claim.claim_id in named):
+            part = claim.responsible or claim.claim_id in named
+            if request.unsure and part:
                 claim.doubt(NEED, request.at, f"request {request_id} arrived twice")
             if event.kind in CONFLICT_ACTIONS:
-                self._track.doubt_pool(claim)
-                self._track.doubt_failures(claim, request)
-                if not told:
+                if part:
+                    self._track.doubt_pool(claim)
+                if part or claim.claim_id in request.failed:
+                    self._track.doubt_failures(claim, request)
+                if part and not told:
                     claim.doubt(OTHERS, at, "nobody states what another request in hand needs")
                 blames[0].tell(view, claim, claim.claim_id)
             elif event.kind is Kind.REQUEST_ARRIVED:
@@ -396,6 +404,7 @@ class Stream:
                 if event.kind in CONFLICT_ACTIONS:
                     blames[1].tell(view.low, claim, claim.claim_id)
                 self._crowd(view.low, claim, ends.low)
+                view.mid = _between(view.low, event, ends)
             follows = self._has_part(claim, event, request, view)
             followed = follows and self._open(claim, event, at)
             view.here = False
@@ -458,6 +467,8 @@ class Stream:
         computed = event.request_id
         if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
             computed = self._computing(claim, at)
+        if event.object_id is None or event.claim_id is not None:
+            self._census.blocks.move(event)
         kin = [each for each in self._census.objects.beside(claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
         if held.clash:
@@ -562,3 +573,11 @@ class Stream:
         self._census.step(claim, view, self._count)
         if claim.contradicted is not None and self._track.contradicted(claim, view.kind):
             self.left = self.left or claim.contradicted
+
+
+def _between(low: View, event: Event, ends: Ends) -> View | None:
+    """An event that states the sum of all blocks, where that lies between the ends: as if right."""
+    said = event.proof.resident if event.proof is not None else 0
+    if ends.low is None or not ends.low.total < said < ends.high.total:
+        return None
+    return replace(low, rest=low.rest + said - ends.low.total)

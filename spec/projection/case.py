@@ -87,7 +87,9 @@ class Case:
         self.taken: Counter[tuple[str, str]] = Counter()
         scoped = [name for name in names if OBLIGATIONS[name].per_request]
         self._own = _Scope(None, _first(names))
+        self._scoped = scoped
         self._scopes = [self._own, *(_Scope(request, _first(scoped)) for request in requests)]
+        self._ended: list[_Scope] = []
 
     # Events.
 
@@ -150,6 +152,20 @@ class Case:
         if following is not None and view["named"] and view["mine"]:
             self.claim.state = following
 
+    def renew(self, request: str) -> None:
+        """Another request comes under the id of one that has ended: it is followed by itself."""
+        for number, scope in enumerate(self._scopes):
+            if scope.request == request:
+                self._ended.append(scope)
+                watches = {name: self._own.watches[name] for name in self._scoped}
+                self._scopes[number] = _Scope(request, watches)
+
+    def measure(self) -> None:
+        """What the claim holds turns out to be otherwise than was known, and was so before."""
+        away = self.claim.facts["lead"] < self.claim.threshold
+        for scope in self._scopes:
+            scope.facts["away"] = away and scope.facts["seen"]
+
     # What is not known.
 
     def distrust(self, at: int | None) -> None:
@@ -191,7 +207,7 @@ class Case:
         What was satisfied stays so when its state is left.
         """
         for name in self._steps:
-            watches = (scope.watches.get(name) for scope in self._scopes)
+            watches = (scope.watches.get(name) for scope in (*self._scopes, *self._ended))
             found = [self._finding(name, watch) for watch in watches if watch is not None]
             if name in self._left:
                 found.insert(1, self._left[name])

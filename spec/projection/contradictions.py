@@ -15,12 +15,10 @@ from typing import Final
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.facts import FACTS_ARE_FACTS, Assumption
-from spec.modes import MODES
 from spec.projection.concerns import is_direct
 from spec.projection.interpret import Look, at_kind, evaluate
-from spec.projection.pool import Claim, Placed, held_by, in_hand, lead
+from spec.projection.pool import Claim, Placed, held_by, in_hand, is_over, is_tracked, lead
 from spec.projection.sight import Moment, Sight
-from spec.states import ClaimState
 from spec.terms import Term
 
 __all__ = ["RESTS", "block_twice", "of_claim", "of_request"]
@@ -62,8 +60,8 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
             return f"facts contradict: {assumption.broken}"
     if event.kind is Kind.DURATION_ELAPSED:
         return _of_duration(sight)
-    looks = event.kind is Kind.PREFIX_LOOKUP and claim.alive and claim.predicate is not None
-    if looks and event.held is not None and observed("look-ups find what is held", observes):
+    looks = event.kind is Kind.PREFIX_LOOKUP and claim.predicate is not None
+    if looks and not is_over(sight.pool, claim) and event.held is not None and observed("look-ups find what is held", observes):
         return _of_lookup(sight, event.held)
     return ""
 
@@ -96,27 +94,21 @@ def _of_lookup(sight: Sight, found: int) -> str:
     return "facts contradict: a look-up finds less than is held" * (found < wanted)
 
 
-def of_request(moment: Moment, lost: int, observes: frozenset[Kind] | None) -> str:
+def of_request(moment: Moment, missing: int, observes: frozenset[Kind] | None) -> str:
     """What a fact about a request contradicts; empty where nothing.
 
     Args:
-        lost: the last event before track of the stream was lost, below 0 if it never was.
+        missing: the last event before which lines may be missing, below 0 if none may.
     """
     event = moment.event
     request = in_hand(moment.pool).get(event.request_id or "")
     ends, arrives = event.kind is Kind.REQUEST_FINISHED, event.kind is Kind.REQUEST_ARRIVED
-    if ends and request is None and lost < 0 and observed("a request to end", observes):
+    if ends and request is None and missing < 0 and observed("a request to end", observes):
         return "facts contradict: a request ends that is not in hand"
-    again = arrives and request is not None and lost < request.since
+    again = arrives and request is not None and missing < request.since
     if again and observed("one request of a name", observes):
         return "facts contradict: a request arrives that is in hand"
     return ""
-
-
-def is_tracked(claim: Claim, mode: Mode) -> bool:
-    """Whether hooks say what becomes of the claim's blocks: it is responsible, or watched."""
-    watched = MODES[mode].constants["watched"] and claim.introduced and not claim.unwatched
-    return claim.responsible or (watched and claim.state is not ClaimState.REFUSED)
 
 
 def block_twice(
@@ -139,7 +131,7 @@ def block_twice(
     return [
         claim
         for claim in moment.pool.claims.values()
-        if is_tracked(claim, moment.mode)
+        if is_tracked(moment.pool, claim)
         and any(
             block == other and at != position
             for at, other in held_by(sure, claim)

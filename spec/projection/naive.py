@@ -8,9 +8,10 @@ with.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from spec.alphabet import REPORTS, Kind
+from spec.alphabet import BLOCKS_GONE, REPORTS, Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.modes import MODES, Bundle
@@ -26,6 +27,8 @@ from spec.projection.pool import (
     Request,
     after,
     attributed,
+    gained,
+    in_hand,
     lead,
     owners,
     placed,
@@ -64,7 +67,8 @@ class Naive:
         claims = dict.fromkeys(event.claim_id for event in events)
         claims |= dict.fromkeys(name for line in self.lines for name, _ in line.doubts)
         requests = dict.fromkeys(event.request_id for event in events if event.request_id)
-        self.pool = Pool({name: Claim(name) for name in claims if name is not None})
+        known = {name: Claim(name) for name in claims if name is not None}
+        self.pool = Pool(known, watched=self.constants["watched"])
         self.cases = {
             name: Case(claim, self.names, self.constants, requests)
             for name, claim in self.pool.claims.items()
@@ -72,6 +76,7 @@ class Naive:
         self.order = Order(first)
         self._count = 0  # of events
         self._lost = -1  # the last event before track was lost
+        self._missing = -1  # the last event before lines may be missing
         self._stale: frozenset[Placed] = frozenset()  # what was held then
         self._observes: frozenset[Kind] | None = None
 
@@ -122,6 +127,7 @@ class Naive:
     def _lose(self, at: int) -> None:
         """Events are missing here: of the claims alive nothing more is concluded."""
         self._lose_track()
+        self._missing = self._count
         for case in self._alive():
             case.distrust(at)
 
@@ -134,6 +140,7 @@ class Naive:
                 case.take(moment.kind, views(Sight(moment, case.claim)), None, at, moves=judged)
                 case.distrust(at)
         self._lose_track()
+        self._missing = self._count
 
     # Events.
 
@@ -144,13 +151,18 @@ class Naive:
             self._disorder(line.at)
             return
         binds = self._tell(event, line.at)
-        moment = Moment(self.pool, after(self.pool, event), event, self.mode, line.time_ns)
-        if contradictions.of_request(moment, self._lost, self._observes):
+        later = after(self.pool, event) if binds or event.kind in BLOCKS_GONE else self.pool
+        moment = Moment(self.pool, later, event, self.mode, line.time_ns)
+        if contradictions.of_request(moment, self._missing, self._observes):
             for case in self._alive():
                 case.distrust(line.at)
             if event.kind is Kind.REQUEST_ARRIVED:
                 self.pool.requests[event.request_id or ""].unsure = True
             return
+        again = event.kind is Kind.REQUEST_ARRIVED and event.request_id in self.pool.requests
+        if again and event.request_id not in in_hand(self.pool):
+            for case in self.cases.values():
+                case.renew(event.request_id or "")
         sights = {
             name: Sight(moment, claim, binds or name != event.claim_id)
             for name, claim in self.pool.claims.items()
@@ -172,12 +184,12 @@ class Naive:
     def _tell(self, event: Event, at: int) -> bool:
         """Take what the event states of the claim that it names; whether it means its object.
 
-        Blocks that claims turn out to hold, by what is stated, were theirs before the event.
+        Blocks that the claim turns out to hold, by what is stated, were its own before the event.
         """
         if event.claim_id is None:
             return True
         case = self.cases[event.claim_id]
-        claim, held = case.claim, self._held()
+        claim = case.claim
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
             case.distrust(at)  # its acceptance may be among the events that are missing
         if self.constants["watched"] and event.kind in _SPEAKS and not claim.introduced:
@@ -186,18 +198,31 @@ class Naive:
             late = event.duration is not None
             claim.unclear = claim.unclear or ((at, False) if late else None)
         claim.met = claim.met or at
+        on, extent = self._object_of(claim), claim.extent
+        known = claim.predicate, claim.facts["lead"]
         binds = tell(claim, event)
-        for name, (now, holds) in self._held().items():
-            if (now, holds) != held[name]:
-                facts = self.pool.claims[name].facts
-                facts["lead"], facts["there"] = now, facts["there"] or holds
+        commits = binds and event.kind is Kind.CLAIM_COMMITTED
+        if commits or on != self._object_of(claim) or (claim.known and extent < claim.extent):
+            self._gain(case, at)
+        if not claim.unwatched:
+            claim.facts["lead"] = lead(self.pool, claim)
+        if known != (claim.predicate, claim.facts["lead"]):
+            case.measure()
         return binds
 
-    def _held(self) -> dict[str, tuple[int, bool]]:
-        """How many leading positions each claim holds, and whether its predicate does."""
-        leads = {name: lead(self.pool, claim) for name, claim in self.pool.claims.items()}
-        claims = self.pool.claims
-        return {name: (now, claims[name].threshold <= now) for name, now in leads.items()}
+    def _object_of(self, claim: Claim) -> str | None:
+        """The object that a claim is on, once it is known to a registry."""
+        return claim.stated.get("object_id") if claim.known else None
+
+    def _gain(self, case: Case, at: int) -> None:
+        """What is held of the content that a claim comes to is its own from now on."""
+        claim, sure = case.claim, replace(self.pool, placed=self.pool.placed - self._stale)
+        new = gained(self.pool, claim)
+        self._stale |= new - gained(sure, claim) - sure.placed
+        self.pool = replace(self.pool, placed=self.pool.placed | new)
+        if any(each.owner == claim.claim_id for each in self._stale & self.pool.placed):
+            case.doubt(unknown.BLOCKS, at)
+        claim.facts["there"] |= claim.threshold <= lead(self.pool, claim)
 
     def _contradict(
         self,
@@ -213,7 +238,7 @@ class Naive:
             if contradictions.of_claim(sight, case.look(seen[name]), self._observes):
                 case.distrust(at)
                 if moment.kind in _REGISTRY:
-                    self._lost = self._count  # who is in the pool, and with what
+                    self._lose_track()
             if twice and (is_direct(sight) or case.claim in twice):
                 case.distrust(at)
 
@@ -221,8 +246,6 @@ class Naive:
         """What nobody knows of an event leaves open what rests on it."""
         event, claim = sight.event, sight.claim
         case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
-        if claim.alive and unknown.holds_stale(sight, self._stale):
-            case.doubt(unknown.BLOCKS, at)
         if seen["mine"] and unknown.says_too_little(sight):
             case.distrust(at)
         if seen["mine"] and event.kind is Kind.CLAIM_EXPIRED and self.constants["lapses"]:
@@ -257,7 +280,8 @@ class Naive:
     ) -> None:
         """What is remembered of an event that was taken in."""
         event, at = moment.event, line.at
-        self._stale -= placed(moment.pool, event)
+        stated = {each.block for each in placed(moment.pool, event)} - {None}
+        self._stale = frozenset(each for each in self._stale if each.block not in stated)
         self._remember(event, seen)
         named = self.cases.get(event.claim_id or "")
         for case in self.cases.values():
@@ -271,7 +295,7 @@ class Naive:
         claim = named.claim
         if not binds:
             named.distrust(at)
-            self._lost = self._count  # who is in the pool
+            self._lose_track()
         if event.kind in _INTRODUCES:
             self._introduce(named, at)
         if event.kind is Kind.CLAIM_COMMITTED:

@@ -32,11 +32,13 @@ __all__ = [
     "attributed",
     "bind",
     "fellows",
+    "gained",
     "held_by",
     "in_hand",
+    "is_over",
+    "is_tracked",
     "lead",
     "meant",
-    "named_blocks",
     "owners",
     "placed",
     "same_object",
@@ -152,7 +154,10 @@ class Object(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A position of a claim, or of an object, is held in a block; None for one nobody named."""
+    """A position of a claim is held in a block; None for one that nobody named.
+
+    What is stated for an object is held for the object, too, for the sake of claims to come.
+    """
 
     owner: str | Object
     position: int
@@ -161,11 +166,15 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class Pool:
-    """Claims and requests by their ids, and what is held where."""
+    """Claims and requests by their ids, and what is held where.
+
+    `watched` says that news is owed of every claim that is registered.
+    """
 
     claims: dict[str, Claim]
     requests: dict[str, Request] = field(default_factory=dict)
     placed: frozenset[Placed] = frozenset()
+    watched: bool = False
 
 
 # What claims state.
@@ -225,8 +234,20 @@ def alike(one: Claim, here: int, other: Claim, there: int) -> bool | None:
 
 def meant(pool: Pool, event: Event) -> list[Claim]:
     """The claims, known to a registry, on the object that an event names, as far as it says."""
-    about = Object(event.object_id or "", event.cache_identity, event.token_map)
+    about = _about(event)
     return [claim for claim in pool.claims.values() if event.object_id and _means(about, claim)]
+
+
+def _about(event: Event) -> Object:
+    return Object(event.object_id or "", event.cache_identity, event.token_map)
+
+
+def _agrees(about: str | Object, event: Event) -> bool:
+    """Whether an event may be about this object, as far as both say."""
+    return isinstance(about, Object) and all(
+        said is None or stated is None or said == stated
+        for said, stated in zip(about, _about(event), strict=True)
+    )
 
 
 def _means(about: Object, claim: Claim) -> bool:
@@ -239,35 +260,45 @@ def _means(about: Object, claim: Claim) -> bool:
 # Blocks.
 
 
+def is_tracked(pool: Pool, claim: Claim) -> bool:
+    """Whether hooks say what becomes of the claim's blocks: it is responsible, or watched."""
+    watched = pool.watched and claim.introduced and not claim.unwatched
+    return claim.responsible or (watched and claim.state is not ClaimState.REFUSED)
+
+
+def is_over(pool: Pool, claim: Claim) -> bool:
+    """Whether the end of the claim was told, and nobody answers for it or is owed news of it."""
+    return claim.state in TERMINAL and not claim.responsible and not pool.watched
+
+
 def held_by(pool: Pool, claim: Claim) -> set[tuple[int, int | None]]:
-    """The positions of a claim that are held, each with a block: its own, and those of the same
-    content, whoever they were cached for."""
+    """The positions of a claim that are held, each with a block."""
     if claim.unwatched:
         return set()
-    found: set[tuple[int, int | None]] = set()
-    for owner, position, block in pool.placed:
-        places = [position]
-        if isinstance(owner, Object):
-            places = places if _means(owner, claim) and position < claim.extent else []
-        elif owner != claim.claim_id:
-            places = fellows(pool.claims[owner], position, claim)
-        found.update((place, block) for place in places)
-    return found
+    return {(at, block) for owner, at, block in pool.placed if owner == claim.claim_id}
 
 
-def fellows(one: Claim, position: int, other: Claim) -> list[int]:
-    """The positions of another claim that are known to hold what this position of one holds.
+def gained(pool: Pool, claim: Claim) -> frozenset[Placed]:
+    """What is held of the content that a claim comes to: for its object, or for tracked claims."""
+    found = {
+        Placed(claim.claim_id, at, block)
+        for owner, at, block in pool.placed
+        if (
+            _means(owner, claim) and at < claim.extent
+            if isinstance(owner, Object)
+            else is_tracked(pool, pool.claims[owner]) and _shares(pool.claims[owner], claim, at)
+        )
+    }
+    return frozenset(found)
+
+
+def _shares(one: Claim, other: Claim, position: int) -> bool:
+    """Whether what one claim holds at a position is known to be another one's as well.
 
     An object may be longer than a claim on it: what is behind its extent is none of the claim's.
     """
-    places = {position, *(at for at, key in enumerate(other.keys) if key in one.keys)}
-    within = sorted(at for at in places if at < other.extent and other.known)
-    return [at for at in within if alike(one, position, other, at)]
-
-
-def named_blocks(pool: Pool, claim: Claim, position: int) -> set[int]:
-    """The named blocks that hold a position of a claim."""
-    return {b for at, b in held_by(pool, claim) if at == position and b is not None}
+    within = other.known and position < other.extent
+    return within and bool(alike(one, position, other, position))
 
 
 def owners(pool: Pool, blocks: Iterable[int]) -> list[Claim]:
@@ -288,12 +319,26 @@ def lead(pool: Pool, claim: Claim) -> int:
 def after(pool: Pool, event: Event) -> Pool:
     """The pool with the blocks that an event brings, or without those that it takes."""
     if event.kind in _PLACES:
-        return replace(pool, placed=pool.placed | placed(pool, event))
+        new = placed(pool, event)
+        return replace(pool, placed=_unmoved(pool, new) | new)
     return replace(pool, placed=_left(pool, event)) if event.kind in BLOCKS_GONE else pool
 
 
+def _unmoved(pool: Pool, new: frozenset[Placed]) -> frozenset[Placed]:
+    """What is held, without what was held in one of these blocks at another position for nobody
+    who is tracked: that may have gone unsaid."""
+    places = {each.block: each.position for each in new if each.block is not None}
+    return frozenset(
+        each
+        for each in pool.placed
+        if places.get(each.block, each.position) == each.position
+        or (isinstance(each.owner, str) and is_tracked(pool, pool.claims[each.owner]))
+    )
+
+
 def placed(pool: Pool, event: Event) -> frozenset[Placed]:
-    """What an event brings: of the claim that it names, or of its object, or of its blocks.
+    """What an event brings: to the claim that it names, or to its object, or to the owners of its
+    blocks; and to all that are tracked of the same content.
 
     Raises:
         TooLarge: it counts more blocks than are looked at one by one.
@@ -307,18 +352,26 @@ def placed(pool: Pool, event: Event) -> frozenset[Placed]:
     run = 0 if named or event.held is None else event.held
     if run > LARGEST:
         raise TooLarge(f"{run} blocks are more than {LARGEST}", "judge it without the reference")
-    about: list[str | Object] = []
+    found: set[Placed] = set()
     if event.claim_id is not None:
-        claims, about = [pool.claims[event.claim_id]], [event.claim_id]
+        claims = [claim for claim in [pool.claims[event.claim_id]] if not claim.unwatched]
     elif event.object_id is not None:
-        claims = meant(pool, event)
-        about = [Object(event.object_id, event.cache_identity, event.token_map)]
+        claims, about = meant(pool, event), _about(event)
+        found = {Placed(about, position, block) for position, block in pairs if block is not None}
     else:
         claims = owners(pool, event.block_ids) if event.kind is Kind.LOAD_FINISHED else []
-        about = [claim.claim_id for claim in claims]
-    found = {Placed(owner, position, block) for owner in about for position, block in pairs}
-    runs = {(c.claim_id, at) for c in claims for at in range(c.start, c.start + run)}
-    return frozenset(found | {Placed(owner, at, None) for owner, at in runs})
+    for claim in claims:
+        runs = [(at, None) for at in range(claim.start, claim.start + run)]
+        own = [(at, b) for at, b in pairs if event.claim_id is not None or at < claim.extent]
+        own += runs
+        found |= {Placed(claim.claim_id, at, block) for at, block in own}
+        found |= {
+            Placed(other.claim_id, at, block)
+            for other in pool.claims.values()
+            for at, block in own
+            if is_tracked(pool, other) and _shares(claim, other, at)
+        }
+    return frozenset(found)
 
 
 def _left(pool: Pool, event: Event) -> frozenset[Placed]:
@@ -331,7 +384,9 @@ def _left(pool: Pool, event: Event) -> frozenset[Placed]:
     if not (event.block_ids or named or event.object_id):
         return frozenset()
     gone = set(event.block_ids)
-    places: set[tuple[str, int]] = set()
+    places: set[tuple[str | Object, int]] = set()
+    if not event.block_ids and not named:
+        gone |= {each.block for each in pool.placed if _agrees(each.owner, event)} - {None}
     for claim in about:
         held = held_by(pool, claim)
         if not event.block_ids:
@@ -340,17 +395,18 @@ def _left(pool: Pool, event: Event) -> frozenset[Placed]:
         elif event.positions:
             pairs = zip(event.positions, event.block_ids, strict=False)
             places |= {(claim.claim_id, at) for at, block in pairs if (at, block) not in held}
+    places |= {
+        (other.claim_id, at)
+        for name, at in places
+        for other in pool.claims.values()
+        if _shares(pool.claims[name], other, at)
+    }
     return frozenset(
         each
         for each in pool.placed
         if each.block not in gone
-        and not (each.block is None and any(_is_at(pool, each, *place) for place in places))
+        and not (each.block is None and (each.owner, each.position) in places)
     )
-
-
-def _is_at(pool: Pool, each: Placed, claim_id: str, position: int) -> bool:
-    single = replace(pool, placed=frozenset({each}))
-    return any(at == position for at, _ in held_by(single, pool.claims[claim_id]))
 
 
 # Requests.

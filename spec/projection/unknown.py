@@ -13,10 +13,9 @@ from spec.events import Event
 from spec.machine import Observer, Rule
 from spec.obligations import OBLIGATIONS
 from spec.observed import facts_of, fields_behind
-from spec.projection.pool import Placed, Request, held_by, lead, meant, owners
+from spec.projection.pool import Request, held_by, is_over, lead, meant, owners
 from spec.projection.rights import owner_unknown
 from spec.projection.sight import Sight
-from spec.states import TERMINAL
 from spec.terms import FALSE, Scope, variables
 from spec.verdicts import Verdict
 
@@ -172,17 +171,9 @@ def says_too_little(sight: Sight) -> bool:
     """Whether a load of the claim, which is not over, does not say how many blocks came back."""
     event, claim = sight.event, sight.claim
     told = event.positions or event.held is not None
-    over = claim.state in TERMINAL and not claim.responsible
+    over = is_over(sight.pool, claim)
     short = lead(sight.later, claim) < claim.threshold
     return event.kind is Kind.LOAD_FINISHED and not told and not over and short
-
-
-def holds_stale(sight: Sight, stale: frozenset[Placed]) -> bool:
-    """Whether the claim holds what may have been lost where track was lost."""
-    pool = sight.pool
-    return held_by(pool, sight.claim) != held_by(
-        replace(pool, placed=pool.placed - stale), sight.claim
-    )
 
 
 # What a stream does not observe.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.projection.concerns import belongs_to, is_mine, is_named, loses
-from spec.projection.pool import Pool, Request, after, attributed, held_by, lead, tell
+from spec.projection.pool import Pool, Request, after, attributed, gained, held_by, lead, tell
 from tests.spec.projection.pools import claim, pool, sight
 
 
@@ -70,12 +71,14 @@ class TestHeld:
         made = told(made, cached(None, (7, 8), 0, 1, object_id="o"))
         assert [] == holds(made, "a")
         tell(made.claims["a"], event(Kind.CLAIM_REGISTERED, "a"))
+        made = replace(made, placed=made.placed | gained(made, made.claims["a"]))
         assert [(0, 7), (1, 8)] == holds(made, "a")
 
     def test_keys(self) -> None:
         """So does one that commits to keys of which blocks are cached."""
         made = pool(claim("a", keys="xy", held="7 8"), claim("b"))
         tell(made.claims["b"], event(Kind.CLAIM_COMMITTED, "b", content_keys=("x", "z")))
+        made = replace(made, placed=made.placed | gained(made, made.claims["b"]))
         assert [(0, 7)] == holds(made, "b")
 
     def test_another_object(self) -> None:
