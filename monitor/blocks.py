@@ -48,7 +48,8 @@ class Blocks:
     among `_holding`, and among those `_on` its object. `mixed` are the blocks that are held for
     more than one object; `claims` are those in hand. What is said of blocks is said for the sake of
     claims that are tracked: of others nothing is known once they ended. `now` is the number of the
-    event in hand, `lost` that of the last one before track was lost.
+    event in hand, `lost` that of the last one before track was lost, `missed` the same where lines
+    may be missing.
     """
 
     claims: Mapping[str, ClaimRun]
@@ -56,6 +57,8 @@ class Blocks:
     mixed: dict[int, None] = field(default_factory=dict)
     now: int = 0
     lost: int = -1
+    missed: int = -1
+    _clash: list[ClaimRun] = field(default_factory=list)  # with the event in hand
     _stated: dict[int, int] = field(default_factory=dict)
     _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
@@ -107,6 +110,8 @@ class Blocks:
 
     def is_stale(self, claim: ClaimRun) -> bool:
         """Whether any block of the claim may be gone, since it was stated before track was lost."""
+        if self.lost >= 0 and claim.held.unnamed:
+            return True
         return any(self._stated.get(block, 0) <= self.lost for block in claim.held.blocks)
 
     def _note(self, claim: ClaimRun) -> None:
@@ -151,6 +156,7 @@ class Blocks:
         What is said of an object is remembered for the sake of claims to come.
         """
         pairs = list(zip(event.positions, event.block_ids, strict=False))
+        self._clash = self._clashes(pairs)
         self.stated.move(pairs)
         if event.claim_id is None:
             self.stated.add(event)
@@ -165,8 +171,7 @@ class Blocks:
         positions, start = event.positions, claim.held.start
         if event.block_ids and positions:
             pairs = list(zip(positions, event.block_ids, strict=False))
-            clash = self._clashes(pairs)
-            clash += [claim] if clash else []
+            clash = [*self._clash, *([claim] if self._clash else [])]
             changed: dict[str, ClaimRun] = {}
             for each in kin:
                 named = each is claim and event.claim_id is not None
@@ -332,7 +337,8 @@ class Blocks:
                 if holder is None or positions <= {position}:
                     continue
                 if holder.tracked:
-                    found[name] = holder
+                    if self._stated.get(block, 0) > self.missed:
+                        found[name] = holder
                 else:
                     holder.loses(block, positions - {position})
                     positions &= {position}

@@ -237,6 +237,8 @@ class Census:
         claim.step(view)
         if claim.responsible and not responsible:
             claim.took, self.responsible[name] = number, claim
+            for untold in self._untold.values():
+                untold[name] = claim
         elif responsible and not claim.responsible:
             claim.left = number
             del self.responsible[name]
@@ -277,7 +279,7 @@ class Census:
 
         def distrust(run: ClaimRun) -> bool:
             before = len(run.doubts)
-            live = run.state not in TERMINAL and run.taint is None
+            live = run.alive and run.taint is None
             if live:
                 run.distrust(at, doubt.why, doubt.only)
             return live and (run.taint is not None or len(run.doubts) > before)

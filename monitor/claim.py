@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from monitor.doubt import POOL, without
+from monitor.doubt import POOL, partial, without
+from monitor.ends import reaches
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
 from spec.alphabet import FACTS
 from spec.facts import FACTS_ARE_FACTS
 from spec.machine import Guard
 from spec.states import TERMINAL, ClaimState, next_state
+from spec.terms import Scope
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
@@ -134,6 +136,11 @@ class ClaimRun:
         In modes without acceptance news is owed for ever.
         """
         return self.state in TERMINAL and not (self.responsible or self.constants.watched)
+
+    @property
+    def alive(self) -> bool:
+        """Whether its end was not told, or the runtime is responsible for it all the same."""
+        return self.state not in TERMINAL or self.responsible
 
     @property
     def gone(self) -> bool:
@@ -375,6 +382,18 @@ class ClaimRun:
             view.here = True
             self._step_request(self.requests[request_id], view, self.facts, self.facts)
 
+    def note(self, view: View) -> None:
+        """Take an event that moves no observer into the ledger of its request, if that is in hand,
+        and into no other.
+        """
+        if (request := self.requests.get(view.request_id or "")) is not None:
+            self.stir()
+            view.here = True
+            facts = self.facts
+            request.facts = self.compiled.request(
+                view, self.constants, facts, facts, request.facts
+            )
+
     def _step_request(self, request: InHand, view: View, was: Registers, now: Registers) -> None:
         after = self.compiled.request(view, self.constants, was, now, request.facts)
         self._observe(self._scoped, request.watches, view, was, now, request.facts, after)
@@ -399,14 +418,12 @@ class ClaimRun:
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
             if view.low is not None and not POOL.isdisjoint(self.compiled.reads[index]):
-                ends = [view.low] if view.mid is None else [view.low, view.mid]
-                for end in ends:
-                    end.here = view.here
-                steps = [
-                    step(watch.state, watch.own, end, self.constants, was, now, req_was, req)
-                    for end in ends
-                ]
-                if any(other[:2] != (state, own) for other in steps):
+                view.low.here = view.here
+                other = step(
+                    watch.state, watch.own, view.low, self.constants, was, now, req_was, req
+                )
+                known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: req_was, Scope.REQ: req}
+                if other[:2] != (state, own) or not self._is_sure(index, watch, view, state, known):
                     only = frozenset({self.compiled.observers[index].name})
                     self.distrust(view.at, _SHARED, only)
                     continue
@@ -420,6 +437,16 @@ class ClaimRun:
                 watches[place] = Watch(state, own, view.at, rule, (*earlier, (view.kind, view.at)))
                 moved = True
         return moved
+
+    def _is_sure(
+        self, index: int, watch: Watch, view: View, to: int, known: Mapping[Scope, Registers]
+    ) -> bool:
+        """Whether what both ends agree on is so between them: a breach need not be one there."""
+        observer = self.compiled.observers[index]
+        if to == watch.state or observer.states[to].verdict is not Verdict.VIOLATED:
+            return True
+        observer = partial(observer.name, self.unknown) or observer
+        return reaches(observer, watch, view, self.constants, known) == {observer.states[to].name}
 
     def _follow(self, view: View) -> None:
         if view.named and view.mine:

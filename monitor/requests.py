@@ -147,9 +147,9 @@ class Requests:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
         self._leave_hand(name)
-        self._in_hand[name] = event.needed
-        self._needs += event.needed or 0
-        self._untold += event.needed is None
+        self._in_hand[name] = needed = None if unsure else event.needed
+        self._needs += needed or 0
+        self._untold += needed is None
 
     def _leave_hand(self, request_id: str) -> None:
         if request_id in self._in_hand:

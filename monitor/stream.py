@@ -61,7 +61,7 @@ class Stream:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
-        self._losses = 0  # of track, that the blocks were told of
+        self._losses = self._missing = 0  # of track, and lines, that the blocks were told of
         self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
@@ -152,6 +152,8 @@ class Stream:
         self._census.blocks.now = self._count
         if self._track.losses != self._losses:
             self._losses, self._census.blocks.lost = self._track.losses, self._count - 1
+        if self._track.missing != self._missing:
+            self._missing, self._census.blocks.missed = self._track.missing, self._count - 1
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -174,7 +176,7 @@ class Stream:
                 view.mine, view.named = True, False
                 self._census.step(restless, view, self._count, among)
             return
-        if event.kind in _BLOCKS_THERE and event.object_id is not None:
+        if event.kind in _BLOCKS_THERE:
             self._census.blocks.move(event)
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
@@ -209,6 +211,8 @@ class Stream:
         if elapses and (fault := self._clock.early(claim, event)):
             self._contradict([claim], at, fault)
         over = claim.unwatched and event.kind in FACTS
+        if event.kind in _BLOCKS_THERE and bound and not over:
+            self._census.blocks.move(event)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
@@ -253,7 +257,9 @@ class Stream:
         empty = event.kind is Kind.PREFIX_LOOKUP and event.held is None
         if mine and event.kind is Kind.PREFIX_LOOKUP and not claim.ended:
             self._look_up(event, claim, at)
-        if not (empty and mine):  # a look-up that says nothing of what it found shows nothing
+        if empty and mine:  # a look-up that says nothing of what it found shows nothing
+            claim.note(view)
+        else:
             self._deliver(claim, view)
 
     def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
@@ -274,6 +280,9 @@ class Stream:
             fix_terms(claim, event)
             if claim.declared_mode not in (None, self._compiled.mode):
                 self._census.invite(claim, at)
+            asked, accepted = claim.declared_mode, claim.other_mode
+            if asked in MODES and accepted in MODES and self._compiled.mode in (asked, accepted):
+                claim.distrust(at, f"it asked for {asked} and was accepted in {accepted}")
         elif self._mode["watched"] and not claim.registered and event.kind in _SPEAKS:
             claim.distrust(at, "it was spoken of before it was registered")
         if event.predicate is not None:
@@ -313,8 +322,9 @@ class Stream:
         """Blocks are gone from whoever owns them, and from the claims that the event means."""
         meant = self._census.meant(event)
         if event.claim_id is not None:
-            meant = [self._claim(event, event.claim_id, at)]
-            self._check_identity(event, meant[0], at)
+            named = self._claim(event, event.claim_id, at)
+            self._check_identity(event, named, at)
+            meant = [] if named.unwatched else [named]
         losers, unseen = self._census.blocks.lose(event, meant)
         self._census.room.forget()
         views = [
@@ -333,7 +343,7 @@ class Stream:
         for claim, view in views:
             self._deliver(claim, view)
         for claim in unseen:
-            if claim.state not in TERMINAL:
+            if claim.alive:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
 
     def _take_request(self, event: Event, at: At) -> None:
@@ -346,8 +356,11 @@ class Stream:
             if twice:
                 self._contradict(None, at, f"request {request_id} arrives twice")
             self.requests.arrive(event, at, self._count, unsure=twice)
+            if twice:
+                return
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
             self._contradict(None, at, f"request {request_id} ends and never arrived")
+            return
         named = event.claim_id is not None or event.blocking_claim_ids
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
             self._tell_request(event, self.requests.get(request_id), request_id, at)
@@ -404,7 +417,6 @@ class Stream:
                 if event.kind in CONFLICT_ACTIONS:
                     blames[1].tell(view.low, claim, claim.claim_id)
                 self._crowd(view.low, claim, ends.low)
-                view.mid = _between(view.low, event, ends)
             follows = self._has_part(claim, event, request, view)
             followed = follows and self._open(claim, event, at)
             view.here = False
@@ -446,7 +458,8 @@ class Stream:
         """
         request_id = name or event.request_id or ""
         request = self.requests.get(request_id)
-        if claim.responsible and request.needed <= request.usable:
+        presses = event.kind in _AT_REQUEST and request.needed <= request.usable
+        if presses and claim.responsible:
             self._track.doubt_pool(claim)
         if self._census.too_late(claim, event):
             return False
@@ -467,8 +480,6 @@ class Stream:
         computed = event.request_id
         if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
             computed = self._computing(claim, at)
-        if event.object_id is None or event.claim_id is not None:
-            self._census.blocks.move(event)
         kin = [each for each in self._census.objects.beside(claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
         if held.clash:
@@ -573,11 +584,3 @@ class Stream:
         self._census.step(claim, view, self._count)
         if claim.contradicted is not None and self._track.contradicted(claim, view.kind):
             self.left = self.left or claim.contradicted
-
-
-def _between(low: View, event: Event, ends: Ends) -> View | None:
-    """An event that states the sum of all blocks, where that lies between the ends: as if right."""
-    said = event.proof.resident if event.proof is not None else 0
-    if ends.low is None or not ends.low.total < said < ends.high.total:
-        return None
-    return replace(low, rest=low.rest + said - ends.low.total)

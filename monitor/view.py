@@ -16,8 +16,8 @@ __all__ = ["Constants", "View"]
 class View:
     """The fields of `spec.vocabulary.EVENT_FIELDS`; `here` is set for each request in turn.
 
-    `low` is the same event where nobody knows which blocks are shared, as if all were that may be,
-    and `mid` as if so many were that a sum which is stated is right; `unsized` says that a commitment states no footprint.
+    `low` is the same event where nobody knows which blocks are shared, as if all were that may be;
+    `unsized` says that a commitment states no footprint.
     """
 
     kind: Kind
@@ -65,7 +65,6 @@ class View:
     worker: int = 0
     hit: bool = False
     low: View | None = None
-    mid: View | None = None
     unsized: bool = False
 
 

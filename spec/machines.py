@@ -29,6 +29,7 @@ class _Guarded(NamedTuple):
     """A rule as it reads on events of one kind."""
 
     rule: Rule
+    sources: frozenset[str]
     guard: Term
     sets: dict[str, Term]
 
@@ -68,6 +69,7 @@ class Automaton:
             every = [
                 _Guarded(
                     rule,
+                    frozenset(self.observer.sources(rule)),
                     at_kind(rule.when, kind),
                     {name: at_kind(term, kind) for name, term in rule.sets.items()},
                 )
@@ -87,8 +89,8 @@ class Automaton:
             return (own[name],) if scope is Scope.OWN else look(scope, name)
 
         found: list[Step] = []
-        for rule, guard, sets in self.rules(kind):
-            surely, possibly = evaluate(guard, inner)
+        for rule, sources, guard, sets in self.rules(kind):
+            surely, possibly = evaluate(guard, inner) if state in sources else (False, False)
             if not possibly or (to := self._move(state, rule)) is None:
                 continue
             after = {name: value_of(term, inner) for name, term in sets.items()}

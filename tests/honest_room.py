@@ -62,7 +62,7 @@ class Rooms(Runtime):
         if request in self.needs or request in self.turned_away:
             return
         resident, chance = self.room(self.kept), self.chance
-        full = USABLE - resident
+        full = max(0, USABLE - resident)
         needed = chance.choice((0, 1, 1, 2, full, full + 1, chance.randint(1, USABLE + 1)))
         self.say(Kind.REQUEST_ARRIVED, request_id=request, needed=needed, usable=USABLE)
         self.computed[request] = set()

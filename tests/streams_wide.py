@@ -93,7 +93,8 @@ def _stamped(
     where = chance.randint(0, len(lines))
     if spoilt and lines and chance.random() < 0.04:
         at = chance.randrange(len(lines))
-        lines[at] = lines[at]._replace(time_ns=None)
+        events = tuple(msgspec.structs.replace(e, time_ns=None) for e in lines[at].events)
+        lines[at] = lines[at]._replace(time_ns=None, events=events)
     numbers = (max(0, n + (jump if n >= where else 0)) for n in range(len(lines)))
     return [
         line._replace(at=at, sequence=number)

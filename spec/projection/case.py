@@ -95,8 +95,7 @@ class Case:
 
     def look(self, views: Sequence[View]) -> Look:
         """The variables that are known before an event is taken in."""
-        known = {Scope.WAS: self.claim.facts}
-        return self._look(views, known)
+        return self._look(views, {Scope.WAS: self.claim.facts})
 
     def _look(self, views: Sequence[View], known: Mapping[Scope, Mapping[str, Value]]) -> Look:
         constants = {"threshold": self.claim.threshold, **self._constants}
@@ -127,19 +126,28 @@ class Case:
             if scope is not self._own:
                 after = request_after(kind, self._look(seen, known))
             if moves and self.taint is None:
-                look = self._look(seen, {**known, Scope.REQ: after})
+                whole = {**known, Scope.REQ: after}
+                ends = [self._look([view], whole) for view in seen]
                 for name in scope.watches:
-                    self._observe(name, scope, look, kind, at)
+                    self._observe(name, scope, ends, self._look(seen, whole), kind, at)
             scope.facts = after
         self.claim.facts = now
         self._follow(kind, views[0])
 
-    def _observe(self, name: str, scope: _Scope, look: Look, kind: Kind, at: int) -> None:
+    def _observe(
+        self, name: str, scope: _Scope, ends: Sequence[Look], between: Look, kind: Kind, at: int
+    ) -> None:
+        """One step of an observer. Where the ends disagree nobody knows which; nor where they agree
+        on a breach that need not be one between them.
+        """
         automaton, watch = self._steps[name], scope.watches[name]
         if automaton is None:
             return
-        rule, state, own = (steps := automaton.steps(watch.state, watch.own, look, kind))[0]
-        if len(steps) > 1:
+        steps = [automaton.steps(watch.state, watch.own, look, kind)[0] for look in ends]
+        rule, state, own = steps[0]
+        if len(ends) > 1 and OBLIGATIONS[name].state(state).verdict is Verdict.VIOLATED:
+            steps += automaton.steps(watch.state, watch.own, between, kind)
+        if any(step[1:] != steps[0][1:] for step in steps):
             self.leave_open([name], at)
         elif rule is not None:
             self.taken[name, rule.name] += 1

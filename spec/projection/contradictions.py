@@ -6,8 +6,7 @@ facts, and where one of these is not observed there is none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Set
 from functools import cache
 from types import MappingProxyType
 from typing import Final
@@ -17,7 +16,7 @@ from spec.claims import Mode
 from spec.facts import FACTS_ARE_FACTS, Assumption
 from spec.projection.concerns import is_direct
 from spec.projection.interpret import Look, at_kind, evaluate
-from spec.projection.pool import Claim, Placed, held_by, in_hand, is_over, is_tracked, lead
+from spec.projection.pool import Claim, held_by, in_hand, is_over, is_tracked, lead
 from spec.projection.sight import Moment, Sight
 from spec.terms import Term
 
@@ -61,7 +60,8 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
     if event.kind is Kind.DURATION_ELAPSED:
         return _of_duration(sight)
     looks = event.kind is Kind.PREFIX_LOOKUP and claim.predicate is not None
-    if looks and not is_over(sight.pool, claim) and event.held is not None and observed("look-ups find what is held", observes):
+    looks = looks and observed("look-ups find what is held", observes)
+    if looks and event.held is not None and not is_over(sight.pool, claim):
         return _of_lookup(sight, event.held)
     return ""
 
@@ -112,16 +112,16 @@ def of_request(moment: Moment, missing: int, observes: frozenset[Kind] | None) -
 
 
 def block_twice(
-    moment: Moment, stale: frozenset[Placed], observes: frozenset[Kind] | None
+    moment: Moment, stale: Set[int | None], observes: frozenset[Kind] | None
 ) -> list[Claim]:
     """The claims that hold a block of the event at another position, with no loss between.
 
     Of claims that are over, or that nobody took on, blocks may be gone unsaid.
 
     Args:
-        stale: what may have been lost unseen.
+        stale: blocks that may have been lost unseen.
     """
-    event, sure = moment.event, replace(moment.pool, placed=moment.pool.placed - stale)
+    event = moment.event
     if not observed("one position a block", observes) or event.kind not in (
         Kind.BLOCK_CACHED,
         Kind.LOAD_FINISHED,
@@ -133,8 +133,8 @@ def block_twice(
         for claim in moment.pool.claims.values()
         if is_tracked(moment.pool, claim)
         and any(
-            block == other and at != position
-            for at, other in held_by(sure, claim)
+            block == other and at != position and block not in stale
+            for at, other in held_by(moment.pool, claim)
             for position, block in new
         )
     ]

@@ -100,7 +100,7 @@ def shared(sight: Sight) -> int:
 
 
 def others(sight: Sight) -> int:
-    return room.needs_of_others(sight.pool, sight.event.request_id) + sight.unsure
+    return room.needs_of_others(sight.pool, sight.event.request_id)
 
 
 # Blame.

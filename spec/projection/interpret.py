@@ -32,7 +32,6 @@ from spec.terms import (
 )
 
 __all__ = [
-    "MUCH",
     "Look",
     "Truth",
     "Value",
@@ -52,9 +51,6 @@ Numbers: TypeAlias = tuple[int, ...]
 
 Look: TypeAlias = Callable[[Scope, str], tuple[Value, ...]]
 """The values of a variable at the corners; one value where it is the same at all."""
-
-MUCH: Final = 2**62
-"""More than anything that is counted in blocks."""
 
 _TRUE: Final = (True, True)
 _FALSE: Final = (False, False)

@@ -21,17 +21,17 @@ from spec.projection.concerns import belongs_to, is_direct
 from spec.projection.fields import views
 from spec.projection.lines import Line, Order
 from spec.projection.pool import (
+    PLACES,
     Claim,
-    Placed,
     Pool,
     Request,
     after,
     attributed,
     gained,
+    held_by,
     in_hand,
     lead,
     owners,
-    placed,
     tell,
 )
 from spec.projection.ranks import ranked_losers
@@ -77,7 +77,7 @@ class Naive:
         self._count = 0  # of events
         self._lost = -1  # the last event before track was lost
         self._missing = -1  # the last event before lines may be missing
-        self._stale: frozenset[Placed] = frozenset()  # what was held then
+        self._stated: dict[int | None, int] = {}  # by block, the last event that placed it
         self._observes: frozenset[Kind] | None = None
 
     def __iter__(self) -> Iterator[Line]:
@@ -122,7 +122,7 @@ class Naive:
 
     def _lose_track(self) -> None:
         """From here on nobody knows who is in the pool, and what was held may be gone."""
-        self._lost, self._stale = self._count, self.pool.placed
+        self._lost = self._count
 
     def _lose(self, at: int) -> None:
         """Events are missing here: of the claims alive nothing more is concluded."""
@@ -216,13 +216,15 @@ class Naive:
 
     def _gain(self, case: Case, at: int) -> None:
         """What is held of the content that a claim comes to is its own from now on."""
-        claim, sure = case.claim, replace(self.pool, placed=self.pool.placed - self._stale)
-        new = gained(self.pool, claim)
-        self._stale |= new - gained(sure, claim) - sure.placed
-        self.pool = replace(self.pool, placed=self.pool.placed | new)
-        if any(each.owner == claim.claim_id for each in self._stale & self.pool.placed):
+        claim = case.claim
+        self.pool = replace(self.pool, placed=self.pool.placed | gained(self.pool, claim))
+        if self._lost >= 0 and any(b in self._stale(self._lost) for _, b in held_by(self.pool, claim)):
             case.doubt(unknown.BLOCKS, at)
         claim.facts["there"] |= claim.threshold <= lead(self.pool, claim)
+
+    def _stale(self, lost: int) -> set[int | None]:
+        """The blocks that may be gone: they were placed before this event, or nobody named them."""
+        return {None, *(block for block, at in self._stated.items() if at <= lost)}
 
     def _contradict(
         self,
@@ -232,7 +234,8 @@ class Naive:
         at: int,
     ) -> None:
         """A fact that contradicts those before it shows nothing of the claims that it touches."""
-        twice = contradictions.block_twice(moment, self._stale, self._observes)
+        gone = self._stale(self._missing)
+        twice = contradictions.block_twice(moment, gone, self._observes)
         for name, case in self.cases.items():
             sight = sights[name]
             if contradictions.of_claim(sight, case.look(seen[name]), self._observes):
@@ -280,8 +283,8 @@ class Naive:
     ) -> None:
         """What is remembered of an event that was taken in."""
         event, at = moment.event, line.at
-        stated = {each.block for each in placed(moment.pool, event)} - {None}
-        self._stale = frozenset(each for each in self._stale if each.block not in stated)
+        if binds and event.kind in PLACES:
+            self._stated |= dict.fromkeys(event.block_ids, self._count)
         self._remember(event, seen)
         named = self.cases.get(event.claim_id or "")
         for case in self.cases.values():
@@ -311,7 +314,7 @@ class Naive:
         entered = claim.accepted or self.constants["watched"]
         if entered and (not _EITHER & set(claim.stated) or claim.predicate is None):
             case.distrust(at)
-        if claim.other_mode is not None and self.mode in (claim.mode, claim.other_mode):
+        if claim.torn and self.mode in (claim.mode, claim.other_mode):
             case.distrust(at)
 
     def _remember(self, event: Event, seen: Mapping[str, View]) -> None:

@@ -72,7 +72,7 @@ def outcome_of(naive: Naive) -> Outcome:
     met = {name: case for name, case in naive.cases.items() if case.claim.met}
     claims = {
         name: ClaimOutcome(
-            case.claim.state, _entered(naive, case), _torn(case), dict(case.findings())
+            case.claim.state, _entered(naive, case), case.claim.torn, dict(case.findings())
         )
         for name, case in met.items()
         if naive.is_judged(case.claim)
@@ -86,11 +86,6 @@ def _entered(naive: Naive, case: Case) -> bool:
     watched = naive.constants["watched"] and claim.state is not ClaimState.REFUSED
     accepted = claim.accepted or (watched and claim.introduced)
     return accepted and claim.other_mode not in MODES
-
-
-def _torn(case: Case) -> bool:
-    asked, accepted = case.claim.mode, case.claim.other_mode
-    return asked in MODES and accepted in MODES and asked != accepted
 
 
 def _pooled(name: str, claims: Iterable[ClaimOutcome]) -> Verdict:

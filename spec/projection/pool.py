@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from spec.alphabet import BLOCKS_GONE, Kind
+from spec.claims import Mode
 from spec.errors import SpecError
 from spec.events import Event
 from spec.fields import IDENTITY
@@ -22,6 +23,7 @@ from spec.states import TERMINAL, ClaimState
 
 __all__ = [
     "LARGEST",
+    "PLACES",
     "UNSTATED",
     "Claim",
     "Pool",
@@ -53,7 +55,9 @@ LARGEST: Final = 4_096
 
 _INTRODUCES: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
 _OWNS: Final = _INTRODUCES - {Kind.CLAIM_ACCEPTED}
-_PLACES: Final = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
+PLACES: Final = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
+"""The facts by which blocks are there."""
+
 _WITHIN: Final = ("cache_identity", "token_map")
 
 predicate_of = lru_cache(maxsize=256)(parse_predicate)
@@ -124,9 +128,14 @@ class Claim:
         return int(self.facts["declared"]) if self.responsible else 0
 
     @property
+    def torn(self) -> bool:
+        """Whether it goes by two modes: it asked for one, and was accepted in the other."""
+        return self.other_mode is not None and {self.mode, self.other_mode} <= set(Mode)
+
+    @property
     def alive(self) -> bool:
-        """Whether it was met, and its end was not told."""
-        return self.met > 0 and self.state not in TERMINAL
+        """Whether it was met, and its end was not told or the runtime is responsible all the same."""
+        return self.met > 0 and (self.state not in TERMINAL or self.responsible)
 
 
 @dataclass
@@ -318,16 +327,16 @@ def lead(pool: Pool, claim: Claim) -> int:
 
 def after(pool: Pool, event: Event) -> Pool:
     """The pool with the blocks that an event brings, or without those that it takes."""
-    if event.kind in _PLACES:
-        new = placed(pool, event)
-        return replace(pool, placed=_unmoved(pool, new) | new)
+    if event.kind in PLACES:
+        return replace(pool, placed=_unmoved(pool, event) | placed(pool, event))
     return replace(pool, placed=_left(pool, event)) if event.kind in BLOCKS_GONE else pool
 
 
-def _unmoved(pool: Pool, new: frozenset[Placed]) -> frozenset[Placed]:
-    """What is held, without what was held in one of these blocks at another position for nobody
-    who is tracked: that may have gone unsaid."""
-    places = {each.block: each.position for each in new if each.block is not None}
+def _unmoved(pool: Pool, event: Event) -> frozenset[Placed]:
+    """What is held, without what was held in one of the blocks of an event at another position for
+    nobody who is tracked: that may have gone unsaid.
+    """
+    places: dict[int | None, int] = dict(zip(event.block_ids, event.positions, strict=False))
     return frozenset(
         each
         for each in pool.placed
@@ -343,7 +352,7 @@ def placed(pool: Pool, event: Event) -> frozenset[Placed]:
     Raises:
         TooLarge: it counts more blocks than are looked at one by one.
     """
-    if event.kind not in _PLACES:
+    if event.kind not in PLACES:
         return frozenset()
     pairs: list[tuple[int, int | None]] = [(position, None) for position in event.positions]
     named = bool(event.block_ids and event.positions)

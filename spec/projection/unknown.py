@@ -43,6 +43,8 @@ POOL: Final = frozenset(
     }
 )
 """The fields that rest on all claims and requests of the pool."""
+OTHERS: Final = frozenset({"others"})
+"""The field that rests on what all requests in hand need."""
 FAILURES: Final = frozenset({"smear"})
 """The field that rests on all failures of a request."""
 AUTHORITY: Final = frozenset({"authorised"})
@@ -117,6 +119,7 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
         unsure = request is not None and request.unsure
         found |= NEED if unsure or (arrives and not stated) else frozenset()
         found |= POOL if lost >= 0 and _presses(event, request) else frozenset()
+        found |= OTHERS if sight.moment.others_unsure else frozenset()
     if lost < 0:
         return frozenset(found)
     since = request.since if request is not None else -1
