@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -133,30 +134,43 @@ def possible(claims: Sequence[ClaimRun]) -> Iterator[Run]:
     points = _points(objects)
     most = max(of.span for of in objects)
     points = [point for point in points if point < most]
-    elsewhere: dict[Hashable, set[str]] = {}
+    known: dict[Hashable, _Cell] = {}  # by a key or block: it may be at another position, too
     for begin, end in zip(points, [*points[1:], most], strict=True):
-        there = [of for of in objects if begin < of.span]
-        for cell in _merged(there, begin):
-            owners = frozenset[str]().union(*(of.owners(begin) for of in cell))
-            inside = next((i for of in cell if (i := of.inside.get(begin)) is not None), None)
-            if inside is None:
-                yield Run(end - begin, owners)
-            else:  # the same key or block may be at another position, too
-                elsewhere.setdefault(inside, set()).update(owners)
-    for owners_of_cell in elsewhere.values():
-        yield Run(1, frozenset(owners_of_cell))
+        for cell in _merged([of for of in objects if begin < of.span], begin):
+            owners = set[str]().union(*(of.owners(begin) for of in cell))
+            inside = {i for of in cell if (i := of.inside.get(begin)) is not None}
+            if not inside:
+                yield Run(end - begin, frozenset(owners))
+            else:
+                _Cell(owners, inside).enter(known)
+    for found in {id(cell): cell for cell in known.values()}.values():
+        yield Run(1, frozenset(found.owners))
+
+
+@dataclass(eq=False)
+class _Cell:
+    """A block of which something is known: its owners, and the keys and blocks that it may be."""
+
+    owners: set[str]
+    inside: set[tuple[str, Hashable]]
+
+    def enter(self, known: dict[Hashable, _Cell]) -> None:
+        """It is one with those that are known of any of its keys and blocks."""
+        for other in {id(known[each]): known[each] for each in self.inside if each in known}.values():
+            self.owners |= other.owners
+            self.inside |= other.inside
+        known |= dict.fromkeys(self.inside, self)
 
 
 def _merged(there: Sequence[_Object], position: int) -> list[list[_Object]]:
-    """The objects of which this position may be one block, each in the first cell that it fits."""
+    """The objects of which this position may be one block, each with all that may be one with any
+    of the others.
+    """
     cells: list[list[_Object]] = []
-    for of in sorted(there, key=lambda each: each.inside.get(position) is None):
-        for cell in cells:
-            if all(_may_be_one(of, other, position) for other in cell):
-                cell.append(of)
-                break
-        else:
-            cells.append([of])
+    for of in there:
+        fits = [any(_may_be_one(of, other, position) for other in cell) for cell in cells]
+        one = [of, *(each for cell, fit in zip(cells, fits, strict=True) if fit for each in cell)]
+        cells = [one, *(cell for cell, fit in zip(cells, fits, strict=True) if not fit)]
     return cells
 
 

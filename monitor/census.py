@@ -178,7 +178,7 @@ class Census:
         whole = claim.lead >= claim.constants.threshold
         claim.measure(claim.lead, there=bool(claim.fact("there")) or whole)
         self.ranks.note(claim)
-        self.room.forget()
+        self.room.put(claim, claim.declared)
 
     def _take_in(self, claim: ClaimRun) -> None:
         self.claims[claim.claim_id] = claim

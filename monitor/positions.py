@@ -140,10 +140,11 @@ class Positions:
                 self._named.pop(position, None)
             self._lose(position)
 
-    def drop_unnamed(self, begin: int, end: int) -> bool:
-        """The unnamed blocks from one position to before another are gone; whether nothing else
-        holds one of these.
+    def drop_unnamed(self, begin: int, end: int | None = None) -> bool:
+        """The unnamed blocks from one position to before another, or at one, are gone; whether
+        nothing else holds one of these.
         """
+        end = begin + 1 if end is None else end
         self._unnamed.remove(begin, end)
         named = [position for position in self._named if begin <= position < end]
         lost = self._held.remove(begin, end)

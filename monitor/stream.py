@@ -280,9 +280,6 @@ class Stream:
             fix_terms(claim, event)
             if claim.declared_mode not in (None, self._compiled.mode):
                 self._census.invite(claim, at)
-            asked, accepted = claim.declared_mode, claim.other_mode
-            if asked in MODES and accepted in MODES and self._compiled.mode in (asked, accepted):
-                claim.distrust(at, f"it asked for {asked} and was accepted in {accepted}")
         elif self._mode["watched"] and not claim.registered and event.kind in _SPEAKS:
             claim.distrust(at, "it was spoken of before it was registered")
         if event.predicate is not None:
@@ -482,7 +479,7 @@ class Stream:
             computed = self._computing(claim, at)
         kin = [each for each in self._census.objects.beside(claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
-        if held.clash:
+        if held.clash and self._census.observed >= BLOCKS_GONE:
             why = "a block is cached at one position and was held at another"
             self._contradict(held.clash, at, why)
         self._census.room.forget()

@@ -309,12 +309,10 @@ class Naive:
             claim.unwatched |= due and not claim.facts["committed"]
 
     def _introduce(self, case: Case, at: int) -> None:
-        """What a claim has to state by the time that anything is owed to it; and in which mode."""
+        """What a claim has to state by the time that anything is owed to it."""
         claim = case.claim
         entered = claim.accepted or self.constants["watched"]
         if entered and (not _EITHER & set(claim.stated) or claim.predicate is None):
-            case.distrust(at)
-        if claim.torn and self.mode in (claim.mode, claim.other_mode):
             case.distrust(at)
 
     def _remember(self, event: Event, seen: Mapping[str, View]) -> None:

@@ -393,9 +393,10 @@ def _left(pool: Pool, event: Event) -> frozenset[Placed]:
     if not (event.block_ids or named or event.object_id):
         return frozenset()
     gone = set(event.block_ids)
-    places: set[tuple[str | Object, int]] = set()
+    places: set[tuple[str, int]] = set()
     if not event.block_ids and not named:
-        gone |= {each.block for each in pool.placed if _agrees(each.owner, event)} - {None}
+        about_it = (each.block for each in pool.placed if _agrees(each.owner, event))
+        gone |= {block for block in about_it if block is not None}
     for claim in about:
         held = held_by(pool, claim)
         if not event.block_ids:
@@ -414,7 +415,7 @@ def _left(pool: Pool, event: Event) -> frozenset[Placed]:
         each
         for each in pool.placed
         if each.block not in gone
-        and not (each.block is None and (each.owner, each.position) in places)
+        and not (each.block is None and each[:2] in places)
     )
 
 

@@ -161,6 +161,5 @@ class TestBlockTwice:
 
     def test_lost_unseen(self) -> None:
         """What may have been lost in a gap, or unobserved, contradicts nothing."""
-        made = pool(claim("a", held="7 8"))
         assert [] == self.touched(5, stale={7, 8})
         assert [] == self.touched(5, observes=FACTS - {Kind.BLOCK_EVICTED})
