@@ -102,7 +102,9 @@ class Blocks:
                 self._give(claim, _shared(other, claim, other.held.pairs()))
                 for begin, end in other.held.runs():
                     self._lend(claim, _where_alike(other, claim, begin, end))
-                same = not (claim.keys and other.keys) or claim.keys == other.keys[: len(claim.keys)]
+                same = (
+                    not (claim.keys and other.keys) or claim.keys == other.keys[: len(claim.keys)]
+                )
                 if same and claim.extent <= other.extent:
                     several = []  # whatever the others hold, this one holds
                     break
@@ -352,9 +354,7 @@ def _shared(
     return [pair for pair in pairs if pair[0] < other.extent and _alike(one, other, pair[0])]
 
 
-def _where_alike(
-    one: ClaimRun, other: ClaimRun, begin: int, end: int
-) -> Iterator[tuple[int, int]]:
+def _where_alike(one: ClaimRun, other: ClaimRun, begin: int, end: int) -> Iterator[tuple[int, int]]:
     """The runs of positions, in these, at which two claims on one object hold the same."""
     end, keyed = min(end, other.extent), min(len(one.keys), len(other.keys))
     yield from ((at, at + 1) for at in range(begin, min(end, keyed)) if _alike(one, other, at))

@@ -156,7 +156,9 @@ class _Cell:
 
     def enter(self, known: dict[Hashable, _Cell]) -> None:
         """It is one with those that are known of any of its keys and blocks."""
-        for other in {id(known[each]): known[each] for each in self.inside if each in known}.values():
+        for other in {
+            id(known[each]): known[each] for each in self.inside if each in known
+        }.values():
             self.owners |= other.owners
             self.inside |= other.inside
         known |= dict.fromkeys(self.inside, self)

@@ -18,7 +18,6 @@ from monitor.stated import Stated
 from monitor.view import Constants, View
 from spec.alphabet import FACTS, REPORTS, Kind
 from spec.modes import MODES
-from spec.states import TERMINAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

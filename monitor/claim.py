@@ -390,9 +390,7 @@ class ClaimRun:
             self.stir()
             view.here = True
             facts = self.facts
-            request.facts = self.compiled.request(
-                view, self.constants, facts, facts, request.facts
-            )
+            request.facts = self.compiled.request(view, self.constants, facts, facts, request.facts)
 
     def _step_request(self, request: InHand, view: View, was: Registers, now: Registers) -> None:
         after = self.compiled.request(view, self.constants, was, now, request.facts)

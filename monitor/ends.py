@@ -47,7 +47,9 @@ def reaches(
             return tuple(getattr(end, name) for end in ends)
         if scope is Scope.CLAIM:
             return (getattr(constants, name),)
-        registers = own if scope is Scope.OWN else dict(zip(_REGISTERS[scope], known[scope]))
+        registers = (
+            own if scope is Scope.OWN else dict(zip(_REGISTERS[scope], known[scope], strict=True))
+        )
         return (registers[name],)
 
     state, found = observer.states[watch.state].name, set[str]()

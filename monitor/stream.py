@@ -20,7 +20,6 @@ from monitor.track import Track
 from monitor.view import View
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 from spec.modes import MODES
-from spec.states import TERMINAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

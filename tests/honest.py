@@ -292,9 +292,7 @@ class Runtime:
             self.free.append(block)
             self.say(Kind.BLOCK_EVICTED, block_ids=(block,))
 
-    def lose(
-        self, keys: Iterable[str], kind: Kind, of: Promise | None = None, **more: Any
-    ) -> None:
+    def lose(self, keys: Iterable[str], kind: Kind, of: Promise | None = None, **more: Any) -> None:
         """These contents are gone, of all claims; told by their blocks, or as all of a claim."""
         gone = [block for key in keys for block in self.blocks.pop(key, ())]
         if gone:

@@ -41,13 +41,19 @@ def observed(name: str, observes: frozenset[Kind] | None) -> bool:
     return observes is None or RESTS[name] <= observes
 
 
-def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
+def of_claim(
+    sight: Sight,
+    look: Look,
+    observes: frozenset[Kind] | None,
+    derived: frozenset[Kind] = frozenset(),
+) -> str:
     """What a fact about a claim contradicts of what was known of it; empty where nothing.
 
     A load for another claim on the same content is none of this one.
 
     Args:
         look: the variables before the event.
+        derived: facts that are read from reports.
     """
     event, claim = sight.event, sight.claim
     if not is_direct(sight):
@@ -57,7 +63,7 @@ def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
         unstated = assumption.name == "room for the predicate" and event.footprint is None
         if not (holds or unstated) and observed(assumption.name, observes):
             return f"facts contradict: {assumption.broken}"
-    if event.kind is Kind.DURATION_ELAPSED:
+    if event.kind is Kind.DURATION_ELAPSED and event.kind not in derived:
         return _of_duration(sight)
     looks = event.kind is Kind.PREFIX_LOOKUP and claim.predicate is not None
     looks = looks and observed("look-ups find what is held", observes)

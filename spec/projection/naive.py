@@ -29,7 +29,6 @@ from spec.projection.pool import (
     attributed,
     gained,
     held_by,
-    in_hand,
     lead,
     owners,
     tell,
@@ -49,6 +48,8 @@ _EITHER: Final = frozenset({"cache_identity", "object_id"})
 class Naive:
     """One stream, judged by one bundle of one mode. Iterating takes in its lines, one by one.
 
+    `left` is the first line, if any, that leaves what is assumed of a stream, with the reason.
+
     Args:
         lines: the whole stream.
         first: the sequence numbers that it may begin with.
@@ -66,11 +67,11 @@ class Naive:
         events = [event for line in self.lines for event in line.events]
         claims = dict.fromkeys(event.claim_id for event in events)
         claims |= dict.fromkeys(name for line in self.lines for name, _ in line.doubts)
-        requests = dict.fromkeys(event.request_id for event in events if event.request_id)
+        self.requests = tuple(dict.fromkeys(e.request_id for e in events if e.request_id))
         known = {name: Claim(name) for name in claims if name is not None}
         self.pool = Pool(known, watched=self.constants["watched"])
         self.cases = {
-            name: Case(claim, self.names, self.constants, requests)
+            name: Case(claim, self.names, self.constants, self.requests)
             for name, claim in self.pool.claims.items()
         }
         self.order = Order(first)
@@ -79,6 +80,7 @@ class Naive:
         self._missing = -1  # the last event before lines may be missing
         self._stated: dict[int | None, int] = {}  # by block, the last event that placed it
         self._observes: frozenset[Kind] | None = None
+        self.left: tuple[int, str] | None = None
 
     def __iter__(self) -> Iterator[Line]:
         for line in self.lines:
@@ -96,15 +98,17 @@ class Naive:
 
     def _take(self, line: Line) -> None:
         back, missing = self.order.take(line)
-        if line.observes not in (None, self._observes):
+        if line.at == self.lines[0].at and line.observes is not None:
             self._observes = line.observes
             if line.mark is not None:  # a recorded form is taken on trust where it observes nothing
                 blind = [n for n in self.names if unknown.unobserved(n, line.observes)]
                 for case in self.cases.values():
                     case.leave_open(blind, line.at)
         if missing:
+            self._leave(line.at, "lines are missing before this one")
             self._lose(line.at)
         if back:
+            self._leave(line.at, "the stream is out of order")
             self._disorder(line.at)
         for claim in self.pool.claims.values():
             if line.time_ns is None and line.mark is None:
@@ -116,6 +120,9 @@ class Naive:
         for name, only in line.doubts:
             for case in self._alive() if name is None else [self.cases[name]]:
                 case.leave_open(only, line.at) if only else case.distrust(line.at)
+
+    def _leave(self, at: int, why: str) -> None:
+        self.left = self.left or (at, why)
 
     def _alive(self) -> list[Case]:
         return [case for case in self.cases.values() if case.claim.alive]
@@ -153,14 +160,15 @@ class Naive:
         binds = self._tell(event, line.at)
         later = after(self.pool, event) if binds or event.kind in BLOCKS_GONE else self.pool
         moment = Moment(self.pool, later, event, self.mode, line.time_ns)
-        if contradictions.of_request(moment, self._missing, self._observes):
+        if why := contradictions.of_request(moment, self._missing, self._observes):
+            self._leave(line.at, why)
             for case in self._alive():
                 case.distrust(line.at)
             if event.kind is Kind.REQUEST_ARRIVED:
                 self.pool.requests[event.request_id or ""].unsure = True
             return
-        again = event.kind is Kind.REQUEST_ARRIVED and event.request_id in self.pool.requests
-        if again and event.request_id not in in_hand(self.pool):
+        before = self.pool.requests.get(event.request_id or "")
+        if event.kind is Kind.REQUEST_ARRIVED and before is not None and before.ended:
             for case in self.cases.values():
                 case.renew(event.request_id or "")
         sights = {
@@ -218,7 +226,9 @@ class Naive:
         """What is held of the content that a claim comes to is its own from now on."""
         claim = case.claim
         self.pool = replace(self.pool, placed=self.pool.placed | gained(self.pool, claim))
-        if self._lost >= 0 and any(b in self._stale(self._lost) for _, b in held_by(self.pool, claim)):
+        if self._lost >= 0 and any(
+            b in self._stale(self._lost) for _, b in held_by(self.pool, claim)
+        ):
             case.doubt(unknown.BLOCKS, at)
         claim.facts["there"] |= claim.threshold <= lead(self.pool, claim)
 
@@ -238,10 +248,14 @@ class Naive:
         twice = contradictions.block_twice(moment, gone, self._observes)
         for name, case in self.cases.items():
             sight = sights[name]
-            if contradictions.of_claim(sight, case.look(seen[name]), self._observes):
+            look, derived = case.look(seen[name]), self.lines[0].derived
+            if why := contradictions.of_claim(sight, look, self._observes, derived):
+                self._leave(at, why)
                 case.distrust(at)
                 if moment.kind in _REGISTRY:
                     self._lose_track()
+            if twice:
+                self._leave(at, "facts contradict: a block is at two positions")
             if twice and (is_direct(sight) or case.claim in twice):
                 case.distrust(at)
 
@@ -325,8 +339,9 @@ class Naive:
             requests[name] = Request(
                 event.needed or 0, event.usable or 0, since=self._count, unsure=unsure
             )
-        elif event.kind is Kind.REQUEST_FINISHED and name in requests:
-            requests[name].in_hand = False
+        elif event.kind is Kind.REQUEST_FINISHED:
+            ended = requests.setdefault(name, Request())
+            ended.in_hand, ended.ended = False, True
         elif event.kind is Kind.LOAD_FAILED:
             request = requests.setdefault(name, Request(in_hand=False))
             failed = {n for n, view in seen.items() if view["mine"] or view["named"]}

@@ -33,7 +33,6 @@ __all__ = [
     "alike",
     "attributed",
     "bind",
-    "fellows",
     "gained",
     "held_by",
     "in_hand",
@@ -134,7 +133,7 @@ class Claim:
 
     @property
     def alive(self) -> bool:
-        """Whether it was met, and its end was not told or the runtime is responsible all the same."""
+        """Whether it was met, and its end was not told, or the runtime is responsible still."""
         return self.met > 0 and (self.state not in TERMINAL or self.responsible)
 
 
@@ -142,14 +141,15 @@ class Claim:
 class Request:
     """One request: what it needs, and how its loads went. `since` is the event that it came by.
 
-    `failed` are the claims of which a load failed for it; `unsure` says that nobody knows what it
-    needs.
+    It is `in_hand` from its arrival until it has `ended`. `failed` are the claims of which a load
+    failed for it; `unsure` says that nobody knows what it needs.
     """
 
     needed: int = 0
     usable: int = 0
     since: int = 0
     in_hand: bool = True
+    ended: bool = False
     unsure: bool = False
     failed: set[str] = field(default_factory=set)
 
@@ -414,8 +414,7 @@ def _left(pool: Pool, event: Event) -> frozenset[Placed]:
     return frozenset(
         each
         for each in pool.placed
-        if each.block not in gone
-        and not (each.block is None and each[:2] in places)
+        if each.block not in gone and not (each.block is None and each[:2] in places)
     )
 
 
