@@ -96,7 +96,22 @@ def _objects(claims: Iterable[ClaimRun]) -> list[_Object]:
         for position, key in enumerate(claim.keys[: claim.declared]):
             if of.inside.get(position, ("block", 0))[0] == "block":
                 of.inside[position] = ("key", key)
+    _fill_in(claims, found)
     return list(found.values())
+
+
+def _fill_in(claims: Iterable[ClaimRun], found: Mapping[Hashable, _Object]) -> None:
+    """Where a claim states nothing of a position, another one on its object may."""
+    keys: dict[Hashable, dict[int, str]] = {}
+    for claim in claims:
+        for position, key in enumerate(claim.keys[: claim.declared]):
+            keys.setdefault(claim.object, {}).setdefault(position, key)
+    for claim in claims:
+        of, stated = found[claim.content], len(claim.keys)
+        if claim.declared > stated:
+            for position, key in keys.get(claim.object, {}).items():
+                if stated <= position < claim.declared:
+                    of.inside[position] = ("key", key)
 
 
 def _points(objects: Sequence[_Object]) -> list[int]:

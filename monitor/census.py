@@ -241,6 +241,7 @@ class Census:
         elif responsible and not claim.responsible:
             claim.left = number
             del self.responsible[name]
+            self.clock.leave(claim)
         if claim.declared != declared:
             self.room.put(claim, claim.declared)
         if claim.owes:

@@ -385,23 +385,26 @@ class Stream:
         concerned = self._concerned(event, request, named)
         ends = self._ends(event, request)
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
+        others, told = self.requests.others(request_id)
+        unknown = []
+        if request.unsure:
+            unknown.append((NEED, request.at, f"request {request_id} arrived twice"))
+        if event.kind in CONFLICT_ACTIONS and not told:
+            unknown.append((OTHERS, at, "nobody states what another request in hand needs"))
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
-            self._early.add(strangers, event, at, blames[0])
-        others, told = self.requests.others(request_id)
+            self._early.add(strangers, event, at, blames[0], tuple(unknown))
         for claim in concerned:
             view = self._view(event, claim, at)
             view.named, view.others = False, others
             part = claim.responsible or claim.claim_id in named
-            if request.unsure and part:
-                claim.doubt(NEED, request.at, f"request {request_id} arrived twice")
+            for doubt in unknown if part else ():
+                claim.doubt(*doubt)
             if event.kind in CONFLICT_ACTIONS:
                 if part:
                     self._track.doubt_pool(claim)
                 if part or claim.claim_id in request.failed:
                     self._track.doubt_failures(claim, request)
-                if part and not told:
-                    claim.doubt(OTHERS, at, "nobody states what another request in hand needs")
                 blames[0].tell(view, claim, claim.claim_id)
             elif event.kind is Kind.REQUEST_ARRIVED:
                 request.tell(view)

@@ -167,8 +167,8 @@ class Naive:
             if event.kind is Kind.REQUEST_ARRIVED:
                 self.pool.requests[event.request_id or ""].unsure = True
             return
-        before = self.pool.requests.get(event.request_id or "")
-        if event.kind is Kind.REQUEST_ARRIVED and before is not None and before.ended:
+        request = self.pool.requests.get(event.request_id or "")
+        if event.kind is Kind.REQUEST_ARRIVED and request is not None and request.ended:
             for case in self.cases.values():
                 case.renew(event.request_id or "")
         sights = {
@@ -262,7 +262,8 @@ class Naive:
     def _doubt(self, case: Case, sight: Sight, seen: View, at: int) -> None:
         """What nobody knows of an event leaves open what rests on it."""
         event, claim = sight.event, sight.claim
-        case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
+        if claim.met or self._lost < 0:
+            case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
         if seen["mine"] and unknown.says_too_little(sight):
             case.distrust(at)
         if seen["mine"] and event.kind is Kind.CLAIM_EXPIRED and self.constants["lapses"]:
