@@ -256,7 +256,8 @@ class Blocks:
                 if event.positions:
                     position = event.positions[place]
                     losers |= self._lose_run(claim, position, position + 1)
-                    losers[claim.claim_id] = claim
+                    if not claim.held.holds(position):  # else another copy is left
+                        losers[claim.claim_id] = claim
                 elif claim.held.unnamed:
                     unseen[claim.claim_id] = claim
                     if claim.held.sole:  # whichever it was

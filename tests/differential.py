@@ -47,10 +47,12 @@ class Tally:
         self.streams += other.streams
         self.rules += other.rules
 
-    def seldom(self, mode: Mode, least: int) -> dict[Ruled, int]:
-        """The rules of the mode's contract that were taken less often than this."""
-        counts = {ruled: self.rules[mode, *ruled] for ruled in rules_of(mode)}
-        return {r: count for r, count in counts.items() if count < least and r not in BARRED}
+    def taken(self) -> dict[Ruled, int]:
+        """How often each rule was taken, over all modes of whose contracts it is."""
+        found = dict.fromkeys((ruled for mode in Mode for ruled in rules_of(mode)), 0)
+        for (_, *ruled), count in self.rules.items():
+            found[ruled[0], ruled[1]] += count
+        return found
 
 
 def rules_of(mode: Mode) -> list[Ruled]:

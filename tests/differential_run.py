@@ -101,9 +101,9 @@ def report(every: Tally, honest: Tally) -> str:
         f"of {total} honest streams {kept} are kept ({100 * kept // max(1, total)} %)",
         *(f"never taken: {name}, {rule}: {why}" for (name, rule), why in BARRED.items()),
     ]
-    for mode in Mode:
-        for (name, rule), number in every.seldom(mode, LEAST).items():
-            said.append(f"taken {number} times: {mode}, {name}, {rule}")
+    for ruled, number in every.taken().items():
+        if number < LEAST and ruled not in BARRED:
+            said.append(f"taken {number} times: {ruled[0]}, {ruled[1]}")
     return "\n".join(said)
 
 

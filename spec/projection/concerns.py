@@ -28,7 +28,7 @@ class By(Enum):
     OBJECT = "if it names no claim: the claims, known to a registry, on its object"
     BLOCKS = "if it names neither a claim nor an object: the claims that hold any of its blocks"
     CONTENT = "the claims that gain a block by it, since they are on the same content"
-    LOSS = "the claims that hold a position no more; if it names or means one, that holds nothing"
+    LOSS = "the claims that hold a position no more; or that it names or means, by an unknown block"
     FOREIGN = "if no registry holds the claim that it names: those that are on its object"
     REQUEST = "the request of its request_id, or the only one that can have cached its blocks"
     POOL = "every claim of the pool, about which it is not"
@@ -115,9 +115,24 @@ def _by_content(sight: Sight) -> bool:
 
 
 def _by_loss(sight: Sight) -> bool:
-    if loses(sight):
+    return loses(sight) or ((_by_name(sight) or _by_object(sight)) and _loses_unknown(sight))
+
+
+def _loses_unknown(sight: Sight) -> bool:
+    """Whether a block of the claim is gone that it is not known to hold: its position is not held
+    any more, or any of its positions may have been in that block.
+    """
+    event, held = sight.event, held_by(sight.pool, sight.claim)
+    if not held:
         return True
-    return (_by_name(sight) or _by_object(sight)) and not held_by(sight.pool, sight.claim)
+    known, unnamed = {block for _, block in held}, {at for at, block in held if block is None}
+    strange = [place for place, block in enumerate(event.block_ids) if block not in known]
+    if event.positions:
+        left = {at for at, _ in held_by(sight.later, sight.claim)}
+        return any(event.positions[place] not in left for place in strange)
+    if unnamed:
+        return bool(strange) and all(block is None for at, block in held if at in unnamed)
+    return any(not owners(sight.pool, [event.block_ids[place]]) for place in strange)
 
 
 def _by_foreign_name(sight: Sight) -> bool:

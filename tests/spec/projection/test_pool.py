@@ -135,11 +135,13 @@ class TestConcerns:
         assert {"b"} == self.mine(made, Kind.STORE_FINISHED, block_ids=(10,))
 
     def test_losses(self) -> None:
-        """A loss concerns those that hold a position no more, and no one else it names."""
+        """A loss concerns those that hold a position no more, and whom it names for a block that
+        nobody is known to hold."""
         made = pool(claim("a", held="7 8"), claim("b", held="7 9"), claim("c"))
         assert {"a", "b"} == self.mine(made, Kind.BLOCK_EVICTED, block_ids=(7,))
         assert {"a"} == self.mine(made, Kind.BLOCK_EVICTED, block_ids=(8,), claim_id="b")
-        assert set() == self.mine(made, Kind.BLOCK_EVICTED, block_ids=(99,), claim_id="a")
+        assert {"a"} == self.mine(made, Kind.BLOCK_EVICTED, block_ids=(99,), claim_id="a")
+        assert set() == self.mine(made, Kind.BLOCK_EVICTED, block_ids=(99,))
         assert {"c"} == self.mine(made, Kind.BLOCK_EVICTED, block_ids=(99,), claim_id="c")
 
     def test_last_copy(self) -> None:
