@@ -179,8 +179,7 @@ class Clock:
             asked = claim.declared_mode or claim.compiled.mode
             plain = claim.registered and asked in MODES and asked != Mode.EXPIRING
             return "a duration elapses of a claim that has none" if plain else ""
-        own = (each for each in self._ends if each[2] == claim.claim_id)
-        end = next((end for end, tie, name in own if self._runs(tie, name)), None)
+        end = next((end for end, _, name in self._ends if name == claim.claim_id), None)
         if end is not None and event.time_ns is not None and event.time_ns < end:
             return "a duration elapses before it is over by the clock of the stream"
         return ""

@@ -492,8 +492,6 @@ class Stream:
         for each in (claim, *others):
             if self._mode["ranked"]:
                 self._census.ranks.note(each)
-            if each is not claim and each.lead == each.fact("lead"):
-                continue
             view = self._view(event, each, at)
             view.mine, view.lead = True, each.lead
             view.direct = each is claim

@@ -18,7 +18,7 @@ from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
-from spec.projection.outcome import outcome_of
+from spec.projection.outcome import Outcome, outcome_of
 from spec.verdicts import Verdict
 from tests.strategies import Stamped
 
@@ -108,11 +108,12 @@ def compare(
     for line in naive:
         monitor.take(record(line))
         judged = (claim for claim in monitor.claims() if monitor.judges(claim))
-        _agree(_of_monitor(judged), _of_naive(naive), f"line {line.at}", forgets=forgets)
+        slow = outcome_of(naive)
+        _agree(_of_monitor(judged), slow, f"line {line.at}", forgets=forgets)
     naive.finish()
     concluded, slow = monitor.conclude(), outcome_of(naive)
     judged = (each.claim for each in concluded.claims if each.other is None)
-    _agree(_of_monitor(judged), _of_naive(naive), "the end", forgets=forgets)
+    _agree(_of_monitor(judged), slow, "the end", forgets=forgets)
     if not forgets and slow.verdict.value != concluded.verdict.value:
         raise Differs(f"{concluded.verdict} by the monitor, {slow.verdict} by the naive projection")
     if tally is not None:
@@ -126,22 +127,20 @@ def _of_monitor(claims: Iterable[ClaimRun]) -> Verdicts:
     return {c.claim_id: {n: found.verdict for n, found in c.findings()} for c in claims}
 
 
-def _of_naive(naive: Naive) -> Verdicts:
-    claims = outcome_of(naive).claims
-    return {n: {o: f.verdict for o, f in claim.findings.items()} for n, claim in claims.items()}
-
-
-def _agree(fast: Verdicts, slow: Verdicts, where: str, *, forgets: bool) -> None:
+def _agree(fast: Verdicts, outcome: Outcome, where: str, *, forgets: bool) -> None:
     """Every claim has the same verdict of each obligation in both.
+
+    A claim that goes by two modes counts for neither, and what is found of it is not compared.
 
     Args:
         forgets: the monitor may know fewer claims, and be inconclusive instead.
     """
+    slow = outcome.claims
     if not forgets and (odd := fast.keys() ^ slow.keys()):
         raise Differs(f"at {where} claims {sorted(odd)} are known to one of both")
-    for claim in sorted(fast.keys() & slow.keys()):
-        for name, verdict in slow[claim].items():
-            found = fast[claim][name]
+    for claim in sorted(name for name in fast.keys() & slow.keys() if not slow[name].torn):
+        for name, expected in slow[claim].findings.items():
+            found, verdict = fast[claim][name], expected.verdict
             if found is not verdict and not (forgets and found is Verdict.INCONCLUSIVE):
                 both = f"{found} by the monitor, {verdict} by the naive projection"
                 raise Differs(f"at {where} {name} of {claim}: {both}")
