@@ -16,18 +16,16 @@ from spec.claims import Mode
 from spec.events import Event
 from spec.modes import MODES, Bundle
 from spec.projection import contradictions, rights, unknown
+from spec.projection.blocks import PLACES, after, gained
 from spec.projection.case import Case, View
 from spec.projection.concerns import belongs_to, is_direct
 from spec.projection.fields import views
 from spec.projection.lines import Line, Order
 from spec.projection.pool import (
-    PLACES,
     Claim,
     Pool,
     Request,
-    after,
     attributed,
-    gained,
     held_by,
     lead,
     owners,

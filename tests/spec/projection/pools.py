@@ -8,7 +8,8 @@ from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.predicates import parse_predicate
-from spec.projection.pool import Claim, Placed, Pool, Request, after
+from spec.projection.blocks import after
+from spec.projection.pool import Claim, Placed, Pool, Request
 from spec.projection.sight import Moment, Sight
 from spec.states import ClaimState
 

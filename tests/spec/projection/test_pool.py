@@ -8,8 +8,9 @@ from typing import Any
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event
+from spec.projection.blocks import after, gained
 from spec.projection.concerns import belongs_to, is_mine, is_named, loses
-from spec.projection.pool import Pool, Request, after, attributed, gained, held_by, lead, tell
+from spec.projection.pool import Pool, Request, attributed, held_by, lead, tell
 from tests.spec.projection.pools import claim, pool, sight
 
 
