@@ -1,8 +1,8 @@
 """Proofs on paper: invariants, runs, the questions about them, and a manifest that says of what.
 
-A folder holds `manifest.json` and the files of each mode: theorem, lemmas, witness, receptiveness,
-and what else `PARTS` has. Nothing in it is believed: `read` compares every byte with what the
-specification, as it is now, makes of the invariants and runs alone.
+A folder holds `manifest.json` and the files of each mode: theorem, lemmas, witness, receptiveness
+and, in a folder of its own, the frame theorem. Nothing in it is believed: `read` compares every
+byte with what the specification, as it is now, makes of the invariants and runs alone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 import z3
 
+from proofs.certified.frame import FrameTheorem
 from proofs.certified.lemmas import Lemmas
 from proofs.certified.page import DataError, Page, Part
 from proofs.certified.runs import Witness
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "FRAME",
     "LEMMAS",
     "LIMIT",
     "MANIFEST",
@@ -56,9 +58,9 @@ MANIFEST = "manifest.json"
 LIMIT = 1 << 20
 """No file of a certificate is larger, in bytes."""
 
-THEOREM, LEMMAS, WITNESS = Theorem(), Lemmas(), Witness()
-PARTS: Final[list[Part]] = [THEOREM, LEMMAS, WITNESS, Strategy()]
-"""Of what a certificate consists; a further part may have a folder of its own."""
+THEOREM, LEMMAS, WITNESS, FRAME = Theorem(), Lemmas(), Witness(), FrameTheorem()
+PARTS: Final[tuple[Part, ...]] = (THEOREM, LEMMAS, WITNESS, Strategy(), FRAME)
+"""Of what a certificate consists."""
 
 _AGAIN = "python -m proofs check --all --certificate DIR writes one"
 _T = TypeVar("_T")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from proofs.beside import Task
-from proofs.certificate import LEMMAS, THEOREM, WITNESS, write_certificate
+from proofs.certificate import FRAME, LEMMAS, THEOREM, WITNESS, write_certificate
 from proofs.cores import cores_of, proof_of, rests_on
 from proofs.engines.answers import EngineName
 from proofs.engines.switched import Switched, readable_contract
@@ -18,6 +18,7 @@ from proofs.necessity import lacking
 from proofs.paper import paper_as_contract, paper_by_clause
 from proofs.reach import reachable
 from proofs.receptive import receptive
+from proofs.recheck import solved
 from proofs.redundant import redundancy
 from proofs.replay import to_events
 from proofs.results import (
@@ -68,7 +69,7 @@ class _Runs(NamedTuple):
     reached: Reached
     receptive: Receptive
     lemmas: list[Leaned]
-    written: dict[str, bytes]  # what a certificate says of the lemmas, if one is wanted
+    written: dict[str, bytes]  # of lemmas and frame, if a certificate is wanted
 
 
 class _Apart(NamedTuple):
@@ -101,7 +102,7 @@ def check_mode(
         plain: of the runs that an obligation or rule prevents, find the plainest.
         beside: works on other questions while the theorem is being proved.
         certificate: a folder in which to write what `recheck` checks again, if all of it is shown:
-            theorem, lemmas, witness, receptiveness.
+            theorem, lemmas, witness, receptiveness, and the frame theorem, which is proved, too.
         trace: a file for the run that refutes the theorem, or else for the witness.
 
     Raises:
@@ -158,7 +159,12 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, wanted: bool) -> _Runs:
         Leaned(lemma.name, lemma.says, proofs[lemma.name].result, list(lemma.parts))
         for lemma in lemmas_of(mode)
     ]
-    shown = wanted and all(lemma.result == "proved" for lemma in lemmas)
+    written = dict[str, bytes]()
+    if wanted:
+        frame = FRAME.written(mode)
+        lemmas.append(_framed(mode, frame))
+        if all(lemma.result == "proved" for lemma in lemmas):
+            written = LEMMAS.written(mode, proofs) | frame
     return _Runs(
         witness,
         seconds,
@@ -166,8 +172,18 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, wanted: bool) -> _Runs:
         reachable(mode),
         receptive(mode),
         lemmas,
-        LEMMAS.written(mode, proofs) if shown else {},
+        written,
     )
+
+
+def _framed(mode: Mode, written: dict[str, bytes]) -> Leaned:
+    """What becomes of the questions of the frame theorem."""
+    says = "what may be skipped changes nothing, and what runs is what was proved (docs/frame.md)"
+    given = {name.removeprefix(FRAME.folder): content for name, content in written.items()}
+    pages = FRAME.pages(mode, Bundle.CONTRACT, given)
+    answers = {solved(mode, name, page).answer for name, page in pages.items() if page.questions}
+    result = "failed" if "sat" in answers else "unknown" if "unknown" in answers else "proved"
+    return Leaned("frame", says, result, [])
 
 
 def _certified(

@@ -33,7 +33,8 @@ def _recheck(
     """Check a certificate again, by a solver of your choice.
 
     Is it about this specification? Does the invariant carry the theorem, does each lemma hold, is
-    the witness a run that satisfies each obligation, and can a runtime always do its part?
+    the witness a run that satisfies each obligation, can a runtime always do its part, and may
+    events be skipped as they are?
 
     Exit 0: it holds. 1: it fails. 2: damaged, doctored or foreign. 3: unknown.
     """
@@ -49,10 +50,10 @@ def _recheck(
 
 
 def _print(answer: Answer) -> None:
-    seconds = f"{answer.seconds:.3f} s"
+    seconds = f"{answer.seconds:.2f} s"
     unsat = f"{answer.unsat} of {answer.asked} unsat"
     page = answer.page.removesuffix(".smt2")
-    typer.echo(f"{answer.mode:<15} {page:<36} {unsat:>16} {seconds:>9}")
+    typer.echo(f"{answer.mode:<15} {page:<38} {unsat:>16} {seconds:>9}")
     for said, names in (("sat", answer.sat), ("unknown", answer.unknown)):
         for name in names:
             typer.echo(f"    {said}: {name}")

@@ -85,21 +85,38 @@ class Cone:
 
     @cached_property
     def registers(self) -> tuple[Register, ...]:
-        """The registers that something can read, and that move."""
+        """The registers that something can read, and that move.
+
+        What makes an event possible is read only as far as fields that matter are concerned.
+        """
         found: set[Register] = set()
         todo = [v for kind in self.alphabet for t in self._roots(kind) for v in variables(t)]
         while todo:
-            var = todo.pop()
-            register = (Scope.WAS, "rest") if _is_rest(var) else _register(var)
+            found |= self._closure(todo, found)
+            read = [
+                variables(part) for kind in self.alphabet for part in self._parts(kind, found)[0]
+            ]
+            todo = [v for each in read for v in each if self._register(v) not in found]
+            todo = [v for v in todo if self._register(v) in self.following]
+        return tuple(r for r in self.following if r in found)
+
+    def _closure(self, todo: list[Var], known: set[Register]) -> set[Register]:
+        """The registers of these variables, and those that they are made of."""
+        found, todo = set(known), list(todo)
+        while todo:
+            register = self._register(todo.pop())
             if register in found or register not in self.following:
                 continue
             found.add(register)
             for kind in self.alphabet:
                 todo.extend(variables(fold(self.following[register], kind, self._known)))
-        return tuple(r for r in self.following if r in found)
+        return found
+
+    @staticmethod
+    def _register(var: Var) -> Register:
+        return (Scope.WAS, "rest") if _is_rest(var) else _register(var)
 
     def _roots(self, kind: Kind) -> Iterator[Term]:
-        yield self._whole(kind)
         for o in self.observers:
             for rule in o.rules:
                 yield from (self.fold(t, kind) for t in (rule.when, *rule.sets.values()))
@@ -117,22 +134,28 @@ class Cone:
 
         Constraints on fields that nothing else reads are left out: their plain values satisfy them.
         """
-        terms = [self.fold(self.following[r], kind) for r in self.registers]
-        terms += list(self._roots(kind))[1:]
+        _, fields = self._parts(kind, self.registers)
+        plain = {key: value for key, value in _PLAIN.items() if key[1] not in fields}
+        return fold(self._whole(kind), kind, plain)
+
+    def _parts(self, kind: Kind, registers: Iterable[Register]) -> tuple[list[Term], set[str]]:
+        """The constraints on an event of this kind that matter, and the fields that do.
+
+        Args:
+            registers: those that something reads.
+        """
+        terms = [self.fold(self.following[r], kind) for r in registers] + list(self._roots(kind))
         fields = {n for t in terms for n in _fields(t)}
         whole = self._whole(kind)
         parts = whole.args if isinstance(whole, And) else (whole,)
-        grown = True
-        while grown:
-            grown = False
-            for part in parts:
-                reads = _fields(part)
-                if reads <= fields or (not reads & fields and fold(part, kind, _PLAIN) == TRUE):
-                    continue
-                fields |= reads
-                grown = True
-        plain = {key: value for key, value in _PLAIN.items() if key[1] not in fields}
-        return fold(whole, kind, plain)
+        while True:
+            matter = [
+                part for part in parts if _fields(part) & fields or fold(part, kind, _PLAIN) != TRUE
+            ]
+            read = fields.union(*map(_fields, matter))
+            if read == fields:
+                return matter, fields
+            fields = read
 
 
 def _is_rest(var: Var) -> bool:

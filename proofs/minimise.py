@@ -240,6 +240,7 @@ class _Wishes:
             if name.endswith(("c.threshold", "/priority")):
                 self.least(value)
         self._say_what_was_committed()
+        self._need_something()
         for event in self._run.events:
             for name, value in event.items():
                 if name == "kind" or name.partition(".")[0] in _WHOM:
@@ -254,6 +255,13 @@ class _Wishes:
             kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
             if kind is Kind.CLAIM_ACCEPTED and "was.footprint" in after:
                 self.grant(event["footprint"] == after["was.footprint"])
+
+    def _need_something(self) -> None:
+        """A request that needs no block is possible, and tells a reader nothing."""
+        for event in self._run.events:
+            kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
+            if kind is Kind.REQUEST_ARRIVED:
+                self.grant(self._numbers.const(1) <= event["needed"])
 
     def _settle(self, flag: Expr, wanted: bool) -> None:
         if not self.grant(flag if wanted else z3.Not(flag)):

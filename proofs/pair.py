@@ -217,6 +217,7 @@ class Pair:
     def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
         """Each event is about one of the claims, and could be written if there were no other."""
         parts = [z3.Xor(event["mine.A"], event["mine.B"])]
+        evicted = event["kind"] == self.numbers.kind(self.alphabet.index(Kind.BLOCK_EVICTED))
         for side in _SIDES:
             mine, some = event[f"mine.{side}"], self.numbers.const(0) < state[f"{side}/was.lead"]
             view = {**event, "mine": mine, "named": event[f"named.{side}"]}
@@ -224,7 +225,7 @@ class Pair:
             parts.append(event[f"named.{side}"] == mine)
             parts.append(z3.Implies(mine, alone.possible))
             parts.append(z3.Implies(event[f"takeable.{side}"], some))
-            parts.append(event[f"keeps.{side}"] == some)
+            parts.append(z3.Implies(evicted, event[f"keeps.{side}"] == some))
         return z3.And(parts)
 
 

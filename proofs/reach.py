@@ -39,21 +39,9 @@ WIDTH = 5
 RLIMIT = 400_000_000
 _FIRED = "fired"
 
-_NO_TIER = "no load fails in the world of the mode"
 _UNRANKED = "only where ranks matter is each lost block owed"
 _SAME = "whoever says so also breaks claim_scoped_telemetry.untrue"
 _SORTED = "a run is in order: disorder is what a reader of files notices"
-_TIER_RULES = dict.fromkeys(
-    (
-        "claim_harm_attribution.outcome",
-        "claim_harm_attribution.restore failed",
-        "claim_harm_attribution.unanswered",
-        "claim_harm_attribution.failed elsewhere",
-        "claim_harm_attribution:failed",
-        "claim_harm_attribution:aside",
-    ),
-    _NO_TIER,
-)
 _ORDER_RULES = {"ordered_lifecycle_events.disorder": _SORTED}
 _TELEMETRY_RULES = {
     "claim_scoped_telemetry.block told": _UNRANKED,
@@ -68,22 +56,16 @@ DEAD: dict[Mode, dict[str, str]] = {
     Mode.BEST_EFFORT: _TELEMETRY_RULES,
     Mode.SOFT_PRIORITY: {
         "claim_scoped_telemetry.back again": "where ranks matter a lost block is owed even so",
-        "claim_scoped_telemetry.observed": "where ranks matter a loss is owed or invented, and "
-        "nothing else is reported",
     },
     Mode.HARD_PROTECTED: {
-        **_TIER_RULES,
         **_ORDER_RULES,
-        "blocking_claim_ids.smeared": _NO_TIER,
         "explicit_conflict_action.fits": "a request id arrives once",
     },
-    Mode.DEMOTABLE: {**_TIER_RULES, **_ORDER_RULES},
-    Mode.EXPIRING: {**_TIER_RULES, **_ORDER_RULES},
+    Mode.DEMOTABLE: _ORDER_RULES,
+    Mode.EXPIRING: _ORDER_RULES,
     Mode.OFFLOADABLE: {
         **_ORDER_RULES,
-        "claim_harm_attribution.unanswered": "restoration_failure_outcome.unanswered fires with it",
-        "restoration_failure_outcome.unanswered": "either unanswered or silent of "
-        "claim_harm_attribution fires with it",
+        "claim_harm_attribution.still whole": "where copies count harm may be of a copy",
     },
     Mode.ROUTED_REUSE: _TELEMETRY_RULES,
 }

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from proofs.certified.page import Page
 
-__all__ = ["Answer", "Recheck", "Solver", "SolverMissing", "recheck"]
+__all__ = ["Answer", "Recheck", "Solver", "SolverMissing", "recheck", "solved"]
 
 SCHEMA = "resident-claims/recheck/2"
 
@@ -103,18 +103,28 @@ def recheck(
         CertificateError: it is damaged, doctored, or about something else.
         SolverMissing: the solver is not installed.
     """
-    ask, version = (_z3, z3.get_version_string()) if solver is Solver.Z3 else (_cvc5, _version())
-    answers = []
+    answers, version = [], z3.get_version_string() if solver is Solver.Z3 else _version()
     for mode, pages in read(folder).items():
         for name, page in pages.items():
-            started = time.perf_counter()
-            said = ask(page.content.decode(), RLIMIT[solver] if rlimit is None else rlimit)
-            seconds = round(time.perf_counter() - started, 3)
-            answers.append(_answer(mode, name, page, said, seconds))
+            answers.append(solved(mode, name, page, solver, rlimit))
             progress(answers[-1])
     said_all = {answer.answer for answer in answers}
     result = "holds" if said_all == {"unsat"} else "fails" if "sat" in said_all else "unknown"
     return Recheck(SCHEMA, __version__, spec_digest(), solver, version, result, answers)
+
+
+def solved(
+    mode: str, name: str, page: Page, solver: Solver = Solver.Z3, rlimit: int | None = None
+) -> Answer:
+    """The answers to one page.
+
+    Args:
+        rlimit: work for one question; `RLIMIT` of the solver if None.
+    """
+    started = time.perf_counter()
+    ask = _z3 if solver is Solver.Z3 else _cvc5
+    said = ask(page.content.decode(), RLIMIT[solver] if rlimit is None else rlimit)
+    return _answer(mode, name, page, said, round(time.perf_counter() - started, 3))
 
 
 def _answer(mode: str, name: str, page: Page, said: list[str], seconds: float) -> Answer:

@@ -110,6 +110,9 @@ def tell(model: Model, found: Found) -> list[Line]:
     return lines
 
 
+_ONLY_WHERE_SO = frozenset({"shared", "stood", "found", "covers", "by"})
+
+
 def _named(model: Model, side: str) -> str:
     """The event field that says whether an event names this claim."""
     return model.mine(side).replace("mine", "named")
@@ -137,7 +140,8 @@ def _about(model: Model, kind: Kind, event: Mapping[str, Value]) -> str:
         parts = ["the request"]
     else:
         parts = ["another claim"]
-    parts += [f"{_label(name)} {_shown(event[name])}" for name in _FIELDS.get(kind, ())]
+    stated = [n for n in _FIELDS.get(kind, ()) if event[n] or n not in _ONLY_WHERE_SO]
+    parts += [f"{_label(name)} {_shown(event[name])}" for name in stated]
     if kind is Kind.BLOCK_EVICTED:
         parts += _choice(model, event)
     if kind in ENDS and not event["authorised"]:

@@ -27,18 +27,21 @@ if TYPE_CHECKING:
 __all__ = ["Bounds", "Explored", "Instance", "Machine", "explore", "machine_of"]
 
 Machine = Finite | Ranked
-STATES = 2_000_000
+STATES = 200_000
+EVENTS = 10_000_000
 _OF_PAIRS = ("takeable", "keeps")
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The instance: blocks of a claim and of a pool, the other claims' too; losses counted."""
+    """The instance: blocks of a claim and of a pool, the other claims' too; losses counted. And how
+    much is looked at: states seen, and events tried on them."""
 
     blocks: int = 2
     counted: int = 1
     ranks: int = 1
     states: int = STATES
+    events: int = EVENTS
 
     def values(self, name: str) -> tuple[Value, ...]:
         """The values that a field of an event may take."""
@@ -61,7 +64,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Explored:
-    """What was seen: `complete` unless the limit on states was reached or a clause failed.
+    """What was seen: `complete` unless a limit was reached or a clause failed.
 
     `cut` counts the transitions that leave the instance, which are not followed. `depth` is the
     length of the longest of the shortest runs to a state or, where clauses failed, of the shortest
@@ -95,6 +98,7 @@ class Instance:
             if (most := bounds.most(name)) is not None
         ]
         self._effects: dict[Kind, dict[State, list[_Effect]]] = {k: {} for k in machine.moves}
+        self.tried = 0  # events
 
     def initial(self) -> list[State]:
         """The states before any event."""
@@ -108,7 +112,9 @@ class Instance:
             read = tuple([state[i] for i in move.reads])
             effects = self._effects[kind].get(read)
             if effects is None:
-                effects = list(dict.fromkeys(_effects(move, read, self._bounds)))
+                outcomes = list(_effects(move, read, self._bounds))
+                self.tried += len(outcomes)
+                effects = list(dict.fromkeys(o for o in outcomes if o is not None))
                 self._effects[kind][read] = effects
             for written, failed in effects:
                 new = list(state)
@@ -141,7 +147,7 @@ def explore(machine: Machine, bounds: Bounds) -> Explored:
                 if fresh:
                     seen[after] = None
                     found.append(after)
-            if len(seen) > bounds.states:
+            if len(seen) > bounds.states or instance.tried > bounds.events:
                 return Explored(len(seen), transitions, cut, depth, False, seen=tuple(seen))
         level = found
         depth += bool(found)
@@ -171,13 +177,12 @@ class _Event:
         return value
 
 
-def _effects(move: Move, read: State, bounds: Bounds) -> Iterator[_Effect]:
-    """What each event of a kind does to a state of which only `read` matters."""
+def _effects(move: Move, read: State, bounds: Bounds) -> Iterator[_Effect | None]:
+    """What each event of a kind does to a state of which only `read` matters; None where it is not
+    possible."""
     choices: list[list[Value]] = []
     while True:
-        outcome = move.step(read, _Event(choices, bounds))
-        if outcome is not None:
-            yield outcome
+        yield move.step(read, _Event(choices, bounds))
         while choices and len(choices[-1]) == 1:
             choices.pop()
         if not choices:

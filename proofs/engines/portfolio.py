@@ -110,7 +110,7 @@ class Explicit:
     states: int = STATES
 
     def answer(self, question: Question) -> Answer:
-        bounds = Bounds(self.blocks or _BLOCKS.get(question.mode, 2), states=self.states)
+        bounds = Bounds(self.blocks or 1 + (question.mode in _TWO_BLOCKS), states=self.states)
         seen = explore(machine_of(question.model(Integers())), bounds)
         count = f"{seen.states:,} states and {seen.transitions:,} transitions"
         limits = f"counts of harm up to {bounds.counted}, {bounds.ranks + 1} ranks, costs, workers"
@@ -188,5 +188,5 @@ def _shown(question: Question, given: Answer, depth: int) -> Answer:
     return replace(given, bound=given.bound or run.bound, shown=run.shown)
 
 
-_BLOCKS = {Mode.HARD_PROTECTED: 1, Mode.OFFLOADABLE: 1}
-"""Where two blocks are too many to see every state in a few seconds."""
+_TWO_BLOCKS = (Mode.BEST_EFFORT, Mode.DEMOTABLE, Mode.EXPIRING)
+"""Where every state of an instance with two blocks is seen in half a minute."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import z3
 
-from proofs.certificate import LEMMAS, THEOREM, WITNESS, write_certificate
+from proofs.certificate import FRAME, LEMMAS, THEOREM, WITNESS, write_certificate
 from proofs.commands_certificate import register
 from proofs.encode import Bits, Integers
 from proofs.engines.recorded import prove
@@ -20,10 +20,10 @@ from proofs.lemmas import lemmas_of
 from proofs.model import model_of
 from spec.claims import Mode
 from spec.cli import new_app, run
-from spec.modes import Bundle
+from spec.modes import MODES, Bundle
 
 SMALL = Mode.BEST_EFFORT
-DATA = ("invariant.smt2", "witness.json")
+DATA = ("invariant.smt2", "witness.json", "frame/invariants.json")
 """What is written for `SMALL`."""
 QUESTIONS = (
     "initiation.smt2",
@@ -31,6 +31,9 @@ QUESTIONS = (
     "implication.smt2",
     "witness.smt2",
     "receptive.smt2",
+    "frame/ledgers.smt2",
+    *(f"frame/{name}.smt2" for name in MODES[SMALL].names()),
+    "frame/compiled.smt2",
 )
 """What is asked about it."""
 BODY = "(not (>= state.claim_identity 99))"
@@ -77,7 +80,20 @@ def written(mode: Mode = SMALL, invariant: Invariant | None = None) -> dict[str,
         THEOREM.written(mode, Bundle.CONTRACT, proof)
         | LEMMAS.written(mode, {lemma.name: lemma.prove() for lemma in lemmas_of(mode)})
         | WITNESS.written(mode, Bundle.CONTRACT, witness_of(mode))
+        | frame_of(mode)
     )
+
+
+@cache
+def frame_of(mode: Mode) -> dict[str, bytes]:
+    """What is written of the frame theorem."""
+    return FRAME.written(mode)
+
+
+def at(folder: Path, name: str, mode: str = SMALL) -> Path:
+    """Where a file of a mode's certificate is."""
+    head, slash, last = name.rpartition("/")
+    return folder / f"{head}{slash}{mode}.{last}"
 
 
 def certify(folder: Path, mode: Mode = SMALL, invariant: Invariant | None = None) -> Path:

@@ -25,6 +25,7 @@ from tests.proofs.certificates import (
     QUESTIONS,
     SMALL,
     anything,
+    at,
     called,
     certify,
     edit,
@@ -82,7 +83,7 @@ class TestRoundTrip:
             for mode in order:
                 write_certificate(tmp_path / name, mode, Bundle.CONTRACT, data[mode])
 
-        first, second = ({p.name: p.read_bytes() for p in (tmp_path / n).iterdir()} for n in "ab")
+        first, second = (_files(tmp_path / name) for name in "ab")
         assert first == second
         assert list(modes) == list(dict.fromkeys(a.mode for a in recheck(tmp_path / "a").answers))
 
@@ -114,12 +115,17 @@ class TestRoundTrip:
     def test_files_stand_by_themselves(self, folder: Path) -> None:
         """Each page states its logic, says what it means, and asks what it names."""
         for name, page in read(folder)[SMALL].items():
-            text = (folder / f"{SMALL}.{name}").read_text()
+            text = at(folder, name).read_text()
             assert text.startswith(f"; {SMALL}, contract bundle: ")
             assert "(set-logic QF_LIA)" in text
             assert "must be unsatisfiable." in text
             assert len(page.questions) == text.count("(check-sat)")
             assert all(len(line) <= 130 for line in text.splitlines())
+
+
+def _files(folder: Path) -> dict[Path, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder): path.read_bytes() for path in paths}
 
 
 def _stem(lemma: str) -> str:
@@ -130,12 +136,12 @@ class TestWriting:
     def test_a_foreign_folder_is_left_alone(self, folder: Path) -> None:
         """A certificate of another specification is not mixed with one of this."""
         edit(folder, lambda document: document["modes"][0].update(spec="0" * 64))
-        before = {path: path.read_bytes() for path in folder.iterdir()}
+        before = _files(folder)
 
         with pytest.raises(CertificateError, match="empty folder"):
             certify(folder)
 
-        assert before == {path: path.read_bytes() for path in folder.iterdir()}
+        assert before == _files(folder)
 
     def test_check_writes_what_recheck_asks(self, tmp_path: Path) -> None:
         """`check` writes a certificate that holds."""

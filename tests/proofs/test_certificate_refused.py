@@ -17,6 +17,7 @@ from tests.proofs.certificates import (
     DATA,
     QUESTIONS,
     SMALL,
+    at,
     certify,
     edit,
     refused,
@@ -24,6 +25,7 @@ from tests.proofs.certificates import (
 )
 
 FILES = (*DATA, *QUESTIONS)
+_SPOILS = {"witness.json": ("1", "3"), "frame/invariants.json": ("is in", "was in")}
 
 
 @pytest.fixture
@@ -39,21 +41,23 @@ class TestTampering:
         self, page: str, folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """One digit: refused by its digest, and with a new digest by what it must be."""
-        path = folder / f"{SMALL}.{page}"
-        old = "1" if page == "witness.json" else "0"
-        before, _, after = path.read_text().rpartition(old)
-        path.write_text(f"{before}3{after}")
+        path = at(folder, page)
+        old, new = _SPOILS.get(page, ("0", "3"))
+        before, found, after = path.read_text().rpartition(old)
+        assert found
+        path.write_text(f"{before}{new}{after}")
 
         refused(folder, f"{path} was changed: its SHA-256 is ", capsys)
         seal(folder)
-        refused(folder, "is not what this specification makes of it", capsys)
+        says = "has no candidate" if page.startswith("frame/inv") else "is not what this spec"
+        refused(folder, says, capsys)
 
     @pytest.mark.parametrize("page", QUESTIONS)
     def test_easier_question(
         self, page: str, folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A question that is trivially unsat, with a new digest, is refused."""
-        path = folder / f"{SMALL}.{page}"
+        path = at(folder, page)
         path.write_text(path.read_text().replace("(check-sat)", "(assert false)\n(check-sat)"))
         seal(folder)
 
@@ -64,9 +68,9 @@ class TestTampering:
         self, page: str, folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A file that is not there is named."""
-        (folder / f"{SMALL}.{page}").unlink()
+        at(folder, page).unlink()
 
-        refused(folder, f"{SMALL}.{page}: No such file", capsys)
+        refused(folder, f"{at(folder, page)}: No such file", capsys)
 
     def test_swapped_modes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The proof of another mode, under this mode's name, is refused."""
@@ -76,12 +80,13 @@ class TestTampering:
             (entry,) = document["modes"]
             entry["mode"] = SMALL
             for page, file in entry["files"].items():
-                file["name"] = f"{SMALL}.{page}"
-                (tmp_path / f"expiring.{page}").rename(tmp_path / file["name"])
+                new = at(tmp_path, page)
+                file["name"] = str(new.relative_to(tmp_path))
+                at(tmp_path, page, Mode.EXPIRING).rename(new)
 
         edit(tmp_path, rename)
 
-        refused(tmp_path, "not one definition of Inv over the state of the mode", capsys)
+        refused(tmp_path, "the files of best_effort are ", capsys)
 
     def test_older_specification(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A certificate of another specification is refused, and both digests are named."""
@@ -310,3 +315,28 @@ class TestHostileRun:
         seal(folder)
 
         refused(folder, "witness.json is no run: ", capsys)
+
+
+class TestHostileNames:
+    """Names of invariants that are none."""
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (b"", "names no invariants"),
+            (b"[]", "names no invariants"),
+            (b"\xff", "names no invariants"),
+            (b"{}", "does not name the obligations"),
+            (b'{"claim_identity": 1}', "names no invariants"),
+            (b"[" * 100_000, "names no invariants"),
+        ],
+        ids=range(6),
+    )
+    def test_no_names(
+        self, content: bytes, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """What names no candidates of the mode's obligations is refused."""
+        at(folder, "frame/invariants.json").write_bytes(content)
+        seal(folder)
+
+        refused(folder, said, capsys)

@@ -110,14 +110,16 @@ class TestCheck:
 
         suite = ET.parse(file).getroot()
         assert 1 == code
-        assert ("35", "1", "0") == tuple(suite.get(n) for n in ("tests", "failures", "errors"))
+        assert ("41", "1", "0") == tuple(suite.get(n) for n in ("tests", "failures", "errors"))
         assert [
             "consistent",
             "sound",
             *(f"story.{story.name}" for story in STORIES[Mode.EXPIRING]),
             "reached",
+            "compared",
             "receptive",
             *(f"paper.{clause}" for clause in ("responsibility", "harm", "promise")),
+            "redundancy",
             *(f"necessary.{name}" for name in MODES[Mode.EXPIRING].names()),
             *(f"guard.{name}" for o in MODES[Mode.EXPIRING].bundle() for name in guards_of(o)),
         ] == [case.get("name") for case in suite]

@@ -16,12 +16,12 @@ from spec.modes import MODES
 # States and rules reached, and the fewest events after which the last of them was.
 REACHED = {
     Mode.BEST_EFFORT: (29, 5),
-    Mode.SOFT_PRIORITY: (32, 6),
-    Mode.HARD_PROTECTED: (84, 7),
-    Mode.DEMOTABLE: (48, 5),
-    Mode.EXPIRING: (45, 5),
-    Mode.OFFLOADABLE: (72, 9),
-    Mode.ROUTED_REUSE: (45, 7),
+    Mode.SOFT_PRIORITY: (25, 5),
+    Mode.HARD_PROTECTED: (97, 8),
+    Mode.DEMOTABLE: (60, 8),
+    Mode.EXPIRING: (57, 8),
+    Mode.OFFLOADABLE: (90, 10),
+    Mode.ROUTED_REUSE: (45, 5),
 }
 
 # The fewest events in which each story is told.
@@ -29,7 +29,7 @@ TOLD = {
     Mode.BEST_EFFORT: {"rise and fall": 5},
     Mode.SOFT_PRIORITY: {"both lose, lower first": 8},
     Mode.HARD_PROTECTED: {"refusal": 11, "boundary": 6},
-    Mode.DEMOTABLE: {"demotion under pressure": 12},
+    Mode.DEMOTABLE: {"demotion under pressure": 11},
     Mode.EXPIRING: {"boundary": 9},
     Mode.OFFLOADABLE: {"restore, then a failed restore": 15},
     Mode.ROUTED_REUSE: {"routed, told, served": 9},
