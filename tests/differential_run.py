@@ -3,7 +3,7 @@
 `python -m tests.differential_run 100000 --jobs 2` compares so many streams over all modes: nine of
 ten are of a whole runtime (`tests.streams_wide`), every second one of these of an honest one; the
 others tell single stories (`tests.strategies`). `--mode MODE --seed N` compares the streams of one
-seed again.
+seed again. It ends with 1 at the first difference, or where few honest streams are kept.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ MODES: Final = (*Mode, *(Mode.OFFLOADABLE,) * 2, Mode.ROUTED_REUSE, Mode.HARD_PR
 
 LEAST: Final = 100
 """How often each rule is to be taken."""
+
+KEPT: Final = 30
+"""The least share of honest streams that are kept, in percent."""
 
 _SHARE: Final = 40  # streams that are compared at once, of one mode
 
@@ -117,6 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.differential_run", description=__doc__)
     parser.add_argument("count", nargs="?", type=int, default=100_000, help="how many streams")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes compare")
+    parser.add_argument("--minutes", type=float, help="stop after so long, and say what was found")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--mode", choices=list(Mode), help="of a seed that is compared again")
     parser.add_argument("--seed", type=int, help="the one seed that is compared again")
@@ -137,8 +141,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             honest.add(found.honest)
             done, seconds = every.streams.total(), time.monotonic() - began
             print(f"{done} streams in {seconds:.0f} s", file=sys.stderr, flush=True)
+            if asked.minutes is not None and seconds > 60 * asked.minutes:
+                break
     print(report(every, honest))
-    return 0
+    return int(100 * honest.streams["kept"] < KEPT * honest.streams.total())
 
 
 if __name__ == "__main__":

@@ -6,13 +6,10 @@ import pytest
 
 from spec.claims import Mode
 from tests.differential import BARRED, Tally, rules_of
-from tests.differential_run import MODES, Found, compare_seed
+from tests.differential_run import KEPT, MODES, Found, compare_seed
 
 SEEDS = 100
 """Of each mode, of some twice or more; each is a stream of an honest runtime, and one of any."""
-
-KEPT = 30
-"""The least share of honest streams that are kept, in percent."""
 
 LEAST = 1
 """How often each rule is taken at least; `make differential` asks for a hundred times."""
