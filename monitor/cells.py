@@ -73,6 +73,7 @@ class _Object:
         self.cache = cache
         self.sizes: dict[str, int] = {}
         self.inside: dict[int, tuple[str, Hashable]] = {}  # a content key, else a physical block
+        self.blocks: dict[int, set[int]] = {}
 
     @property
     def span(self) -> int:
@@ -91,6 +92,7 @@ def _objects(claims: Iterable[ClaimRun]) -> list[_Object]:
         of.sizes[claim.claim_id] = claim.declared
         for position, block in claim.held.places(claim.declared):
             of.inside.setdefault(position, ("block", block))
+            of.blocks.setdefault(position, set()).update(claim.held.at(position))
     for claim in claims:
         of = found[claim.content]
         for position, key in enumerate(claim.keys[: claim.declared]):
@@ -195,6 +197,9 @@ def _may_be_one(one: _Object, other: _Object, position: int) -> bool:
     if None not in (one.cache, other.cache) and one.cache != other.cache:
         return False
     left, right = one.inside.get(position), other.inside.get(position)
-    if left is None or right is None or left[0] != right[0]:
+    if left is None or right is None:
         return True
-    return left == right
+    if left[0] == right[0] == "key":
+        return left == right
+    here, there = one.blocks.get(position), other.blocks.get(position)
+    return here is None or there is None or not here.isdisjoint(there)
