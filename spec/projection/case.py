@@ -15,7 +15,7 @@ from spec.machines import Automaton
 from spec.obligations import OBLIGATIONS
 from spec.projection.interpret import Look, Value, claim_after, request_after
 from spec.projection.pool import Claim
-from spec.projection.unknown import AWAY, without
+from spec.projection.unknown import CACHED_BY, without
 from spec.states import next_state
 from spec.terms import Scope
 from spec.verdicts import Verdict, pool
@@ -205,7 +205,7 @@ class Case:
         """
         away = self.claim.facts["lead"] < self.claim.threshold
         if event.kind is Kind.BLOCK_CACHED and len(among) > 1 and away and self.claim.responsible:
-            self.leave_open(AWAY, at)
+            self.doubt(CACHED_BY, at)
 
     # What it came to.
 

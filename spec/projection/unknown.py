@@ -21,8 +21,8 @@ from spec.verdicts import Verdict
 
 __all__ = [
     "AUTHORITY",
-    "AWAY",
     "BLOCKS",
+    "CACHED_BY",
     "CHOICE",
     "FAILURES",
     "NAMES",
@@ -57,7 +57,9 @@ CHOICE: Final = frozenset({"passed"})
 """The field that rests on what else could have been taken."""
 NEED: Final = frozenset({"needed", "usable"})
 """The fields, and the registers, that rest on what a request needs."""
-AWAY: Final = frozenset({"offload_restorability", "restoration_failure_outcome"})
+CACHED_BY: Final = frozenset({"found", "away"})
+"""The field, and the register, that rest on which request computed the blocks of a claim."""
+_AWAY: Final = frozenset({"offload_restorability", "restoration_failure_outcome"})
 """The obligations that ask who computed the blocks of a claim that was away."""
 
 
@@ -119,7 +121,8 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
         unsure = request is not None and request.unsure and not arrives
         found |= NEED if unsure or (arrives and not stated) else frozenset()
         found |= POOL if lost >= 0 and _presses(event, request) else frozenset()
-        found |= OTHERS if sight.moment.others_unsure else frozenset()
+        acts = event.kind in CONFLICT_ACTIONS
+        found |= OTHERS if acts and sight.moment.others_unsure else frozenset()
     if lost < 0:
         return frozenset(found)
     since = request.since if request is not None else -1
@@ -199,7 +202,7 @@ _RESTS: Final = frozenset(
 )
 _JUDGED: Final[Mapping[Kind, frozenset[str]]] = MappingProxyType(
     {
-        Kind.LOAD_FAILED: AWAY | {"claim_harm_attribution", "blocking_claim_ids"},
+        Kind.LOAD_FAILED: _AWAY | {"claim_harm_attribution", "blocking_claim_ids"},
         Kind.REQUEST_ROUTED: frozenset({"route_cost_attribution", "placement_attribution"}),
         Kind.REUSE_SERVED: frozenset({"reuse_routing_attribution"}),
     }
