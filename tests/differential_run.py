@@ -1,6 +1,6 @@
 """Many streams through the monitor and the naive projection (`make differential`).
 
-`python -m tests.differential_run 100000 --jobs 2` compares so many streams over all modes: nine of
+`python -m tests.differential_run 150000 --jobs 2` compares so many streams over all modes: nine of
 ten are of a whole runtime (`tests.streams_wide`), every second one of these of an honest one; the
 others tell single stories (`tests.strategies`). `--mode MODE --seed N` compares the streams of one
 seed again. It ends with 1 at the first difference, or where few honest streams are kept.
@@ -118,7 +118,7 @@ def report(every: Tally, honest: Tally) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare so many streams, and say how they came out; 1 at the first difference."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential_run", description=__doc__)
-    parser.add_argument("count", nargs="?", type=int, default=100_000, help="how many streams")
+    parser.add_argument("count", nargs="?", type=int, default=150_000, help="how many streams")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes compare")
     parser.add_argument("--minutes", type=float, help="stop after so long, and say what was found")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
