@@ -59,8 +59,8 @@ bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few
 	$(BIN)/python -m tests.bench
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
 
-differential: $(STAMP) ## Compare the monitor with the naive projection on 100,000 streams (hours)
-	$(BIN)/python -m tests.differential 100000
+differential: $(STAMP) ## Compare the monitor with the naive projection on 150,000 streams (an hour)
+	$(BIN)/python -m tests.differential_run 150000 --jobs 2
 
 mutate: $(STAMP) ## Change the specification in every way and see that each is noticed (minutes)
 	$(BIN)/python -m proofs mutate

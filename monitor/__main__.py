@@ -18,6 +18,7 @@ from monitor.evidence import as_yaml, exit_code, take_evidence
 from monitor.follow import Followed, follow, live_line
 from monitor.live import LiveVerdict
 from monitor.pages import pages
+from monitor.reference import MOST_BYTES, MOST_LINES, check_by_reference
 from monitor.text import as_text
 from monitor.text_evidence import evidence_text
 from monitor.verdict import verdict_schema
@@ -69,6 +70,14 @@ def check_traces(
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Skip bad lines, count them, and never say kept.")
     ] = False,
+    reference: Annotated[
+        bool,
+        typer.Option(
+            "--reference",
+            help="Judge by the naive projection instead: slow, for traces of at most "
+            f"{MOST_LINES} lines or {MOST_BYTES >> 20} MiB.",
+        ),
+    ] = False,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", "-v", help="Show a table of obligations, and facts by kind."),
@@ -84,16 +93,22 @@ def check_traces(
     """
     judged_by = find_mode(mode).mode
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
+    if reference and lenient:
+        raise SpecError("--reference reads every line", "leave out --lenient")
     try:
         with _progress(traces, progress) as step:
-            report = check(
-                traces,
-                judged_by,
-                of_bundle,
-                claim=claim,
-                strict=strict,
-                lenient=lenient,
-                progress=step,
+            report = (
+                check_by_reference(traces, judged_by, of_bundle, claim=claim, strict=strict)
+                if reference
+                else check(
+                    traces,
+                    judged_by,
+                    of_bundle,
+                    claim=claim,
+                    strict=strict,
+                    lenient=lenient,
+                    progress=step,
+                )
             )
     except InputError as error:
         raise SpecError(str(error)) from error

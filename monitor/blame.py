@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from monitor.seen import Seen, digest
 from monitor.view import View
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from monitor.requests import Request
     from monitor.room import Sums
     from spec.events import Event
+
+    Unknown: TypeAlias = tuple[frozenset[str], At | None, str]
 
 __all__ = ["OUTCOMES", "Blame", "Early", "tell_outcome"]
 
@@ -71,11 +73,17 @@ class Early:
     """
 
     def __init__(self, seen: Seen) -> None:
-        self._named: dict[str, View] = {}
+        self._named: dict[str, tuple[View, tuple[Unknown, ...]]] = {}
         self._seen = seen
 
-    def add(self, names: list[str], event: Event, at: At, blame: Blame) -> None:
-        """These ids were named in an action on a request; what each hears of it is the same."""
+    def add(
+        self, names: list[str], event: Event, at: At, blame: Blame, unknown: tuple[Unknown, ...]
+    ) -> None:
+        """These ids were named in an action on a request; what each hears of it is the same.
+
+        Args:
+            unknown: what nobody knows of the request.
+        """
         view: View | None = None
         for name in names:
             if name in self._named:
@@ -87,7 +95,7 @@ class Early:
                 view = View(event.kind, at, event.request_id)
                 blame.tell(view, None, name)
                 view.proof = False  # its sums are judged by those who were there
-            self._named[name] = view
+            self._named[name] = view, unknown
 
     def tell(self, claim: ClaimRun, at: At) -> None:
         """Something is known of the claim now: it hears of what named it."""
@@ -96,7 +104,9 @@ class Early:
             if len(self._named) >= EARLY and digest("blamed", name) in self._seen:
                 claim.distrust(at, _EARLIER, frozenset({"blocking_claim_ids"}))
             return
-        view = self._named.pop(name)
+        view, unknown = self._named.pop(name)
+        for fields, since, why in unknown:
+            claim.doubt(fields, since, why)
         request_id = view.request_id or ""
         claim.open_request(request_id)
         claim.step_request(request_id, view)

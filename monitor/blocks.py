@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from monitor.claim import ClaimRun
+    from monitor.stated import Stated
     from spec.events import Event
 
 __all__ = ["Blocks", "Held", "Lost"]
+
+_MOST_ASKED: Final = 512  # claims on one object that are asked for what they hold
+_MOST_MATES: Final = 64  # claims with the same content at one position
 
 
 class Held(NamedTuple):
@@ -43,13 +48,17 @@ class Blocks:
     among `_holding`, and among those `_on` its object. `mixed` are the blocks that are held for
     more than one object; `claims` are those in hand. What is said of blocks is said for the sake of
     claims that are tracked: of others nothing is known once they ended. `now` is the number of the
-    event in hand, `lost` that of the last one before track was lost.
+    event in hand, `lost` that of the last one before track was lost, `missed` the same where lines
+    may be missing.
     """
 
     claims: Mapping[str, ClaimRun]
+    stated: Stated
     mixed: dict[int, None] = field(default_factory=dict)
     now: int = 0
     lost: int = -1
+    missed: int = -1
+    _clash: list[ClaimRun] = field(default_factory=list)  # with the event in hand
     _stated: dict[int, int] = field(default_factory=dict)
     _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
@@ -72,22 +81,39 @@ class Blocks:
             self._forgotten[block] = claim.claim_id
         self._unnamed.pop(claim.claim_id, None)
         self._holding.pop(claim.claim_id, None)
-        self._on.get(claim.object, {}).pop(claim.claim_id, None)
+        self._off(claim.object, claim)
         for place in enumerate(claim.keys):
             self._keyed.get(place, {}).pop(claim.claim_id, None)
 
     def join(self, claim: ClaimRun) -> bool:
-        """A claim is on an object from now on: what is held for others on it is held for it.
+        """A claim is on an object from now on: what is held for it, or for others on it, is its.
 
         Returns:
-            Whether any of it may be gone, since it was stated before track was lost.
+            Whether all that was stated is remembered.
         """
-        for other in list(self._on.get(claim.object, {}).values()):
-            if other is not claim and other.tracked and other.held:
-                self._give(claim, _shared(other, claim, other.held.pairs()))
-                break
+        self._off(("claim", claim.claim_id), claim)
         if claim.held:
             self._note(claim)
+        self._give(claim, list(self.stated.of(claim)))
+        others = reversed(self._on.get(claim.object, {}).values())
+        several = list(islice(others, _MOST_ASKED + 1))
+        for other in several[:_MOST_ASKED]:
+            if other is not claim and other.tracked:
+                self._give(claim, _shared(other, claim, other.held.pairs()))
+                for begin, end in other.held.runs():
+                    self._lend(claim, _where_alike(other, claim, begin, end))
+                same = (
+                    not (claim.keys and other.keys) or claim.keys == other.keys[: len(claim.keys)]
+                )
+                if same and claim.extent <= other.extent:
+                    several = []  # whatever the others hold, this one holds
+                    break
+        return len(several) <= _MOST_ASKED and not self.stated.forgot(claim)
+
+    def is_stale(self, claim: ClaimRun) -> bool:
+        """Whether any block of the claim may be gone, since it was stated before track was lost."""
+        if self.lost >= 0 and claim.held.unnamed:
+            return True
         return any(self._stated.get(block, 0) <= self.lost for block in claim.held.blocks)
 
     def _note(self, claim: ClaimRun) -> None:
@@ -95,17 +121,48 @@ class Blocks:
         if claim.object is not None:
             self._on.setdefault(claim.object, {})[claim.claim_id] = claim
 
+    def _off(self, about: Hashable, claim: ClaimRun) -> None:
+        """The claim holds nothing of this object."""
+        if (there := self._on.get(about)) is not None:
+            there.pop(claim.claim_id, None)
+            if not there:
+                del self._on[about]
+
+    def _lend(self, claim: ClaimRun, runs: Iterable[tuple[int, int]]) -> bool:
+        """The claim holds these positions in blocks that nobody named; whether there are any."""
+        runs = list(runs)
+        for begin, end in runs:
+            claim.held.hold_run(begin, end)
+        if runs:
+            self._unnamed[claim.claim_id] = claim
+            self._note(claim)
+        return bool(runs)
+
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """The claim states the contents of its positions: blocks with these contents are its."""
-        claim.keys = keys
-        for place in enumerate(keys):
-            mates = self._keyed.setdefault(place, {})
-            for mate in mates.values():
-                if mate.tracked:
-                    position = place[0]
+        claim.keys = claim.keys or keys
+        for position, key in enumerate(claim.keys):
+            mates = self._keyed.setdefault((position, key), {})
+            tracked = (mate for mate in mates.values() if mate.tracked and mate is not claim)
+            for mate in islice(tracked, _MOST_MATES):
+                if mate.held.holds(position):
                     self._give(claim, [(position, block) for block in mate.held.at(position)])
+                    if mate.held.unnamed_at(position):
+                        self._lend(claim, [(position, position + 1)])
                     break
             mates[claim.claim_id] = claim
+
+    def move(self, event: Event) -> None:
+        """Blocks are at some position: at no other for anybody who is not tracked.
+
+        What is said of an object is remembered for the sake of claims to come.
+        """
+        pairs = list(zip(event.positions, event.block_ids, strict=False))
+        self._clash = self._clashes(pairs)
+        self.stated.move(pairs)
+        if event.claim_id is None:
+            self.stated.add(event)
+        self._stated |= dict.fromkeys(event.block_ids if pairs else (), self.now)
 
     def hold(self, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun]) -> Held:
         """Blocks of a claim are there.
@@ -116,9 +173,7 @@ class Blocks:
         positions, start = event.positions, claim.held.start
         if event.block_ids and positions:
             pairs = list(zip(positions, event.block_ids, strict=False))
-            self._stated |= dict.fromkeys(event.block_ids, self.now)
-            clash = self._clashes(pairs)
-            clash += [claim] if clash else []
+            clash = [*self._clash, *([claim] if self._clash else [])]
             changed: dict[str, ClaimRun] = {}
             for each in kin:
                 named = each is claim and event.claim_id is not None
@@ -129,15 +184,41 @@ class Blocks:
                     if self._give(mate, [(position, block)]):
                         changed[mate.claim_id] = mate
             return Held(True, list(changed.values()), clash)
-        runs = [(position, position + 1) for position in positions]
+        own = [(position, position + 1) for position in positions]
+        if event.claim_id is None:
+            own = [run for run in own if run[0] < claim.extent]
         if event.held is not None:
-            runs.append((start, start + event.held))
-        for each in kin:
-            for begin, end in runs:
-                each.held.hold_run(begin, end)
-            self._unnamed[each.claim_id] = each
-            self._note(each)
-        return Held(bool(runs), list(kin), [])
+            own.append((start, start + event.held))
+        changed = {claim.claim_id: claim}
+        self._lend(claim, own)
+        for begin, end in own:
+            for each, at, to in self._alike_runs(claim, kin, begin, end):
+                if each.tracked and self._lend(each, [(at, to)]):
+                    changed[each.claim_id] = each
+        stated = bool(positions) or event.held is not None
+        if not stated:
+            changed |= {each.claim_id: each for each in (*kin, *self._all_mates(claim))}
+        return Held(stated, list(changed.values()), [])
+
+    def _all_mates(self, claim: ClaimRun) -> Iterator[ClaimRun]:
+        """The claims that hold the same content anywhere."""
+        for position in range(len(claim.keys)):
+            yield from self._mates(claim, position)
+
+    def _alike_runs(
+        self, claim: ClaimRun, kin: Iterable[ClaimRun], begin: int, end: int
+    ) -> Iterator[tuple[ClaimRun, int, int]]:
+        """The other claims that hold the same from a position to before another one, and where.
+
+        Args:
+            kin: claims on its object.
+        """
+        for other in kin:
+            if other is not claim:
+                yield from ((other, *run) for run in _where_alike(claim, other, begin, end))
+        for position in range(begin, min(end, len(claim.keys))):
+            mates = self._keyed.get((position, claim.keys[position]), {})
+            yield from ((m, position, position + 1) for m in list(mates.values()) if m is not claim)
 
     def lose(self, event: Event, meant: Sequence[ClaimRun]) -> Lost:
         """Blocks are gone. Of copies of one position the last one counts.
@@ -147,21 +228,20 @@ class Blocks:
         """
         nobody = event.claim_id is None and event.object_id is None
         losers: dict[str, ClaimRun] = {}
-        if not event.block_ids:  # all of them
+        blocks = event.block_ids
+        if not blocks and nobody:
+            return Lost(self._lose_all(), [])
+        if not blocks:  # all of these claims, and of the object
+            blocks = tuple(set[int]().union(*(claim.held.blocks for claim in meant)))
+            blocks += tuple(self.stated.about(event) if event.claim_id is None else ())
             losers = {claim.claim_id: claim for claim in meant}
-            if nobody:
-                losers = {name: claim for name, claim in self._holding.items() if claim.held}
-                self._holding.clear()
-                self._on.clear()
-            for claim in losers.values():
-                self.wipe(claim)
-            if nobody:
-                self._owners.clear()
-                self._forgotten.clear()
-                self._stated.clear()
-                self.mixed.clear()
+            for claim in meant:
+                for run in claim.held.runs():
+                    losers |= self._lose_run(claim, *run)
+            meant = ()
+        self.stated.lose(blocks)
         unseen: dict[str, ClaimRun] = {}
-        for place, block in enumerate(event.block_ids):
+        for place, block in enumerate(blocks):
             holders = self._owners.pop(block, {})
             self._forgotten.pop(block, None)
             self._stated.pop(block, None)
@@ -174,8 +254,10 @@ class Blocks:
                 if claim.claim_id in holders:
                     continue
                 if event.positions:
-                    claim.held.drop_unnamed(event.positions[place])
-                    losers[claim.claim_id] = claim
+                    position = event.positions[place]
+                    losers |= self._lose_run(claim, position, position + 1)
+                    if not claim.held.holds(position):  # else another copy is left
+                        losers[claim.claim_id] = claim
                 elif claim.held.unnamed:
                     unseen[claim.claim_id] = claim
                     if claim.held.sole:  # whichever it was
@@ -187,6 +269,23 @@ class Blocks:
                 self._unnamed.clear()
         return Lost(losers, [claim for claim in unseen.values() if claim.held.unnamed])
 
+    def _lose_all(self) -> dict[str, ClaimRun]:
+        """Nothing is held any more; who held anything."""
+        losers = {name: claim for name, claim in self._holding.items() if claim.held}
+        for claim in losers.values():
+            self.wipe(claim)
+        for ledger in (self._holding, self._on, self._owners, self._forgotten, self._stated):
+            ledger.clear()
+        self.mixed.clear()
+        self.stated.clear()
+        return losers
+
+    def _lose_run(self, claim: ClaimRun, begin: int, end: int) -> dict[str, ClaimRun]:
+        """Blocks that nobody named are gone from these positions, for all who share them."""
+        kin = list(self._on.get(claim.object, {}).values())
+        parts = [(claim, begin, end), *self._alike_runs(claim, kin, begin, end)]
+        return {each.claim_id: each for each, *run in parts if each.held.drop_unnamed(*run)}
+
     def wipe(self, claim: ClaimRun) -> None:
         """The claim holds nothing any more."""
         for block in claim.held.blocks:
@@ -196,7 +295,7 @@ class Blocks:
                 self._owners.pop(block, None)
                 self.mixed.pop(block, None)
         claim.held.clear()
-        self._on.get(claim.object, {}).pop(claim.claim_id, None)
+        self._off(claim.object, claim)
 
     def _give(self, claim: ClaimRun, pairs: Iterable[tuple[int, int]]) -> bool:
         """The claim holds these pairs of a position and a block; whether any is new."""
@@ -241,7 +340,8 @@ class Blocks:
                 if holder is None or positions <= {position}:
                     continue
                 if holder.tracked:
-                    found[name] = holder
+                    if self._stated.get(block, 0) > self.missed:
+                        found[name] = holder
                 else:
                     holder.loses(block, positions - {position})
                     positions &= {position}
@@ -253,6 +353,14 @@ def _shared(
 ) -> list[tuple[int, int]]:
     """Of the pairs of a position and a block that one claim holds those that the other does."""
     return [pair for pair in pairs if pair[0] < other.extent and _alike(one, other, pair[0])]
+
+
+def _where_alike(one: ClaimRun, other: ClaimRun, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """The runs of positions, in these, at which two claims on one object hold the same."""
+    end, keyed = min(end, other.extent), min(len(one.keys), len(other.keys))
+    yield from ((at, at + 1) for at in range(begin, min(end, keyed)) if _alike(one, other, at))
+    if max(begin, keyed) < end:
+        yield max(begin, keyed), end
 
 
 def _alike(one: ClaimRun, other: ClaimRun, position: int) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,6 +73,7 @@ class _Object:
         self.cache = cache
         self.sizes: dict[str, int] = {}
         self.inside: dict[int, tuple[str, Hashable]] = {}  # a content key, else a physical block
+        self.blocks: dict[int, set[int]] = {}
 
     @property
     def span(self) -> int:
@@ -90,12 +92,28 @@ def _objects(claims: Iterable[ClaimRun]) -> list[_Object]:
         of.sizes[claim.claim_id] = claim.declared
         for position, block in claim.held.places(claim.declared):
             of.inside.setdefault(position, ("block", block))
+            of.blocks.setdefault(position, set()).update(claim.held.at(position))
     for claim in claims:
         of = found[claim.content]
         for position, key in enumerate(claim.keys[: claim.declared]):
             if of.inside.get(position, ("block", 0))[0] == "block":
                 of.inside[position] = ("key", key)
+    _fill_in(claims, found)
     return list(found.values())
+
+
+def _fill_in(claims: Iterable[ClaimRun], found: Mapping[Hashable, _Object]) -> None:
+    """Where a claim states nothing of a position, another one on its object may."""
+    keys: dict[Hashable, dict[int, str]] = {}
+    for claim in claims:
+        for position, key in enumerate(claim.keys[: claim.declared]):
+            keys.setdefault(claim.object, {}).setdefault(position, key)
+    for claim in claims:
+        of, stated = found[claim.content], len(claim.keys)
+        if claim.declared > stated:
+            for position, key in keys.get(claim.object, {}).items():
+                if stated <= position < claim.declared:
+                    of.inside[position] = ("key", key)
 
 
 def _points(objects: Sequence[_Object]) -> list[int]:
@@ -133,30 +151,45 @@ def possible(claims: Sequence[ClaimRun]) -> Iterator[Run]:
     points = _points(objects)
     most = max(of.span for of in objects)
     points = [point for point in points if point < most]
-    elsewhere: dict[Hashable, set[str]] = {}
+    known: dict[Hashable, _Cell] = {}  # by a key or block: it may be at another position, too
     for begin, end in zip(points, [*points[1:], most], strict=True):
-        there = [of for of in objects if begin < of.span]
-        for cell in _merged(there, begin):
-            owners = frozenset[str]().union(*(of.owners(begin) for of in cell))
-            inside = next((i for of in cell if (i := of.inside.get(begin)) is not None), None)
-            if inside is None:
-                yield Run(end - begin, owners)
-            else:  # the same key or block may be at another position, too
-                elsewhere.setdefault(inside, set()).update(owners)
-    for owners_of_cell in elsewhere.values():
-        yield Run(1, frozenset(owners_of_cell))
+        for cell in _merged([of for of in objects if begin < of.span], begin):
+            owners = set[str]().union(*(of.owners(begin) for of in cell))
+            inside = {i for of in cell if (i := of.inside.get(begin)) is not None}
+            if not inside:
+                yield Run(end - begin, frozenset(owners))
+            else:
+                _Cell(owners, inside).enter(known)
+    for found in {id(cell): cell for cell in known.values()}.values():
+        yield Run(1, frozenset(found.owners))
+
+
+@dataclass(eq=False)
+class _Cell:
+    """A block of which something is known: its owners, and the keys and blocks that it may be."""
+
+    owners: set[str]
+    inside: set[tuple[str, Hashable]]
+
+    def enter(self, known: dict[Hashable, _Cell]) -> None:
+        """It is one with those that are known of any of its keys and blocks."""
+        for other in {
+            id(known[each]): known[each] for each in self.inside if each in known
+        }.values():
+            self.owners |= other.owners
+            self.inside |= other.inside
+        known |= dict.fromkeys(self.inside, self)
 
 
 def _merged(there: Sequence[_Object], position: int) -> list[list[_Object]]:
-    """The objects of which this position may be one block, each in the first cell that it fits."""
+    """The objects of which this position may be one block, each with all that may be one with any
+    of the others.
+    """
     cells: list[list[_Object]] = []
-    for of in sorted(there, key=lambda each: each.inside.get(position) is None):
-        for cell in cells:
-            if all(_may_be_one(of, other, position) for other in cell):
-                cell.append(of)
-                break
-        else:
-            cells.append([of])
+    for of in there:
+        fits = [any(_may_be_one(of, other, position) for other in cell) for cell in cells]
+        one = [of, *(each for cell, fit in zip(cells, fits, strict=True) if fit for each in cell)]
+        cells = [one, *(cell for cell, fit in zip(cells, fits, strict=True) if not fit)]
     return cells
 
 
@@ -164,6 +197,9 @@ def _may_be_one(one: _Object, other: _Object, position: int) -> bool:
     if None not in (one.cache, other.cache) and one.cache != other.cache:
         return False
     left, right = one.inside.get(position), other.inside.get(position)
-    if left is None or right is None or left[0] != right[0]:
+    if left is None or right is None:
         return True
-    return left == right
+    if left[0] == right[0] == "key":
+        return left == right
+    here, there = one.blocks.get(position), other.blocks.get(position)
+    return here is None or there is None or not here.isdisjoint(there)

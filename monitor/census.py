@@ -14,10 +14,10 @@ from monitor.past import REMEMBERED, Past
 from monitor.ranks import Ranks
 from monitor.requests import Requests
 from monitor.room import Room
+from monitor.stated import Stated
 from monitor.view import Constants, View
 from spec.alphabet import FACTS, REPORTS, Kind
 from spec.modes import MODES
-from spec.states import TERMINAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -50,6 +50,7 @@ _REST_ON_BLOCKS: Final = frozenset(
 _REST_ON_REQUEST: Final = REPORTS | {Kind.REQUEST_ROUTED, Kind.REUSE_SERVED}
 _OF_COPIES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST})
 _BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which blocks it holds"
+_TOO_MUCH: Final = "more was stated of its object, or by claims on it, than is remembered"
 _BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
 _LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
@@ -93,7 +94,8 @@ class Census:
         self.owing: dict[str, ClaimRun] = {}
         self.room, self.observed = Room(), FACTS
         self.blind = frozenset[str]()  # obligations that rest on facts that nobody observes
-        self.blocks, self.objects, self.ranks = Blocks(self.claims), Objects(), Ranks()
+        self.blocks = Blocks(self.claims, Stated(seen))
+        self.objects, self.ranks = Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
         self.past = Past(seen, keep.records)
         self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
@@ -155,9 +157,9 @@ class Census:
         """A claim that a registry knows is on its object from now on, with what is held there.
 
         Args:
-            grows: more of the object is its own than was before.
+            grows: more of the object is its own than was before, or it is committed to.
         """
-        if self.objects.add(claim) or (grows and claim.object is not None):
+        if self.objects.add(claim) or grows:
             self._place(claim)
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
@@ -167,13 +169,15 @@ class Census:
 
     def _place(self, claim: ClaimRun) -> None:
         """What the claim holds was held before it came."""
-        stale = self.blocks.join(claim)
-        if stale and (lost := self._track.lost) is not None:
+        if not self.blocks.join(claim):
+            claim.doubt(BLOCKS, None, _TOO_MUCH)
+        lost = self._track.lost
+        if lost is not None and self.blocks.is_stale(claim):
             claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be gone")
         whole = claim.lead >= claim.constants.threshold
-        claim.know(lead=claim.lead, there=bool(claim.fact("there")) or whole)
+        claim.measure(claim.lead, there=bool(claim.fact("there")) or whole)
         self.ranks.note(claim)
-        self.room.forget()
+        self.room.put(claim, claim.declared)
 
     def _take_in(self, claim: ClaimRun) -> None:
         self.claims[claim.claim_id] = claim
@@ -232,9 +236,12 @@ class Census:
         claim.step(view)
         if claim.responsible and not responsible:
             claim.took, self.responsible[name] = number, claim
+            for untold in self._untold.values():
+                untold[name] = claim
         elif responsible and not claim.responsible:
             claim.left = number
             del self.responsible[name]
+            self.clock.leave(claim)
         if claim.declared != declared:
             self.room.put(claim, claim.declared)
         if claim.owes:
@@ -272,7 +279,7 @@ class Census:
 
         def distrust(run: ClaimRun) -> bool:
             before = len(run.doubts)
-            live = run.state not in TERMINAL and run.taint is None
+            live = run.alive and run.taint is None
             if live:
                 run.distrust(at, doubt.why, doubt.only)
             return live and (run.taint is not None or len(run.doubts) > before)

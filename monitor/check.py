@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from monitor.census import Keep
 from monitor.engine import ModeVerdict, Monitor
+from monitor.parts import Trusted, input_of, place_of, text_of
 from monitor.records import At
 from monitor.sources import read
 from monitor.theorem import Theorem
@@ -16,14 +17,10 @@ from monitor.verdict import (
     ClaimReport,
     Events,
     Forgotten,
-    Input,
     ObligationReport,
-    Place,
     Report,
-    Trust,
 )
 from spec import __version__
-from spec.alphabet import FACTS, Kind
 from spec.digest import spec_digest
 
 if TYPE_CHECKING:
@@ -31,8 +28,6 @@ if TYPE_CHECKING:
 
     from monitor.engine import ClaimVerdict, Conclusion
     from monitor.errors import InputError
-    from monitor.records import Record
-    from monitor.sources import Account
     from monitor.watch import Finding
     from spec.claims import Mode
     from spec.modes import Bundle
@@ -74,7 +69,7 @@ def check(
     """
     keep = Keep(ended=ENDED)
     monitor = Monitor(mode, bundle, only=claim, strict=strict, keep=keep)
-    trusted, theorem = _Trusted(), Theorem(mode)
+    trusted, theorem = Trusted(), Theorem(mode)
 
     def reject(error: InputError) -> None:
         monitor.reject(At(error.file, error.line or 0))
@@ -93,7 +88,7 @@ def check(
         schema=SCHEMA,
         tool=__version__,
         spec=spec_digest(),
-        inputs=[_input(account) for account in source.accounts],
+        inputs=[input_of(account) for account in source.accounts],
         mode=mode,
         bundle=bundle,
         strict=strict,
@@ -110,27 +105,6 @@ def check(
     )
 
 
-class _Trusted:
-    """Counts the facts that are read."""
-
-    def __init__(self) -> None:
-        self._facts: Counter[Kind] = Counter()
-        self._derived: set[Kind] = set()
-
-    def note(self, record: Record) -> None:
-        for event, _ in record.events:
-            if event.kind in FACTS:
-                self._facts[event.kind] += 1
-                if event.kind in record.stamp.form.derived:
-                    self._derived.add(event.kind)
-
-    def report(self) -> Trust:
-        return Trust(
-            {str(kind): self._facts[kind] for kind in Kind if kind in self._facts},
-            [str(kind) for kind in Kind if kind in self._derived],
-        )
-
-
 def _applies(left: tuple[At | None, str] | None, conclusion: Conclusion) -> Applies:
     """Whether the theorem speaks of what was read, all lines being understood."""
     if left is None and conclusion.rejected:
@@ -138,23 +112,14 @@ def _applies(left: tuple[At | None, str] | None, conclusion: Conclusion) -> Appl
     if left is None:
         return Applies(True)
     at, why = left
-    return Applies(False, None if at is None else _place(at), why)
-
-
-def _place(at: At) -> Place:
-    return Place(_text(at.file), at.line, at.sequence)
-
-
-def _input(account: Account) -> Input:
-    rejection = "" if account.rejection is None else _text(str(account.rejection))
-    return Input(_text(account.file), account.sha256, account.lines, account.rejected, rejection)
+    return Applies(False, None if at is None else place_of(at), why)
 
 
 def _claim(judged: ClaimVerdict) -> ClaimReport:
     claim = judged.claim
     return ClaimReport(
         claim_id=claim.claim_id,
-        stream=_text(claim.stream),
+        stream=text_of(claim.stream),
         state=claim.state,
         verdict=judged.verdict,
         obligations={name: _obligation(found) for name, found in judged.findings.items()},
@@ -186,10 +151,5 @@ def _forgotten(conclusion: Conclusion) -> Forgotten:
 
 def _obligation(found: Finding) -> ObligationReport:
     at = found.at
-    place = None if at is None else _place(at)
+    place = None if at is None else place_of(at)
     return ObligationReport(found.verdict, place, found.why, found.allowed)
-
-
-def _text(name: str) -> str:
-    """A file name as text that can be written: its bytes that are no UTF-8 are replaced."""
-    return name.encode("utf-8", "replace").decode("utf-8")

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from monitor.doubt import POOL, without
+from monitor.doubt import POOL, partial, without
+from monitor.ends import reaches
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
 from spec.alphabet import FACTS
 from spec.facts import FACTS_ARE_FACTS
 from spec.machine import Guard
 from spec.states import TERMINAL, ClaimState, next_state
+from spec.terms import Scope
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
@@ -136,6 +138,11 @@ class ClaimRun:
         return self.state in TERMINAL and not (self.responsible or self.constants.watched)
 
     @property
+    def alive(self) -> bool:
+        """Whether its end was not told, or the runtime is responsible for it all the same."""
+        return self.state not in TERMINAL or self.responsible
+
+    @property
     def gone(self) -> bool:
         """Whether it ended, aloud or not; a watched one, once it holds nothing."""
         if self.responsible:
@@ -216,6 +223,19 @@ class ClaimRun:
         known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
         self.facts = (*(known | facts).values(),)
 
+    def measure(self, lead: int, *, there: bool) -> None:
+        """What the claim holds turns out to be otherwise than was known, and was so before."""
+        changed = lead != self.fact("lead")
+        self.know(lead=lead, there=there)
+        if changed:
+            self._find_away()
+
+    def _find_away(self) -> None:
+        away = self.fact("lead") < self.constants.threshold
+        for request in self.requests.values():
+            known = dict(zip(REQUEST_REGISTERS, request.facts, strict=True))
+            request.facts = (*(known | {"away": away and known["seen"]}).values(),)
+
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
         if self.predicate is None:
@@ -224,6 +244,7 @@ class ClaimRun:
             self.constants.threshold = predicate.threshold
             self.held.start = predicate.start
             self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
+            self._find_away()
 
     # Events that say nothing new.
 
@@ -297,6 +318,11 @@ class ClaimRun:
         self._ended.append(request_id)
         return [self._forget(self._ended.popleft())] if len(self._ended) > ENDED_KEPT else []
 
+    def leave(self, request_id: str) -> None:
+        """The request, which ended, is out of hand."""
+        self._ended = deque(name for name in self._ended if name != request_id)
+        self._forget(request_id)
+
     def drop_requests(self) -> list[str]:
         """All requests are out of hand; their ids."""
         self._ended.clear()
@@ -356,6 +382,16 @@ class ClaimRun:
             view.here = True
             self._step_request(self.requests[request_id], view, self.facts, self.facts)
 
+    def note(self, view: View) -> None:
+        """Take an event that moves no observer into the ledger of its request, if that is in hand,
+        and into no other.
+        """
+        if (request := self.requests.get(view.request_id or "")) is not None:
+            self.stir()
+            view.here = True
+            facts = self.facts
+            request.facts = self.compiled.request(view, self.constants, facts, facts, request.facts)
+
     def _step_request(self, request: InHand, view: View, was: Registers, now: Registers) -> None:
         after = self.compiled.request(view, self.constants, was, now, request.facts)
         self._observe(self._scoped, request.watches, view, was, now, request.facts, after)
@@ -384,7 +420,8 @@ class ClaimRun:
                 other = step(
                     watch.state, watch.own, view.low, self.constants, was, now, req_was, req
                 )
-                if other[:2] != (state, own):
+                known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: req_was, Scope.REQ: req}
+                if other[:2] != (state, own) or not self._is_sure(index, watch, view, state, known):
                     only = frozenset({self.compiled.observers[index].name})
                     self.distrust(view.at, _SHARED, only)
                     continue
@@ -398,6 +435,16 @@ class ClaimRun:
                 watches[place] = Watch(state, own, view.at, rule, (*earlier, (view.kind, view.at)))
                 moved = True
         return moved
+
+    def _is_sure(
+        self, index: int, watch: Watch, view: View, to: int, known: Mapping[Scope, Registers]
+    ) -> bool:
+        """Whether what both ends agree on is so between them: a breach need not be one there."""
+        observer = self.compiled.observers[index]
+        if to == watch.state or observer.states[to].verdict is not Verdict.VIOLATED:
+            return True
+        observer = partial(observer.name, self.unknown) or observer
+        return reaches(observer, watch, view, self.constants, known) == {observer.states[to].name}
 
     def _follow(self, view: View) -> None:
         if view.named and view.mine:

@@ -14,7 +14,7 @@ from spec.terms import FALSE, Scope, variables
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from spec.machine import Rule
+    from spec.machine import Observer, Rule
 
 __all__ = [
     "AUTHORITY",
@@ -27,6 +27,7 @@ __all__ = [
     "POOL",
     "RIVALS",
     "Step",
+    "partial",
     "without",
 ]
 
@@ -57,7 +58,14 @@ CACHED_BY: Final = frozenset({"found", "away"})
 
 @cache
 def without(name: str, fields: frozenset[str]) -> Step | None:
-    """The observer of this name, compiled without the rules that read any of these fields.
+    """The observer that `partial` leaves, compiled; None where it is whole."""
+    observer = partial(name, fields)
+    return None if observer is None else compile_observer(observer)
+
+
+@cache
+def partial(name: str, fields: frozenset[str]) -> Observer | None:
+    """The observer of this name, without the rules that read any of these fields.
 
     Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
     is: of the rules that find a breach those are left that do so in any, and come before it.
@@ -79,7 +87,7 @@ def without(name: str, fields: frozenset[str]) -> Step | None:
         return not turns or rule.to not in broken or (number < first and anywhere)
 
     rules = [r if stays(n, r) else replace(r, when=FALSE) for n, r in enumerate(observer.rules)]
-    return compile_observer(replace(observer, rules=tuple(rules)))
+    return replace(observer, rules=tuple(rules))
 
 
 def _reads(rule: Rule, fields: frozenset[str]) -> bool:

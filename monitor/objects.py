@@ -19,7 +19,10 @@ __all__ = ["Objects", "open_without"]
 _MOST_KEPT: Final = 8  # kinds and caches of events of one object
 _WITHIN = ("cache_identity", "token_map")
 _RESTS: Final = frozenset(
-    {Kind.STORE_FINISHED, Kind.HOST_COPY_LOST, Kind.LOAD_FINISHED, Kind.PREFIX_REUSED}
+    {
+        *(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST),
+        *(Kind.LOAD_FINISHED, Kind.PREFIX_REUSED),
+    }
 )
 _JUDGED: Final[Mapping[Kind, frozenset[str]]] = {
     Kind.LOAD_FAILED: frozenset(

@@ -101,6 +101,7 @@ class Clock:
 
     _ends: list[tuple[int, int, str]] = field(default_factory=list)
     _running: dict[str, dict[int, ClaimRun]] = field(default_factory=dict)
+    _left: dict[str, dict[int, ClaimRun]] = field(default_factory=dict)  # nobody answers for these
     _ties: Iterator[int] = field(default_factory=itertools.count)
     _most: int = _ENDS
     _unknown: dict[str, tuple[At | None, str]] = field(default_factory=dict)
@@ -125,20 +126,28 @@ class Clock:
     def over(self, claim: ClaimRun) -> None:
         """The claim is over: when its duration would have been does not matter any more."""
         self._running.pop(claim.claim_id, None)
+        self._left.pop(claim.claim_id, None)
+
+    def leave(self, claim: ClaimRun) -> None:
+        """Nobody answers for the claim any more: that it cannot be seen does not matter."""
+        if (running := self._running.pop(claim.claim_id, None)) is not None:
+            self._left.setdefault(claim.claim_id, {}).update(running)
 
     def _sweep(self) -> None:
         """Take out the ends of claims that are over, now and then."""
         if len(self._ends) > self._most:
-            self._ends = [end for end in self._ends if end[1] in self._running.get(end[2], ())]
+            self._ends = [end for end in self._ends if self._runs(*end[1:])]
             heapq.heapify(self._ends)
             self._most = 2 * len(self._ends) + _ENDS
+
+    def _runs(self, tie: int, claim_id: str) -> bool:
+        return any(tie in claims.get(claim_id, ()) for claims in (self._running, self._left))
 
     def stop(self, at: At) -> None:
         """A line without a time: what it says may come before or after the end of a duration."""
         for claims in self._running.values():
             for claim in claims.values():
                 self.lose(claim, at, "a line without time_ns came while its duration ran")
-        self._ends.clear()
         self._running.clear()
 
     def forget(self, claim: ClaimRun) -> None:
@@ -187,8 +196,9 @@ class Clock:
     def _take_due(self, time_ns: int) -> Iterator[ClaimRun]:
         while self._ends and self._ends[0][0] <= time_ns:
             _, tie, claim_id = heapq.heappop(self._ends)
-            claims = self._running.get(claim_id, {})
-            if (claim := claims.pop(tie, None)) is not None:
-                if not claims:
-                    del self._running[claim_id]
-                yield claim
+            for running in (self._running, self._left):
+                claims = running.get(claim_id, {})
+                if (claim := claims.pop(tie, None)) is not None:
+                    if not claims:
+                        del running[claim_id]
+                    yield claim

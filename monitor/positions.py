@@ -27,18 +27,26 @@ class _Runs:
         begin, end = min([begin, *self._begins[first:last]]), max([end, *self._ends[first:last]])
         self._begins[first:last], self._ends[first:last] = [begin], [end]
 
-    def remove(self, position: int) -> None:
-        run, end = bisect_right(self._begins, position) - 1, self.end(position)
-        if end is not None:
-            parts = ((self._begins[run], position), (position + 1, end))
-            left = [(b, e) for b, e in parts if b < e]
-            self._begins[run : run + 1] = [b for b, _ in left]
-            self._ends[run : run + 1] = [e for _, e in left]
+    def remove(self, begin: int, end: int) -> int:
+        """Take positions out, from one to before another; how many there were."""
+        first, last = bisect_right(self._ends, begin), bisect_left(self._begins, end)
+        if first >= last:
+            return 0
+        low, high = self._begins[first], self._ends[last - 1]
+        runs = zip(self._begins[first:last], self._ends[first:last], strict=True)
+        taken = sum(min(e, end) - max(b, begin) for b, e in runs)
+        left = [(b, e) for b, e in ((low, begin), (end, high)) if b < e]
+        self._begins[first:last] = [b for b, _ in left]
+        self._ends[first:last] = [e for _, e in left]
+        return taken
 
     def end(self, position: int) -> int | None:
         """The end of the run that covers the position; None where none does."""
         run = bisect_right(self._begins, position) - 1
         return self._ends[run] if run >= 0 and position < self._ends[run] else None
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        yield from zip(self._begins, self._ends, strict=True)
 
     def clear(self) -> None:
         self._begins.clear()
@@ -99,6 +107,14 @@ class Positions:
         """Each position that is held in a named block, with each of them."""
         return ((p, block) for p, blocks in self._named.items() for block in blocks)
 
+    def runs(self) -> list[tuple[int, int]]:
+        """The positions that are held in blocks that nobody named, from each to before each."""
+        return list(self._unnamed)
+
+    def unnamed_at(self, position: int) -> bool:
+        """Whether the position is held in a block that nobody named."""
+        return self._unnamed.end(position) is not None
+
     def holds(self, position: int) -> bool:
         """Whether the position is held."""
         return self._held.end(position) is not None
@@ -124,10 +140,17 @@ class Positions:
                 self._named.pop(position, None)
             self._lose(position)
 
-    def drop_unnamed(self, position: int) -> None:
-        """The unnamed block at this position is gone."""
-        self._unnamed.remove(position)
-        self._lose(position)
+    def drop_unnamed(self, begin: int, end: int | None = None) -> bool:
+        """The unnamed blocks from one position to before another, or at one, are gone; whether
+        nothing else holds one of these.
+        """
+        end = begin + 1 if end is None else end
+        self._unnamed.remove(begin, end)
+        named = [position for position in self._named if begin <= position < end]
+        lost = self._held.remove(begin, end)
+        for position in named:
+            self._held.add(position, position + 1)
+        return lost > len(named)
 
     def clear(self) -> None:
         """Nothing is held any more."""
@@ -137,4 +160,4 @@ class Positions:
 
     def _lose(self, position: int) -> None:
         if position not in self._named and self._unnamed.end(position) is None:
-            self._held.remove(position)
+            self._held.remove(position, position + 1)

@@ -35,8 +35,8 @@ class Request(msgspec.Struct):
     usable at all, and so is in conflict with nobody. `since` is the number of the event by which it
     arrived; `came` says that it arrived, with its needs or without, `unsure` that nobody knows
     them. `failed` names the known claims whose restore failed for it, and `unnamed`
-    says why there may be more. `losses` is how often track
-    was lost before it arrived. `claims` have it in hand; `former` had, and it is too long ago, and
+    says why there may be more. `losses` is how often track was lost before it arrived, `missing`
+    how often lines were. `claims` have it in hand; `former` had, and it is too long ago, and
     `forgotten` had when they were forgotten.
     """
 
@@ -48,6 +48,7 @@ class Request(msgspec.Struct):
     came: bool = False
     unsure: bool = False
     losses: int = -1
+    missing: int = 0
     unnamed: tuple[At | None, str] | None = None
     ended: bool = False
     failed: set[str] = msgspec.field(default_factory=set)
@@ -110,6 +111,12 @@ class Requests:
         """Whether the request came and did not end."""
         return request_id in self._in_hand
 
+    def came_twice(self, request_id: str) -> bool:
+        """Whether the request, if it arrived now, would be in hand already, and no end of it can be
+        missing.
+        """
+        return self.has(request_id) and self.get(request_id).missing == self._track.missing
+
     @property
     def in_hand(self) -> Collection[str]:
         """The requests that came and did not end."""
@@ -121,22 +128,28 @@ class Requests:
         return self._needs - (own or 0), self._untold == (own is None)
 
     def arrive(self, event: Event, at: At, now: int, *, unsure: bool = False) -> None:
-        """A request arrives, or another of the same id, which is followed where that one is.
+        """A request arrives, or another of the same id, which is followed where that one is, unless
+        that one ended.
 
         Args:
             unsure: nobody knows what it needs.
         """
         name = event.request_id or ""
         request = Request(at, since=now, losses=self._track.losses, came=True, unsure=unsure)
+        request.missing = self._track.missing
         if (before := self._requests.get(name)) is not None:
+            if before.ended:
+                for claim in list(before.claims.values()):
+                    claim.leave(name)
+                    self._leave(claim, name)
             request.claims, request.forgotten = before.claims, before.forgotten
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
         self._leave_hand(name)
-        self._in_hand[name] = event.needed
-        self._needs += event.needed or 0
-        self._untold += event.needed is None
+        self._in_hand[name] = needed = None if unsure else event.needed
+        self._needs += needed or 0
+        self._untold += needed is None
 
     def _leave_hand(self, request_id: str) -> None:
         if request_id in self._in_hand:

@@ -84,25 +84,29 @@ class Room:
     def __init__(self) -> None:
         self._objects: dict[Hashable, _Object] = {}
         self._claims: dict[str, ClaimRun] = {}
+        self._contents: dict[str, Hashable] = {}  # of these claims, as they were counted
         self._ends: Ends | None = None
         self.bound = 0
-        self.keyed = 0  # claims that state content keys
+        self._keyed = set[str]()  # claims that state content keys
 
     def put(self, claim: ClaimRun, blocks: int) -> None:
         """A claim takes so many blocks from now on."""
         name = claim.claim_id
-        if (before := self._claims.pop(name, None)) is not None:
-            self.keyed -= bool(before.keys)
+        if self._claims.pop(name, None) is not None:
+            self._count(self._contents.pop(name), name, 0)
         if blocks:
-            self._claims[name] = claim
-            self.keyed += bool(claim.keys)
-        there = self._objects.setdefault(claim.content, _Object())
+            self._claims[name], self._contents[name] = claim, claim.content
+            self._count(claim.content, name, blocks)
+        (self._keyed.add if blocks and claim.keys else self._keyed.discard)(name)
+        self.forget()
+
+    def _count(self, content: Hashable, name: str, blocks: int) -> None:
+        there = self._objects.setdefault(content, _Object())
         span = there.span
         there.put(name, blocks)
         self.bound += there.span - span
         if not there.blocks:
-            del self._objects[claim.content]
-        self.forget()
+            del self._objects[content]
 
     def forget(self) -> None:
         """Which blocks are shared may have changed."""
@@ -131,7 +135,7 @@ class Room:
 
     def _compute(self, mixed: Mapping[int, object]) -> Ends:
         claims = list(self._claims.values())
-        plain = not self.keyed and not mixed
+        plain = not self._keyed and not mixed
         high: Sums = self if plain else Cells(certain(claims))
         if len(self._objects) < 2 or _determined(claims):
             return Ends(high)
@@ -149,17 +153,17 @@ class Room:
 
     def alone(self, claim_id: str) -> int:
         """Blocks that the claim has alone."""
-        if (claim := self._claims.get(claim_id)) is None:
+        if claim_id not in self._claims:
             return 0
-        there = self._objects[claim.content]
+        there = self._objects[self._contents[claim_id]]
         return max(0, there.blocks[claim_id] - there.beside((claim_id,)))
 
     def freed(self, names: Collection[str]) -> Freed:
         """What these claims free: the blocks of which they are all owners."""
         by_object: dict[Hashable, list[str]] = {}
         for name in names:
-            if (claim := self._claims.get(name)) is not None:
-                by_object.setdefault(claim.content, []).append(name)
+            if name in self._claims:
+                by_object.setdefault(self._contents[name], []).append(name)
         blocks, shares = 0, dict[str, int]()
         for of, named in by_object.items():
             there = self._objects[of]

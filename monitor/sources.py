@@ -34,7 +34,8 @@ class Account:
 
 
 class Source:
-    """The records of some files in the order given; `accounts` grows while they are read.
+    """The records of some files in the order given; `accounts` grows while they are read, and
+    `text`, the bytes of their lines.
 
     Iterate once: standard input cannot be read twice.
     """
@@ -48,6 +49,7 @@ class Source:
         on_reject: Callable[[InputError], None] | None = None,
     ) -> None:
         self.accounts: list[Account] = []
+        self.text = 0
         self._paths = tuple(dict.fromkeys(paths))
         self._lenient = lenient
         self._stdin = stdin
@@ -76,6 +78,7 @@ class Source:
         reader = Reader(account.file)
         for number, content in lines:
             account.lines += 1
+            self.text += len(content) if isinstance(content, bytes) else 0
             try:
                 if isinstance(content, InputError):
                     raise content

@@ -20,7 +20,6 @@ from monitor.track import Track
 from monitor.view import View
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 from spec.modes import MODES
-from spec.states import TERMINAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +60,7 @@ class Stream:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
-        self._losses = 0  # of track, that the blocks were told of
+        self._losses = self._missing = 0  # of track, and lines, that the blocks were told of
         self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
@@ -107,7 +106,7 @@ class Stream:
             why = f"the stream is out of order: {back}"
             self.left = self.left or (at, why)
             self._census.disorder(at, why, self._count)
-            self._track.lose(at, why)
+            self._track.miss(at, why)
         if stamp.time_ns is None and stamp.mark is None:
             self._clock.stop(at)
         for claim in self._clock.due(stamp.time_ns):
@@ -131,7 +130,7 @@ class Stream:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
         self.gap = self.gap or (at, why)
         self.left = self.left or (at, why)
-        self._track.lose(at, why)
+        self._track.miss(at, why)
         self.doubt(Doubt(why), at)
 
     def doubt(self, doubt: Doubt, at: At | None) -> None:
@@ -152,6 +151,8 @@ class Stream:
         self._census.blocks.now = self._count
         if self._track.losses != self._losses:
             self._losses, self._census.blocks.lost = self._track.losses, self._count - 1
+        if self._track.missing != self._missing:
+            self._missing, self._census.blocks.missed = self._track.missing, self._count - 1
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -174,6 +175,8 @@ class Stream:
                 view.mine, view.named = True, False
                 self._census.step(restless, view, self._count, among)
             return
+        if event.kind in _BLOCKS_THERE:
+            self._census.blocks.move(event)
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
         if event.object_id is None:
@@ -189,14 +192,16 @@ class Stream:
             self._concern(event, claim, at, named=False)
 
     def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
+        extent = self.claims[claim_id].extent if claim_id in self.claims else 0
         claim = self._claim(event, claim_id, at)
         bound = binds(claim, event)
-        grows = claim.extent < (event.footprint or 0)
-        claim.size = max(claim.size, event.footprint or 0)
-        if claim.known or event.kind in _BEGINS:
-            self._census.join(claim, grows=grows)
-        if event.kind is Kind.CLAIM_COMMITTED and event.content_keys and bound:
+        if event.kind in _INTRODUCES:
+            claim.size = max(claim.size, event.footprint or 0)
+        commits = event.kind is Kind.CLAIM_COMMITTED and bound
+        if commits and event.content_keys:
             self._census.state(claim, event.content_keys)
+        if claim.known or event.kind in _BEGINS:
+            self._census.join(claim, grows=commits or extent < claim.extent)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
@@ -205,6 +210,8 @@ class Stream:
         if elapses and (fault := self._clock.early(claim, event)):
             self._contradict([claim], at, fault)
         over = claim.unwatched and event.kind in FACTS
+        if event.kind in _BLOCKS_THERE and bound and not over:
+            self._census.blocks.move(event)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
@@ -249,7 +256,9 @@ class Stream:
         empty = event.kind is Kind.PREFIX_LOOKUP and event.held is None
         if mine and event.kind is Kind.PREFIX_LOOKUP and not claim.ended:
             self._look_up(event, claim, at)
-        if not (empty and mine):  # a look-up that says nothing of what it found shows nothing
+        if empty and mine:  # a look-up that says nothing of what it found shows nothing
+            claim.note(view)
+        else:
             self._deliver(claim, view)
 
     def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
@@ -309,8 +318,9 @@ class Stream:
         """Blocks are gone from whoever owns them, and from the claims that the event means."""
         meant = self._census.meant(event)
         if event.claim_id is not None:
-            meant = [self._claim(event, event.claim_id, at)]
-            self._check_identity(event, meant[0], at)
+            named = self._claim(event, event.claim_id, at)
+            self._check_identity(event, named, at)
+            meant = [] if named.unwatched else [named]
         losers, unseen = self._census.blocks.lose(event, meant)
         self._census.room.forget()
         views = [
@@ -329,7 +339,7 @@ class Stream:
         for claim, view in views:
             self._deliver(claim, view)
         for claim in unseen:
-            if claim.state not in TERMINAL:
+            if claim.alive:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
 
     def _take_request(self, event: Event, at: At) -> None:
@@ -337,12 +347,16 @@ class Stream:
         if request_id is None:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
-            twice = self.requests.has(request_id)
+            observed = Kind.REQUEST_FINISHED in self._census.observed
+            twice = observed and self.requests.came_twice(request_id)
             if twice:
                 self._contradict(None, at, f"request {request_id} arrives twice")
             self.requests.arrive(event, at, self._count, unsure=twice)
+            if twice:
+                return
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
             self._contradict(None, at, f"request {request_id} ends and never arrived")
+            return
         named = event.claim_id is not None or event.blocking_claim_ids
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
             self._tell_request(event, self.requests.get(request_id), request_id, at)
@@ -351,7 +365,7 @@ class Stream:
 
     def _never_came(self, request_id: str) -> bool:
         observed = Kind.REQUEST_ARRIVED in self._census.observed
-        return observed and not self.requests.has(request_id)
+        return observed and not (self.requests.has(request_id) or self._track.missing)
 
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
         """Claims hear of what is done about a request."""
@@ -371,20 +385,26 @@ class Stream:
         concerned = self._concerned(event, request, named)
         ends = self._ends(event, request)
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
+        others, told = self.requests.others(request_id)
+        unknown = []
+        if request.unsure:
+            unknown.append((NEED, request.at, f"request {request_id} arrived twice"))
+        if event.kind in CONFLICT_ACTIONS and not told:
+            unknown.append((OTHERS, at, "nobody states what another request in hand needs"))
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
-            self._early.add(strangers, event, at, blames[0])
-        others, told = self.requests.others(request_id)
+            self._early.add(strangers, event, at, blames[0], tuple(unknown))
         for claim in concerned:
             view = self._view(event, claim, at)
             view.named, view.others = False, others
-            if request.unsure and (claim.responsible or claim.claim_id in named):
-                claim.doubt(NEED, request.at, f"request {request_id} arrived twice")
+            part = claim.responsible or claim.claim_id in named
+            for doubt in unknown if part else ():
+                claim.doubt(*doubt)
             if event.kind in CONFLICT_ACTIONS:
-                self._track.doubt_pool(claim)
-                self._track.doubt_failures(claim, request)
-                if not told:
-                    claim.doubt(OTHERS, at, "nobody states what another request in hand needs")
+                if part:
+                    self._track.doubt_pool(claim)
+                if part or claim.claim_id in request.failed:
+                    self._track.doubt_failures(claim, request)
                 blames[0].tell(view, claim, claim.claim_id)
             elif event.kind is Kind.REQUEST_ARRIVED:
                 request.tell(view)
@@ -437,7 +457,8 @@ class Stream:
         """
         request_id = name or event.request_id or ""
         request = self.requests.get(request_id)
-        if claim.responsible and request.needed <= request.usable:
+        presses = event.kind in _AT_REQUEST and request.needed <= request.usable
+        if presses and claim.responsible:
             self._track.doubt_pool(claim)
         if self._census.too_late(claim, event):
             return False
@@ -460,7 +481,7 @@ class Stream:
             computed = self._computing(claim, at)
         kin = [each for each in self._census.objects.beside(claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
-        if held.clash:
+        if held.clash and self._census.observed >= BLOCKS_GONE:
             why = "a block is cached at one position and was held at another"
             self._contradict(held.clash, at, why)
         self._census.room.forget()
@@ -471,8 +492,6 @@ class Stream:
         for each in (claim, *others):
             if self._mode["ranked"]:
                 self._census.ranks.note(each)
-            if each is not claim and each.lead == each.fact("lead"):
-                continue
             view = self._view(event, each, at)
             view.mine, view.lead = True, each.lead
             view.direct = each is claim

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from monitor.engine import ModeVerdict
 from monitor.tally import Tally
+from monitor.verdict import REFERENCE
 from spec.digest import SHORT
 from spec.obligations import OBLIGATIONS
 from spec.screens import STYLES, counted, printable
@@ -96,6 +97,8 @@ def _account(report: Report, tally: Tally, width: int, *, verbose: bool) -> Text
     only = f", claim {printable(report.claim)} alone" if report.claim is not None else ""
     strict = ", strict" if report.strict else ""
     rows = [("judged by", f"mode {report.mode}, {report.bundle} bundle{strict}{only}")]
+    if report.judge == REFERENCE:
+        rows.append(("judge", "the naive reference projection, not the monitor"))
     if verbose:
         rows.append(("with", f"resident-claims {report.tool}, spec {report.spec[:SHORT]}"))
     files = [f"{_file(i.file)}, {counted(i.lines, 'line')}" for i in report.inputs]

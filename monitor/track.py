@@ -18,16 +18,24 @@ _REGISTRY: Final = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 
 
 class Track:
-    """Where track of a stream's claims and requests was first `lost`, why, and how often."""
+    """Where track of a stream's claims and requests was first `lost`, why, and how often.
+
+    `missing` is how often that was because lines may be missing.
+    """
 
     def __init__(self) -> None:
         self.lost: tuple[At | None, str] | None = None
-        self.losses = 0
+        self.losses = self.missing = 0
         self._contradicted: set[str] = set()
 
     def lose(self, at: At | None, why: str) -> None:
         """From here on nobody knows what the pool holds, nor what happened to its requests."""
         self.lost, self.losses = self.lost or (at, why), self.losses + 1
+
+    def miss(self, at: At | None, why: str) -> None:
+        """The same, and lines may be missing before this one."""
+        self.missing += 1
+        self.lose(at, why)
 
     def contradicted(self, claim: ClaimRun, kind: Kind) -> bool:
         """Whether a claim was just found to be contradicted; who is in the pool may be unknown."""

@@ -12,6 +12,7 @@ from spec.modes import Bundle
 from spec.verdicts import Verdict
 
 __all__ = [
+    "REFERENCE",
     "SCHEMA",
     "Applies",
     "ClaimReport",
@@ -26,6 +27,8 @@ __all__ = [
 ]
 
 SCHEMA: Final = "resident-claims/verdict/1"
+REFERENCE: Final = "reference"
+"""Who judged, where that was the naive projection."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -121,7 +124,8 @@ class Report(msgspec.Struct, frozen=True):
 
     `claims` has the live claims, those that ended last, and the first that ended and were violated
     or could not be judged; the others are counted in `forgotten`. Claims that go by another mode
-    are not judged, and counted in `others`.
+    are not judged, and counted in `others`. `judge` is the monitor, or the naive projection that
+    it is compared with.
     """
 
     schema: Literal["resident-claims/verdict/1"]
@@ -141,6 +145,7 @@ class Report(msgspec.Struct, frozen=True):
     others: dict[Mode, int]
     theorem: Applies
     claim: str | None = None
+    judge: Literal["monitor", "reference"] = "monitor"
 
 
 def verdict_schema() -> dict[str, Any]:

@@ -9,8 +9,8 @@ from transitions import Machine
 
 from spec.alphabet import Kind
 from spec.machine import Observer, Rule
-from spec.projection.interpret import Look, Value, evaluate, may_hold, value_of
-from spec.terms import Scope
+from spec.projection.interpret import Look, Value, at_kind, evaluate, value_of
+from spec.terms import FALSE, Scope, Term
 
 __all__ = ["Automaton", "Step"]
 
@@ -23,6 +23,15 @@ class Step(NamedTuple):
     rule: Rule | None
     state: str
     own: dict[str, Value]
+
+
+class _Guarded(NamedTuple):
+    """A rule as it reads on events of one kind."""
+
+    rule: Rule
+    sources: frozenset[str]
+    guard: Term
+    sets: dict[str, Term]
 
 
 class _Model:
@@ -47,18 +56,26 @@ class Automaton:
         )
         for rule in observer.rules:
             self._machine.add_transition(rule.name, list(observer.sources(rule)), rule.to)
-        self._rules: dict[Kind, tuple[Rule, ...]] = {}
+        self._rules: dict[Kind, list[_Guarded]] = {}
 
     @property
     def first(self) -> dict[str, Value]:
         """The registers before any event."""
         return {register.name: register.initial for register in self.observer.registers}
 
-    def rules(self, kind: Kind) -> tuple[Rule, ...]:
+    def rules(self, kind: Kind) -> list[_Guarded]:
         """The rules that an event of this kind can take at all, in their order."""
         if kind not in self._rules:
-            able = (rule for rule in self.observer.rules if may_hold(rule.when, kind)[1])
-            self._rules[kind] = tuple(able)
+            every = [
+                _Guarded(
+                    rule,
+                    frozenset(self.observer.sources(rule)),
+                    at_kind(rule.when, kind),
+                    {name: at_kind(term, kind) for name, term in rule.sets.items()},
+                )
+                for rule in self.observer.rules
+            ]
+            self._rules[kind] = [each for each in every if each.guard != FALSE]
         return self._rules[kind]
 
     def steps(self, state: str, own: Mapping[str, Value], look: Look, kind: Kind) -> list[Step]:
@@ -72,12 +89,12 @@ class Automaton:
             return (own[name],) if scope is Scope.OWN else look(scope, name)
 
         found: list[Step] = []
-        for rule in self.rules(kind):
-            surely, possibly = evaluate(rule.when, inner, kind)
+        for rule, sources, guard, sets in self.rules(kind):
+            surely, possibly = evaluate(guard, inner) if state in sources else (False, False)
             if not possibly or (to := self._move(state, rule)) is None:
                 continue
-            sets = {name: value_of(term, inner, kind) for name, term in rule.sets.items()}
-            _add(found, Step(rule, to, {**own, **sets}))
+            after = {name: value_of(term, inner) for name, term in sets.items()}
+            _add(found, Step(rule, to, {**own, **after}))
             if surely:
                 return found
         _add(found, Step(None, state, dict(own)))

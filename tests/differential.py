@@ -1,36 +1,66 @@
-"""The monitor against the naive projection: the same stream through both, compared line by line.
-
-`python -m tests.differential 100000` (`make differential`) runs so many streams, over all modes.
-"""
+"""The monitor against the naive projection: one stream through both, compared line by line."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import msgspec
-from hypothesis import HealthCheck, given, settings
 
 from monitor.census import Keep
+from monitor.claim import ClaimRun
 from monitor.engine import Monitor
 from monitor.records import At, Record, Stamp
 from spec.claims import Mode
+from spec.modes import MODES
+from spec.obligations import OBLIGATIONS
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
-from spec.projection.outcome import outcome_of
+from spec.projection.outcome import Outcome, outcome_of
 from spec.verdicts import Verdict
-from tests.strategies import Stamped, streams
+from tests.strategies import Stamped
+
+__all__ = ["BARRED", "Differs", "Tally", "asking", "compare", "lines", "rules_of"]
 
 Verdicts = dict[str, dict[str, Verdict]]
+Ruled = tuple[str, str]
+
+BARRED: Final[dict[Ruled, str]] = {}
+"""Rules that no stream of the comparison takes, each with the reason."""
+
+
+class Differs(AssertionError):
+    """The two projections hold different verdicts."""
 
 
 @dataclass
 class Tally:
-    """What was compared: streams by their verdict."""
+    """What was compared: streams by their verdict, and how often each rule was taken."""
 
     streams: Counter[str] = field(default_factory=Counter)
+    rules: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        """Count in what another one counted."""
+        self.streams += other.streams
+        self.rules += other.rules
+
+    def taken(self) -> dict[Ruled, int]:
+        """How often each rule was taken, over all modes of whose contracts it is."""
+        found = dict.fromkeys((ruled for mode in Mode for ruled in rules_of(mode)), 0)
+        for (_, *ruled), count in self.rules.items():
+            found[ruled[0], ruled[1]] += count
+        return found
+
+
+def rules_of(mode: Mode) -> list[Ruled]:
+    """Every rule of every observer of the mode's contract."""
+    return [(name, rule.name) for name in MODES[mode].names() for rule in OBLIGATIONS[name].rules]
+
+
+# Streams.
 
 
 def asking(events: Sequence[Stamped], mode: Mode) -> list[Stamped]:
@@ -41,113 +71,76 @@ def asking(events: Sequence[Stamped], mode: Mode) -> list[Stamped]:
     ]
 
 
-def records(events: Sequence[Stamped]) -> list[Record]:
-    """The stream as the monitor takes it."""
-    found = []
-    for line, (number, event) in enumerate(events, start=1):
-        at = At("run", line, number)
-        found.append(Record(at, Stamp("run", number, event.time_ns), ((event, at),)))
-    return found
-
-
 def lines(events: Iterable[Stamped]) -> list[Line]:
-    """The stream as the naive projection takes it."""
+    """The events, each in a line of its own."""
     return [
         Line(line, (event,), sequence=number, time_ns=event.time_ns)
         for line, (number, event) in enumerate(events, start=1)
     ]
 
 
-def of_monitor(monitor: Monitor) -> Verdicts:
-    """What the monitor holds of each claim that it judges."""
-    concluded = monitor.conclude()
-    return {
-        judged.claim.claim_id: {n: found.verdict for n, found in judged.claim.findings()}
-        for judged in concluded.claims
-        if judged.other is None
-    }
+def record(line: Line) -> Record:
+    """The line as the monitor takes it."""
+    at = At("run", line.at, line.sequence)
+    stamp = Stamp("run", line.sequence, line.time_ns, mark=line.mark, observes=line.observes)
+    return Record(at, stamp, tuple((event, at) for event in line.events))
 
 
-def of_naive(naive: Naive) -> Verdicts:
-    """The same of the naive projection."""
-    return {
-        name: {n: found.verdict for n, found in claim.findings.items()}
-        for name, claim in outcome_of(naive).claims.items()
-    }
-
-
-def differ(fast: Verdicts, slow: Verdicts, *, forgetting: bool = False) -> str:
-    """Where two verdicts differ, in words; empty where they agree.
-
-    Args:
-        forgetting: the monitor may have forgotten claims; then it may be inconclusive instead.
-    """
-    if not forgetting and (odd := fast.keys() ^ slow.keys()):
-        return f"claims {sorted(odd)} are known to one of both"
-    for claim in fast.keys() & slow.keys():
-        for name, verdict in slow[claim].items():
-            found = fast[claim][name]
-            unclear = forgetting and found is Verdict.INCONCLUSIVE
-            if found is not verdict and not unclear:
-                return f"{claim} {name}: {found} by the monitor, {verdict} by the naive projection"
-    return ""
+# Comparing.
 
 
 def compare(
-    events: Sequence[Stamped], mode: Mode, tally: Tally | None = None, keep: Keep | None = None
-) -> None:
+    stream: Sequence[Line], mode: Mode, tally: Tally | None = None, keep: Keep | None = None
+) -> str:
     """Both read the stream and agree after each line.
 
+    Args:
+        keep: with it the monitor may forget claims, and be inconclusive instead.
+
+    Returns:
+        The verdict of the whole stream.
+
     Raises:
-        AssertionError: they do not; it names the line.
+        Differs: they do not agree; it names the line.
     """
-    monitor, naive = Monitor(mode, keep=keep), Naive(lines(events), mode)
-    for record, line in zip(records(events), naive, strict=True):
-        monitor.take(record)
-        fast = {
-            claim.claim_id: {n: found.verdict for n, found in claim.findings()}
-            for claim in monitor.claims()
-            if monitor.judges(claim)
-        }
-        wrong = differ(fast, of_naive(naive), forgetting=keep is not None)
-        assert not wrong, f"{mode}, line {line.at}: {wrong}"
+    monitor, naive = Monitor(mode, keep=keep), Naive(stream, mode)
+    forgets = keep is not None
+    for line in naive:
+        monitor.take(record(line))
+        judged = (claim for claim in monitor.claims() if monitor.judges(claim))
+        slow = outcome_of(naive)
+        _agree(_of_monitor(judged), slow, f"line {line.at}", forgets=forgets)
     naive.finish()
-    concluded = monitor.conclude()
-    slow = outcome_of(naive)
-    wrong = differ(of_monitor(monitor), of_naive(naive), forgetting=keep is not None)
-    assert not wrong, f"{mode}, at the end: {wrong}"
-    if keep is None:
-        assert slow.verdict.value == concluded.verdict.value, f"{mode}: {concluded.why}"
+    concluded, slow = monitor.conclude(), outcome_of(naive)
+    judged = (each.claim for each in concluded.claims if each.other is None)
+    _agree(_of_monitor(judged), slow, "the end", forgets=forgets)
+    if not forgets and slow.verdict.value != concluded.verdict.value:
+        raise Differs(f"{concluded.verdict} by the monitor, {slow.verdict} by the naive projection")
     if tally is not None:
         tally.streams[slow.verdict.value] += 1
+        for case in naive.cases.values():
+            tally.rules.update({(mode, *ruled): count for ruled, count in case.taken.items()})
+    return slow.verdict.value
 
 
-def main(argv: Sequence[str]) -> int:
-    """Compare so many streams, and say how they came out; 1 where two verdicts differ."""
-    number = int(argv[0]) if argv else 100_000
-    share = -(-number // len(Mode))
-    for mode in Mode:
-        tally = Tally()
-
-        @settings(
-            max_examples=share,
-            deadline=None,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(streams())
-        def agree(stream: list[Stamped], mode: Mode = mode, tally: Tally = tally) -> None:
-            compare(asking(stream, mode), mode, tally)
-
-        try:
-            agree()
-        except AssertionError as error:
-            print(f"differs: {error}", file=sys.stderr)
-            return 1
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in tally.streams.items())
-        print(f"{mode}: {tally.streams.total()} streams agree: {counts}", flush=True)
-    return 0
+def _of_monitor(claims: Iterable[ClaimRun]) -> Verdicts:
+    return {c.claim_id: {n: found.verdict for n, found in c.findings()} for c in claims}
 
 
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+def _agree(fast: Verdicts, outcome: Outcome, where: str, *, forgets: bool) -> None:
+    """Every claim has the same verdict of each obligation in both.
+
+    A claim that goes by two modes counts for neither, and what is found of it is not compared.
+
+    Args:
+        forgets: the monitor may know fewer claims, and be inconclusive instead.
+    """
+    slow = outcome.claims
+    if not forgets and (odd := fast.keys() ^ slow.keys()):
+        raise Differs(f"at {where} claims {sorted(odd)} are known to one of both")
+    for claim in sorted(name for name in fast.keys() & slow.keys() if not slow[name].torn):
+        for name, expected in slow[claim].findings.items():
+            found, verdict = fast[claim][name], expected.verdict
+            if found is not verdict and not (forgets and found is Verdict.INCONCLUSIVE):
+                both = f"{found} by the monitor, {verdict} by the naive projection"
+                raise Differs(f"at {where} {name} of {claim}: {both}")

@@ -292,12 +292,13 @@ class Runtime:
             self.free.append(block)
             self.say(Kind.BLOCK_EVICTED, block_ids=(block,))
 
-    def lose(self, keys: Iterable[str], kind: Kind, **more: Any) -> None:
-        """These contents are gone."""
+    def lose(self, keys: Iterable[str], kind: Kind, of: Promise | None = None, **more: Any) -> None:
+        """These contents are gone, of all claims; told by their blocks, or as all of a claim."""
         gone = [block for key in keys for block in self.blocks.pop(key, ())]
         if gone:
             self.free += gone
-            self.say(kind, block_ids=tuple(gone), **more)
+            whose: dict[str, Any] = {"block_ids": tuple(gone)}
+            self.say(kind, **({"claim_id": of.name} if of is not None else whose), **more)
             self.look(self.claims, breaking=True)
 
     def reset(self) -> None:
@@ -308,7 +309,11 @@ class Runtime:
             self.say(Kind.BLOCK_LOST)
             self.look(self.claims, breaking=True)
         else:
-            self.lose(self.chance.choice(self.claims).keys[:2], Kind.BLOCK_LOST)
+            claim = self.chance.choice(self.claims)
+            if claim.live and self.chance.random() < 0.3:
+                self.lose(claim.keys, Kind.BLOCK_LOST, of=claim)
+            else:
+                self.lose(claim.keys[:2], Kind.BLOCK_LOST)
 
     def evict(self, claim: Promise) -> None:
         """Blocks of the claim are taken, if nobody is kept from losing them."""

@@ -21,8 +21,15 @@ from tests.honest_requests import Server
 
 __all__ = ["streams", "told"]
 
-_LIES: Final = (0, 0, 0, 0, 0, 1, 1, 2, 3, 5)
-_HONEST: Final = (1, 1, 1, 1, 0.9, 0.7)  # how likely a thing is done as it must be, in a stream
+_LIES: Final = (0, 0, 0, 1, 1, 2, 3, 5)
+_HONEST: Final = (
+    1,
+    1,
+    0.95,
+    0.9,
+    0.7,
+    0.5,
+)  # how likely a thing is done as it must be, in a stream
 _UNSEEN: Final = (
     *((Kind.REQUEST_FINISHED,), (Kind.REQUEST_ARRIVED,), (Kind.BLOCK_EVICTED, Kind.BLOCK_LOST)),
     *((Kind.LOAD_FAILED,), (Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND), (Kind.BLOCK_CACHED,)),
@@ -52,17 +59,33 @@ def told(chance: Random, mode: Mode, lies: int | None = None) -> list[Line]:
     server.begin()
     for _ in range(chance.randint(3, 35)):
         server.act_once()
-    if chance.random() < 0.8:
+    hanging = lies is None and chance.random() < 0.04
+    if not hanging and chance.random() < 0.8:
         server.end()
-    events = server.told
     many = chance.choice(_LIES) if lies is None else lies
+    events = server.told
     for _ in range(many):
-        _lie(chance, events)
-    return _stamped(chance, events, spoilt=many > 0)
+        _lie(chance, events, mode)
+    before = len(events)
+    if hanging:
+        server.leave_hanging()
+    again = [event for event in events[before:] if event.kind is Kind.REQUEST_ARRIVED][1:]
+    return _stamped(chance, events, spoilt=many > 0, gap=events.index(again[0]) if again else None)
 
 
-def _stamped(chance: Random, events: list[Event], *, spoilt: bool) -> list[Line]:
-    """The events as lines, in order; where anything is spoilt the order may be, too."""
+def _stamped(
+    chance: Random, events: list[Event], *, spoilt: bool, gap: int | None = None
+) -> list[Line]:
+    """The events as lines, in order; where anything is spoilt the order may be, too.
+
+    Args:
+        gap: the event before which a line is missing.
+    """
+    if gap is not None:
+        return [
+            Line(at, (event,), at - 1 + (at > gap), event.time_ns)
+            for at, event in enumerate(events, 1)
+        ]
     closed, observes = chance.random() < 0.1, None
     if spoilt and chance.random() < 0.1:
         unseen = chance.choice(_UNSEEN)
@@ -77,7 +100,8 @@ def _stamped(chance: Random, events: list[Event], *, spoilt: bool) -> list[Line]
     where = chance.randint(0, len(lines))
     if spoilt and lines and chance.random() < 0.04:
         at = chance.randrange(len(lines))
-        lines[at] = lines[at]._replace(time_ns=None)
+        events = tuple(msgspec.structs.replace(e, time_ns=None) for e in lines[at].events)
+        lines[at] = lines[at]._replace(time_ns=None, events=events)
     numbers = (max(0, n + (jump if n >= where else 0)) for n in range(len(lines)))
     return [
         line._replace(at=at, sequence=number)
@@ -88,12 +112,12 @@ def _stamped(chance: Random, events: list[Event], *, spoilt: bool) -> list[Line]
 # What is not so.
 
 
-def _lie(chance: Random, events: list[Event]) -> None:
+def _lie(chance: Random, events: list[Event], mode: Mode) -> None:
     """One thing is left out, said twice, too late, otherwise, or without having happened."""
     if not events:
         return
     where = chance.randrange(len(events))
-    how = chance.random()
+    how = 1 if mode is Mode.SOFT_PRIORITY and chance.random() < 0.5 else chance.random()
     if how < 0.2:
         said = [n for n, event in enumerate(events) if event.kind in REPORTS]
         del events[chance.choice(said) if said and chance.random() < 0.8 else where]
@@ -110,9 +134,24 @@ def _lie(chance: Random, events: list[Event]) -> None:
                 events[where] = altered
                 break
     else:
-        made = _MADE_UP[chance.randrange(len(_MADE_UP))](chance, events, where)
+        made_up = chance.choice(_MADE_UP_IN.get(mode, _MADE_UP))
+        where = _while_held(chance, events, where) if made_up in _OF_HELD else where
+        made = made_up(chance, events, where)
         time = events[where].time_ns
         events[where:where] = [msgspec.structs.replace(event, time_ns=time) for event in made]
+
+
+def _held(events: list[Event]) -> list[str]:
+    """The claims that a registry holds after these events."""
+    begun = (e.claim_id for e in events if e.kind is Kind.CLAIM_COMMITTED and e.claim_id)
+    over = {e.claim_id for e in events if e.kind is Kind.CLAIM_RETIRED}
+    return [name for name in begun if name not in over]
+
+
+def _while_held(chance: Random, events: list[Event], where: int) -> int:
+    """A place where a registry holds a claim, if there is one among some."""
+    places = [chance.randrange(len(events)) for _ in range(6)]
+    return next((place for place in places if _held(events[:place])), where)
 
 
 def _altered(chance: Random, event: Event) -> Event:
@@ -243,11 +282,14 @@ def _of_blocks(chance: Random, events: list[Event], where: int) -> list[Event]:
 
 def _fallback(chance: Random, events: list[Event], where: int) -> list[Event]:
     """A load fails, and the request goes on as if nothing had happened, or nearly."""
-    held = [e.claim_id for e in events[:where] if e.kind is Kind.CLAIM_COMMITTED and e.claim_id]
+    held = _held(events[:where])
     claim, request = chance.choice(held or CLAIMS), "request:failed"
     about: dict[str, Any] = {"claim_id": claim, "request_id": request}
-    refused = {"outcome": "refusal", "outcome_claim_id": claim}
-    blame: dict[str, Any] = {"blocking_claim_ids": (claim,), "restore": True}
+    said, named = chance.choice(("refusal", "harm", "demotion")), (claim, chance.choice(CLAIMS))
+    refused = {"outcome": said, "outcome_claim_id": chance.choice((claim, *named))}
+    names = tuple(dict.fromkeys(named[: chance.choice((0, 1, 1, 2, 2))]))
+    blame: dict[str, Any] = {"blocking_claim_ids": names, "restore": True}
+    often = chance.choice((0, 0.3, 0.6, 0.9))
     steps = [
         Event(kind=Kind.HOST_COPY_FOUND, claim_id=claim),
         Event(kind=Kind.REQUEST_ARRIVED, request_id=request, needed=0, usable=USABLE),
@@ -259,7 +301,20 @@ def _fallback(chance: Random, events: list[Event], where: int) -> list[Event]:
         Event(kind=Kind.CLAIM_HARMED, claim_id=claim),
         Event(kind=Kind.REQUEST_FINISHED, request_id=request),
     ]
-    return [step for step in steps if chance.random() < 0.75 or step.kind in FACTS]
+    return [step for step in steps if chance.random() < (0.95 if step.kind in _SURE else often)]
+
+
+def _conflict(chance: Random, events: list[Event], where: int) -> list[Event]:
+    """A request that fits beside nobody comes, and is acted on in some way or not."""
+    request, often = "request:large", chance.choice((0, 0.5, 0.9))
+    names = chance.choice(((), _names(chance, events[where])))
+    acted = {"kind": Kind.REQUEST_DEFERRED, "request_id": request, "blocking_claim_ids": names}
+    steps = [
+        Event(kind=Kind.REQUEST_ARRIVED, request_id=request, needed=USABLE, usable=USABLE),
+        Event(**acted),
+        Event(kind=Kind.REQUEST_FINISHED, request_id=request),
+    ]
+    return [step for step in steps if step.kind in FACTS or chance.random() < often]
 
 
 def _renamed(chance: Random, events: list[Event], where: int) -> list[Event]:
@@ -269,7 +324,57 @@ def _renamed(chance: Random, events: list[Event], where: int) -> list[Event]:
     return [Event(kind=Kind.PREFIX_LOOKUP, claim_id=chance.choice(CLAIMS), **looked_up)]
 
 
+def _restored(chance: Random, events: list[Event], where: int) -> list[Event]:
+    """A claim leaves for the tier and is asked for, and comes back in some way or not."""
+    claim, request = chance.choice(_held(events[:where]) or CLAIMS), "request:restored"
+    about: dict[str, Any] = {"claim_id": claim, "request_id": request}
+    places = {"block_ids": (160, 161, 162), "positions": (0, 1, 2)}
+    begin = [
+        Event(kind=Kind.HOST_COPY_FOUND, claim_id=claim),
+        Event(kind=Kind.REQUEST_ARRIVED, request_id=request, needed=0, usable=USABLE),
+        Event(kind=Kind.BLOCK_LOST, claim_id=claim),
+        Event(kind=Kind.PREFIX_LOOKUP, **about, asked=4),
+    ]
+    steps = [
+        Event(kind=Kind.CLAIM_RESTORE_REQUIRED, **about),
+        Event(kind=Kind.BLOCK_CACHED, **about, **places),
+        Event(kind=Kind.LOAD_FINISHED, **about, **places),
+        Event(kind=Kind.CLAIM_RESTORED, **about, from_tier=True),
+        Event(kind=Kind.CLAIM_RESTORED, **about, from_tier=True),
+        Event(kind=Kind.REQUEST_REFUSED, request_id=request, blocking_claim_ids=()),
+        Event(kind=Kind.PREFIX_REUSED, **about),
+        Event(kind=Kind.REQUEST_FINISHED, request_id=request),
+    ]
+    often = chance.choice((0.3, 0.5, 0.8))
+    return [*begin, *(step for step in steps if chance.random() < often)]
+
+
+def _passed_over(chance: Random, events: list[Event], where: int) -> list[Event]:
+    """Blocks of a claim are taken, and those of one of lower priority could be."""
+    owned = [e for e in events[:where] if e.kind is Kind.BLOCK_CACHED and e.claim_id]
+    if not owned:
+        return []
+    low: dict[str, Any] = {"claim_id": "claim:low"}
+    terms: dict[str, Any] = {"predicate": "leading_prefix_at_least(1)", "object_id": "o:low"}
+    terms |= {"cache_identity": _CACHE, "mode": str(Mode.SOFT_PRIORITY), "owner_scope": OWNER}
+    return [
+        Event(kind=Kind.CLAIM_REGISTERED, **low, **terms, priority=0, footprint=1),
+        Event(kind=Kind.BLOCK_CACHED, **low, block_ids=(170,), positions=(0,)),
+        Event(kind=Kind.CLAIM_MATERIALIZED, **low),
+        Event(kind=Kind.BLOCK_EVICTED, block_ids=chance.choice(owned).block_ids, lowest_priority=0),
+    ]
+
+
+_SURE: Final = FACTS - {Kind.PREFIX_REUSED}
+_OF_HELD: Final = (_fallback, _conflict, _restored)
 _MADE_UP: Final = (
-    *(_report, _report, _action, _foreign, _of_request),
-    *(_of_claim, _of_claim, _of_blocks, _of_blocks, _fallback, _fallback, _renamed),
+    *(_report, _report, _action, _foreign, _of_request, _fallback),
+    *(_of_claim, _of_claim, _of_blocks, _of_blocks, _renamed, _conflict),
 )
+_MADE_UP_IN: Final = {
+    Mode.HARD_PROTECTED: (*_MADE_UP, *(_fallback, _conflict) * 3),
+    Mode.OFFLOADABLE: (*_MADE_UP, *(_fallback, _fallback, _restored) * 3),
+    Mode.SOFT_PRIORITY: (*_MADE_UP, *(_passed_over,) * 12),
+    Mode.EXPIRING: (*_MADE_UP, *(_of_claim, _fallback) * 2),
+}
+"""By mode: what its obligations ask for, more often."""

@@ -10,12 +10,12 @@ from typing import Final, NamedTuple, TypeAlias
 
 from spec.alphabet import Kind
 from spec.events import Event
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.ledgers import REQUEST_FACTS
 from spec.machines import Automaton
 from spec.obligations import OBLIGATIONS
-from spec.projection.interpret import MUCH, Look, Loose, Value, follow
+from spec.projection.interpret import Look, Value, claim_after, request_after
 from spec.projection.pool import Claim
-from spec.projection.unknown import AWAY, unbreakable, unknowable, without
+from spec.projection.unknown import CACHED_BY, without
 from spec.states import next_state
 from spec.terms import Scope
 from spec.verdicts import Verdict, pool
@@ -24,10 +24,6 @@ __all__ = ["Case", "Finding", "View"]
 
 View: TypeAlias = Mapping[str, Value | None]
 
-_CLAIM: Final = (CLAIM_FACTS, DECLARED)
-_REQUEST: Final = (REQUEST_FACTS,)
-_REGISTERS: Final = frozenset({Scope.WAS, Scope.NOW, Scope.REQ_WAS, Scope.REQ})
-_ANY: Final = Loose((-MUCH, 0, MUCH))  # of a number that nobody knows
 _NO_REQUEST: Final[Mapping[str, Value]] = {r.name: r.initial for r in REQUEST_FACTS.registers}
 
 
@@ -68,8 +64,7 @@ class Case:
     """A claim, judged by the observers of these names.
 
     `taint` is the event from which on nothing is concluded of it, `open` the same for single
-    obligations. `touched` are the requests that had to do with it; `taken` counts rules, each by
-    the names of its observer and itself.
+    obligations. `taken` counts rules, each by the names of its observer and itself.
 
     Args:
         constants: those that the mode fixes.
@@ -87,21 +82,20 @@ class Case:
         self._steps: dict[str, Automaton | None] = {name: _automaton(name) for name in names}
         self._unknown: frozenset[str] = frozenset()
         self._left: dict[str, Finding] = {}
-        self._unset: frozenset[str] = frozenset()  # registers that no fact can set
         self.taint: int | None = None
         self.open: dict[str, int] = {}
-        self.touched: set[str] = set()
         self.taken: Counter[tuple[str, str]] = Counter()
         scoped = [name for name in names if OBLIGATIONS[name].per_request]
         self._own = _Scope(None, _first(names))
+        self._scoped = scoped
         self._scopes = [self._own, *(_Scope(request, _first(scoped)) for request in requests)]
+        self._ended: list[_Scope] = []
 
     # Events.
 
     def look(self, views: Sequence[View]) -> Look:
         """The variables that are known before an event is taken in."""
-        known = {Scope.WAS: self.claim.facts}
-        return self._look(views, known)
+        return self._look(views, {Scope.WAS: self.claim.facts})
 
     def _look(self, views: Sequence[View], known: Mapping[Scope, Mapping[str, Value]]) -> Look:
         constants = {"threshold": self.claim.threshold, **self._constants}
@@ -112,19 +106,6 @@ class Case:
             return ((constants if scope is Scope.CLAIM else known[scope])[name],)
 
         return look
-
-    def _unsure(self, look: Look) -> Look:
-        """The same where registers that no observed fact sets may be anything, unless one did."""
-        if not self._unset:
-            return look
-
-        def unsure(scope: Scope, name: str) -> tuple[Value, ...]:
-            found = look(scope, name)
-            if scope not in _REGISTERS or name not in self._unset or found[0]:
-                return found
-            return (False, True) if found[0] is False else _ANY
-
-        return unsure
 
     def take(
         self, kind: Kind, views: Sequence[View], here: str | None, at: int, *, moves: bool = True
@@ -137,27 +118,36 @@ class Case:
             at: its line.
         """
         was = self.claim.facts
-        now = follow(_CLAIM, Scope.NOW, self.look(views), kind)
+        now = claim_after(kind, self.look(views))
         for scope in self._scopes:
             seen = [{**view, "here": here is not None and scope.request == here} for view in views]
             known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: scope.facts}
             after = dict(_NO_REQUEST)
             if scope is not self._own:
-                after = follow(_REQUEST, Scope.REQ, self._look(seen, known), kind)
+                after = request_after(kind, self._look(seen, known))
             if moves and self.taint is None:
-                look = self._unsure(self._look(seen, {**known, Scope.REQ: after}))
+                whole = {**known, Scope.REQ: after}
+                ends = [self._look([view], whole) for view in seen]
                 for name in scope.watches:
-                    self._observe(name, scope, look, kind, at)
+                    self._observe(name, scope, ends, self._look(seen, whole), kind, at)
             scope.facts = after
         self.claim.facts = now
         self._follow(kind, views[0])
 
-    def _observe(self, name: str, scope: _Scope, look: Look, kind: Kind, at: int) -> None:
+    def _observe(
+        self, name: str, scope: _Scope, ends: Sequence[Look], between: Look, kind: Kind, at: int
+    ) -> None:
+        """One step of an observer. Where the ends disagree nobody knows which; nor where they agree
+        on a breach that need not be one between them.
+        """
         automaton, watch = self._steps[name], scope.watches[name]
         if automaton is None:
             return
-        rule, state, own = (steps := automaton.steps(watch.state, watch.own, look, kind))[0]
-        if len(steps) > 1:
+        steps = [automaton.steps(watch.state, watch.own, look, kind)[0] for look in ends]
+        rule, state, own = steps[0]
+        if len(ends) > 1 and OBLIGATIONS[name].state(state).verdict is Verdict.VIOLATED:
+            steps += automaton.steps(watch.state, watch.own, between, kind)
+        if any(step[1:] != steps[0][1:] for step in steps):
             self.leave_open([name], at)
         elif rule is not None:
             self.taken[name, rule.name] += 1
@@ -169,6 +159,20 @@ class Case:
         following = next_state(self.claim.state, kind)
         if following is not None and view["named"] and view["mine"]:
             self.claim.state = following
+
+    def renew(self, request: str) -> None:
+        """Another request comes under the id of one that has ended: it is followed by itself."""
+        for number, scope in enumerate(self._scopes):
+            if scope.request == request:
+                self._ended.append(scope)
+                watches = {name: self._own.watches[name] for name in self._scoped}
+                self._scopes[number] = _Scope(request, watches)
+
+    def measure(self) -> None:
+        """What the claim holds turns out to be otherwise than was known, and was so before."""
+        away = self.claim.facts["lead"] < self.claim.threshold
+        for scope in self._scopes:
+            scope.facts["away"] = away and scope.facts["seen"]
 
     # What is not known.
 
@@ -193,13 +197,6 @@ class Case:
                 self._steps[name] = _automaton(name, self._unknown)
                 self.open.setdefault(name, at)
 
-    def observe(self, observes: frozenset[Kind] | None, at: int) -> None:
-        """From here on these facts are observed: what is not is neither kept nor broken."""
-        self._unset = unknowable(observes)
-        for name in self._steps:
-            if unbreakable(name, observes):
-                self.open.setdefault(name, at)
-
     def attribute(self, event: Event, among: Sequence[str], at: int) -> None:
         """An event about the claim belongs to one of these requests.
 
@@ -208,11 +205,7 @@ class Case:
         """
         away = self.claim.facts["lead"] < self.claim.threshold
         if event.kind is Kind.BLOCK_CACHED and len(among) > 1 and away and self.claim.responsible:
-            self.leave_open(AWAY, at)
-
-    def forget(self, request: str) -> None:
-        """The request is over, or another of its name begins."""
-        self.touched.discard(request)
+            self.doubt(CACHED_BY, at)
 
     # What it came to.
 
@@ -222,7 +215,7 @@ class Case:
         What was satisfied stays so when its state is left.
         """
         for name in self._steps:
-            watches = (scope.watches.get(name) for scope in self._scopes)
+            watches = (scope.watches.get(name) for scope in (*self._scopes, *self._ended))
             found = [self._finding(name, watch) for watch in watches if watch is not None]
             if name in self._left:
                 found.insert(1, self._left[name])

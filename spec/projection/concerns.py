@@ -13,6 +13,7 @@ from typing import Final
 
 from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.fields import REQUEST_KINDS
+from spec.modes import MODES
 from spec.projection.pool import Claim, held_by, meant, owners
 from spec.projection.sight import Sight
 
@@ -23,11 +24,11 @@ class By(Enum):
     """By what an event finds the claims that it is about, or tells of it."""
 
     NAME = "the claim of its claim_id, with an identity that agrees with what that is bound to"
-    ENTRY = "the same, while the runtime is responsible for it"
+    ENTRY = "the same, unless nobody committed to it, or its duration ended it before"
     OBJECT = "if it names no claim: the claims, known to a registry, on its object"
     BLOCKS = "if it names neither a claim nor an object: the claims that hold any of its blocks"
     CONTENT = "the claims that gain a block by it, since they are on the same content"
-    LOSS = "the claims that hold a position no more; if it names or means one, that holds nothing"
+    LOSS = "the claims that hold a position no more; or that it names or means, by an unknown block"
     FOREIGN = "if no registry holds the claim that it names: those that are on its object"
     REQUEST = "the request of its request_id, or the only one that can have cached its blocks"
     POOL = "every claim of the pool, about which it is not"
@@ -95,7 +96,9 @@ def _by_name(sight: Sight) -> bool:
 
 
 def _by_entry(sight: Sight) -> bool:
-    return _by_name(sight) and sight.claim.responsible
+    facts, lapses = sight.claim.facts, MODES[sight.moment.mode].constants["lapses"]
+    over = not facts["responsible"] and (lapses or not facts["committed"])
+    return _by_name(sight) and not over
 
 
 def _by_object(sight: Sight) -> bool:
@@ -112,9 +115,24 @@ def _by_content(sight: Sight) -> bool:
 
 
 def _by_loss(sight: Sight) -> bool:
-    if loses(sight):
+    return loses(sight) or ((_by_name(sight) or _by_object(sight)) and _loses_unknown(sight))
+
+
+def _loses_unknown(sight: Sight) -> bool:
+    """Whether a block of the claim is gone that it is not known to hold: its position is not held
+    any more, or any of its positions may have been in that block.
+    """
+    event, held = sight.event, held_by(sight.pool, sight.claim)
+    if not held:
         return True
-    return (_by_name(sight) or _by_object(sight)) and not held_by(sight.pool, sight.claim)
+    known, unnamed = {block for _, block in held}, {at for at, block in held if block is None}
+    strange = [place for place, block in enumerate(event.block_ids) if block not in known]
+    if event.positions:
+        left = {at for at, _ in held_by(sight.later, sight.claim)}
+        return any(event.positions[place] not in left for place in strange)
+    if unnamed:
+        return bool(strange) and all(block is None for at, block in held if at in unnamed)
+    return any(not owners(sight.pool, [event.block_ids[place]]) for place in strange)
 
 
 def _by_foreign_name(sight: Sight) -> bool:
@@ -161,9 +179,10 @@ def is_mine(sight: Sight) -> bool:
 def is_named(sight: Sight) -> bool:
     """Whether the event names the claim; facts carry no name of their own, but what they mean."""
     kind = sight.event.kind
-    if _names(sight) and not sight.binds:
-        return True
-    return is_mine(sight) if kind in FACTS else _names(sight) and kind in REPORTS - CONFLICT_ACTIONS
+    if kind in FACTS and (sight.claim.unwatched or sight.binds or not _names(sight)):
+        return is_mine(sight)
+    about = kind in REPORTS - CONFLICT_ACTIONS
+    return _names(sight) and (about or not sight.binds)
 
 
 def belongs_to(sight: Sight) -> str | None:

@@ -6,38 +6,34 @@ facts, and where one of these is not observed there is none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Set
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
 from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.facts import FACTS_ARE_FACTS
+from spec.facts import FACTS_ARE_FACTS, Assumption
 from spec.projection.concerns import is_direct
-from spec.projection.interpret import Look, evaluate
-from spec.projection.pool import Claim, Placed, held_by, in_hand, lead
+from spec.projection.interpret import Look, at_kind, evaluate
+from spec.projection.pool import Claim, held_by, in_hand, is_over, is_tracked, lead
 from spec.projection.sight import Moment, Sight
+from spec.terms import Term
 
 __all__ = ["RESTS", "block_twice", "of_claim", "of_request"]
 
-_COPIED: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
 _LOST: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 
 RESTS: Final[Mapping[str, frozenset[Kind]]] = MappingProxyType(
-    {
-        "one commitment": frozenset({Kind.CLAIM_RETIRED}),
-        "room for the predicate": frozenset(),
-        "an entry to end": frozenset({Kind.CLAIM_COMMITTED}),
-        "copies of what was there": frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED}),
-        "a copy to lose": _COPIED,
-        "a copy to load": _COPIED,
+    {each.name: each.rests_on for each in FACTS_ARE_FACTS}
+    | {
+        "look-ups find what is held": _LOST,
         "a request to end": frozenset({Kind.REQUEST_ARRIVED}),
         "one request of a name": frozenset({Kind.REQUEST_FINISHED}),
         "one position a block": _LOST,
     }
 )
-"""The kinds of facts on which each assumption rests, besides the one that it is about."""
+"""The kinds of facts on which each assumption rests."""
 
 
 def observed(name: str, observes: frozenset[Kind] | None) -> bool:
@@ -45,27 +41,41 @@ def observed(name: str, observes: frozenset[Kind] | None) -> bool:
     return observes is None or RESTS[name] <= observes
 
 
-def of_claim(sight: Sight, look: Look, observes: frozenset[Kind] | None) -> str:
+def of_claim(
+    sight: Sight,
+    look: Look,
+    observes: frozenset[Kind] | None,
+    derived: frozenset[Kind] = frozenset(),
+) -> str:
     """What a fact about a claim contradicts of what was known of it; empty where nothing.
 
     A load for another claim on the same content is none of this one.
 
     Args:
         look: the variables before the event.
+        derived: facts that are read from reports.
     """
     event, claim = sight.event, sight.claim
     if not is_direct(sight):
         return ""
-    for assumption in FACTS_ARE_FACTS if claim.predicate is not None else ():
-        holds, _ = evaluate(assumption.holds, look, event.kind)
+    for assumption, term in _assumed(event.kind) if claim.predicate is not None else ():
+        holds, _ = evaluate(term, look)
         unstated = assumption.name == "room for the predicate" and event.footprint is None
         if not (holds or unstated) and observed(assumption.name, observes):
             return f"facts contradict: {assumption.broken}"
-    if event.kind is Kind.DURATION_ELAPSED:
+    if event.kind is Kind.DURATION_ELAPSED and event.kind not in derived:
         return _of_duration(sight)
-    if event.kind is Kind.PREFIX_LOOKUP and event.held is not None and claim.alive:
+    looks = event.kind is Kind.PREFIX_LOOKUP and claim.predicate is not None
+    looks = looks and observed("look-ups find what is held", observes)
+    if looks and event.held is not None and not is_over(sight.pool, claim):
         return _of_lookup(sight, event.held)
     return ""
+
+
+@cache
+def _assumed(kind: Kind) -> list[tuple[Assumption, Term]]:
+    """The assumptions about facts of this kind."""
+    return [(each, at_kind(each.holds, kind)) for each in FACTS_ARE_FACTS]
 
 
 def _of_duration(sight: Sight) -> str:
@@ -90,32 +100,34 @@ def _of_lookup(sight: Sight, found: int) -> str:
     return "facts contradict: a look-up finds less than is held" * (found < wanted)
 
 
-def of_request(moment: Moment, lost: int, observes: frozenset[Kind] | None) -> str:
+def of_request(moment: Moment, missing: int, observes: frozenset[Kind] | None) -> str:
     """What a fact about a request contradicts; empty where nothing.
 
     Args:
-        lost: the last event before track of the stream was lost, below 0 if it never was.
+        missing: the last event before which lines may be missing, below 0 if none may.
     """
     event = moment.event
     request = in_hand(moment.pool).get(event.request_id or "")
     ends, arrives = event.kind is Kind.REQUEST_FINISHED, event.kind is Kind.REQUEST_ARRIVED
-    if ends and request is None and lost < 0 and observed("a request to end", observes):
+    if ends and request is None and missing < 0 and observed("a request to end", observes):
         return "facts contradict: a request ends that is not in hand"
-    again = arrives and request is not None and lost < request.since
+    again = arrives and request is not None and missing < request.since
     if again and observed("one request of a name", observes):
         return "facts contradict: a request arrives that is in hand"
     return ""
 
 
 def block_twice(
-    moment: Moment, stale: frozenset[Placed], observes: frozenset[Kind] | None
+    moment: Moment, stale: Set[int | None], observes: frozenset[Kind] | None
 ) -> list[Claim]:
-    """The claims alive that hold a block of the event at another position, with no loss between.
+    """The claims that hold a block of the event at another position, with no loss between.
+
+    Of claims that are over, or that nobody took on, blocks may be gone unsaid.
 
     Args:
-        stale: what may have been lost unseen.
+        stale: blocks that may have been lost unseen.
     """
-    event, sure = moment.event, replace(moment.pool, placed=moment.pool.placed - stale)
+    event = moment.event
     if not observed("one position a block", observes) or event.kind not in (
         Kind.BLOCK_CACHED,
         Kind.LOAD_FINISHED,
@@ -125,10 +137,10 @@ def block_twice(
     return [
         claim
         for claim in moment.pool.claims.values()
-        if claim.alive
+        if is_tracked(moment.pool, claim)
         and any(
-            block == other and at != position
-            for at, other in held_by(sure, claim)
+            block == other and at != position and block not in stale
+            for at, other in held_by(moment.pool, claim)
             for position, block in new
         )
     ]

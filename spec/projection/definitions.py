@@ -100,7 +100,7 @@ def shared(sight: Sight) -> int:
 
 
 def others(sight: Sight) -> int:
-    return room.needs_of_others(sight.pool, sight.event.request_id) + sight.unsure
+    return room.needs_of_others(sight.pool, sight.event.request_id)
 
 
 # Blame.
@@ -168,8 +168,8 @@ def _request(sight: Sight) -> Request:
 
 
 def restore(sight: Sight) -> bool:
-    """One failed that the runtime answers for; else the refusal is for want of room."""
-    return sight.event.restore and _request(sight).lacks
+    """The restore of a claim failed; else the refusal is for want of room, whatever it says."""
+    return sight.event.restore and bool(_request(sight).failed)
 
 
 def smear(sight: Sight) -> bool:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, Kind
 from spec.fields import REQUEST_KINDS
 from spec.projection import definitions
-from spec.projection.interpret import MUCH, Value
+from spec.projection.interpret import Value
 from spec.projection.room import Sharing
 from spec.projection.sight import Sight
 from spec.projection.unknown import POOL
@@ -108,10 +108,8 @@ def views(sight: Sight) -> list[dict[str, Value | None]]:
     """An event as one claim sees it: once where the room is known, else at each end of what it may
     be.
     """
-    moment, first = sight.moment, view(sight)
+    first = view(sight)
     if sight.event.kind not in _ROOM:
         return [first]
-    needs = (0, MUCH) if moment.others_unsure else (0,)
-    ends = [replace(sight, sharing=sharing, unsure=need) for sharing in Sharing for need in needs]
-    found = [first | view(end, POOL) for end in ends]
-    return [found[0]] if all(each == found[0] for each in found) else found
+    found = [first | view(replace(sight, sharing=sharing), POOL) for sharing in Sharing]
+    return [found[0]] if found[0] == found[1] else found

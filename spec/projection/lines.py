@@ -17,7 +17,9 @@ class Line(NamedTuple):
     `skips` says that missing sequence numbers are no loss there. `observes` are the kinds of facts
     of which the hooks of the stream state each one, where the line says so. `doubts` are claims
     (None for all that are alive) of which nothing more is concluded, or nothing of the obligations
-    beside them.
+    beside them. `derived` are kinds of facts that are read from reports in the form of the stream,
+    and contradict none. `foreign` says that the line has another form than the first: from there on
+    nobody knows the order of lines, nor which are missing.
     """
 
     at: int
@@ -28,6 +30,8 @@ class Line(NamedTuple):
     mark: Mark | None = None
     observes: frozenset[Kind] | None = None
     doubts: tuple[tuple[str | None, frozenset[str]], ...] = ()
+    derived: frozenset[Kind] = frozenset()
+    foreign: bool = False
 
 
 def line_of(said: Event | StreamMark, at: int) -> Line:
@@ -44,7 +48,7 @@ class Order:
     """The sequence number and the time of the last line that had them.
 
     `first` are the numbers that a stream may begin with; `opened` is the line that promised an end,
-    and `closed` whether the last line is one.
+    and `closed` whether the last line is one; `mixed` is the first line of another form.
     """
 
     first: tuple[int, ...] = (0,)
@@ -52,14 +56,25 @@ class Order:
     time_ns: int | None = None
     opened: int | None = None
     closed: bool = False
+    mixed: int | None = None
 
     @property
     def cut(self) -> int | None:
-        """The line that promised an end which does not come."""
-        return None if self.closed else self.opened
+        """The first line of another form, or the line that promised an end which does not come."""
+        return self.mixed or (None if self.closed else self.opened)
+
+    @property
+    def why(self) -> str:
+        """What is wrong with a stream that is cut."""
+        if self.mixed is not None:
+            return "two forms in one stream"
+        return "the stream was cut: stream_closed is not its last line"
 
     def take(self, line: Line) -> tuple[bool, bool]:
         """Whether the stream steps back at this line, and whether lines before it are missing."""
+        self.mixed = self.mixed or (line.at if line.foreign else None)
+        if self.mixed is not None:
+            return False, True
         number, last, back, missing = line.sequence, self.sequence, False, False
         if number is not None:
             expected = self.first if last is None else (last + 1,)

@@ -8,27 +8,27 @@ with.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
+from spec.alphabet import BLOCKS_GONE, REPORTS, Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.modes import MODES, Bundle
 from spec.projection import contradictions, rights, unknown
+from spec.projection.blocks import PLACES, after, gained
 from spec.projection.case import Case, View
 from spec.projection.concerns import belongs_to, is_direct
 from spec.projection.fields import views
 from spec.projection.lines import Line, Order
 from spec.projection.pool import (
     Claim,
-    Placed,
     Pool,
     Request,
-    after,
     attributed,
+    held_by,
     lead,
     owners,
-    placed,
     tell,
 )
 from spec.projection.ranks import ranked_losers
@@ -36,7 +36,6 @@ from spec.projection.sight import Moment, Sight
 
 __all__ = ["Naive"]
 
-_AT_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 _REGISTRY: Final = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 _BEGINS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _INTRODUCES: Final = _BEGINS | {Kind.CLAIM_ACCEPTED}
@@ -46,6 +45,8 @@ _EITHER: Final = frozenset({"cache_identity", "object_id"})
 
 class Naive:
     """One stream, judged by one bundle of one mode. Iterating takes in its lines, one by one.
+
+    `left` is the first line, if any, that leaves what is assumed of a stream, with the reason.
 
     Args:
         lines: the whole stream.
@@ -64,17 +65,20 @@ class Naive:
         events = [event for line in self.lines for event in line.events]
         claims = dict.fromkeys(event.claim_id for event in events)
         claims |= dict.fromkeys(name for line in self.lines for name, _ in line.doubts)
-        requests = dict.fromkeys(event.request_id for event in events if event.request_id)
-        self.pool = Pool({name: Claim(name) for name in claims if name is not None})
+        self.requests = tuple(dict.fromkeys(e.request_id for e in events if e.request_id))
+        known = {name: Claim(name) for name in claims if name is not None}
+        self.pool = Pool(known, watched=self.constants["watched"])
         self.cases = {
-            name: Case(claim, self.names, self.constants, requests)
+            name: Case(claim, self.names, self.constants, self.requests)
             for name, claim in self.pool.claims.items()
         }
         self.order = Order(first)
         self._count = 0  # of events
         self._lost = -1  # the last event before track was lost
-        self._stale: frozenset[Placed] = frozenset()  # what was held then
+        self._missing = -1  # the last event before lines may be missing
+        self._stated: dict[int | None, int] = {}  # by block, the last event that placed it
         self._observes: frozenset[Kind] | None = None
+        self.left: tuple[int, str] | None = None
 
     def __iter__(self) -> Iterator[Line]:
         for line in self.lines:
@@ -92,13 +96,17 @@ class Naive:
 
     def _take(self, line: Line) -> None:
         back, missing = self.order.take(line)
-        if line.observes not in (None, self._observes):
+        if line.at == self.lines[0].at and line.observes is not None:
             self._observes = line.observes
-            for case in self.cases.values():
-                case.observe(line.observes, line.at)
+            if line.mark is not None:  # a recorded form is taken on trust where it observes nothing
+                blind = [n for n in self.names if unknown.unobserved(n, line.observes)]
+                for case in self.cases.values():
+                    case.leave_open(blind, line.at)
         if missing:
+            self._leave(line.at, "lines are missing before this one")
             self._lose(line.at)
         if back:
+            self._leave(line.at, "the stream is out of order")
             self._disorder(line.at)
         for claim in self.pool.claims.values():
             if line.time_ns is None and line.mark is None:
@@ -111,16 +119,20 @@ class Naive:
             for case in self._alive() if name is None else [self.cases[name]]:
                 case.leave_open(only, line.at) if only else case.distrust(line.at)
 
+    def _leave(self, at: int, why: str) -> None:
+        self.left = self.left or (at, why)
+
     def _alive(self) -> list[Case]:
         return [case for case in self.cases.values() if case.claim.alive]
 
     def _lose_track(self) -> None:
         """From here on nobody knows who is in the pool, and what was held may be gone."""
-        self._lost, self._stale = self._count, self.pool.placed
+        self._lost = self._count
 
     def _lose(self, at: int) -> None:
         """Events are missing here: of the claims alive nothing more is concluded."""
         self._lose_track()
+        self._missing = self._count
         for case in self._alive():
             case.distrust(at)
 
@@ -133,6 +145,7 @@ class Naive:
                 case.take(moment.kind, views(Sight(moment, case.claim)), None, at, moves=judged)
                 case.distrust(at)
         self._lose_track()
+        self._missing = self._count
 
     # Events.
 
@@ -143,13 +156,19 @@ class Naive:
             self._disorder(line.at)
             return
         binds = self._tell(event, line.at)
-        moment = Moment(self.pool, after(self.pool, event), event, self.mode, line.time_ns)
-        if contradictions.of_request(moment, self._lost, self._observes):
+        later = after(self.pool, event) if binds or event.kind in BLOCKS_GONE else self.pool
+        moment = Moment(self.pool, later, event, self.mode, line.time_ns)
+        if why := contradictions.of_request(moment, self._missing, self._observes):
+            self._leave(line.at, why)
             for case in self._alive():
                 case.distrust(line.at)
             if event.kind is Kind.REQUEST_ARRIVED:
                 self.pool.requests[event.request_id or ""].unsure = True
             return
+        request = self.pool.requests.get(event.request_id or "")
+        if event.kind is Kind.REQUEST_ARRIVED and request is not None and request.ended:
+            for case in self.cases.values():
+                case.renew(event.request_id or "")
         sights = {
             name: Sight(moment, claim, binds or name != event.claim_id)
             for name, claim in self.pool.claims.items()
@@ -165,17 +184,18 @@ class Naive:
             if case.claim.responsible and name not in before:
                 case.claim.took = self._count
         self.pool = moment.later
-        self._come_to(moment, {name: ends[0] for name, ends in seen.items()}, before, line)
+        first = {name: ends[0] for name, ends in seen.items()}
+        self._come_to(moment, first, line, binds=binds)
 
     def _tell(self, event: Event, at: int) -> bool:
         """Take what the event states of the claim that it names; whether it means its object.
 
-        Blocks that claims turn out to hold, by what is stated, were theirs before the event.
+        Blocks that the claim turns out to hold, by what is stated, were its own before the event.
         """
         if event.claim_id is None:
             return True
         case = self.cases[event.claim_id]
-        claim, held = case.claim, self._leads()
+        claim = case.claim
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
             case.distrust(at)  # its acceptance may be among the events that are missing
         if self.constants["watched"] and event.kind in _SPEAKS and not claim.introduced:
@@ -184,14 +204,35 @@ class Naive:
             late = event.duration is not None
             claim.unclear = claim.unclear or ((at, False) if late else None)
         claim.met = claim.met or at
+        on, extent = self._object_of(claim), claim.extent
+        known = claim.predicate, claim.facts["lead"]
         binds = tell(claim, event)
-        for name, now in self._leads().items():
-            if now != held[name]:
-                self.pool.claims[name].facts["lead"] = now
+        commits = binds and event.kind is Kind.CLAIM_COMMITTED
+        if commits or on != self._object_of(claim) or (claim.known and extent < claim.extent):
+            self._gain(case, at)
+        if not claim.unwatched:
+            claim.facts["lead"] = lead(self.pool, claim)
+        if known != (claim.predicate, claim.facts["lead"]):
+            case.measure()
         return binds
 
-    def _leads(self) -> dict[str, int]:
-        return {name: lead(self.pool, claim) for name, claim in self.pool.claims.items()}
+    def _object_of(self, claim: Claim) -> str | None:
+        """The object that a claim is on, once it is known to a registry."""
+        return claim.stated.get("object_id") if claim.known else None
+
+    def _gain(self, case: Case, at: int) -> None:
+        """What is held of the content that a claim comes to is its own from now on."""
+        claim = case.claim
+        self.pool = replace(self.pool, placed=self.pool.placed | gained(self.pool, claim))
+        if self._lost >= 0 and any(
+            b in self._stale(self._lost) for _, b in held_by(self.pool, claim)
+        ):
+            case.doubt(unknown.BLOCKS, at)
+        claim.facts["there"] |= claim.threshold <= lead(self.pool, claim)
+
+    def _stale(self, lost: int) -> set[int | None]:
+        """The blocks that may be gone: they were placed before this event, or nobody named them."""
+        return {None, *(block for block, at in self._stated.items() if at <= lost)}
 
     def _contradict(
         self,
@@ -201,22 +242,26 @@ class Naive:
         at: int,
     ) -> None:
         """A fact that contradicts those before it shows nothing of the claims that it touches."""
-        twice = contradictions.block_twice(moment, self._stale, self._observes)
+        gone = self._stale(self._missing)
+        twice = contradictions.block_twice(moment, gone, self._observes)
         for name, case in self.cases.items():
             sight = sights[name]
-            if contradictions.of_claim(sight, case.look(seen[name]), self._observes):
+            look, derived = case.look(seen[name]), self.lines[0].derived
+            if why := contradictions.of_claim(sight, look, self._observes, derived):
+                self._leave(at, why)
                 case.distrust(at)
                 if moment.kind in _REGISTRY:
-                    self._lost = self._count  # who is in the pool, and with what
+                    self._lose_track()
+            if twice:
+                self._leave(at, "facts contradict: a block is at two positions")
             if twice and (is_direct(sight) or case.claim in twice):
                 case.distrust(at)
 
     def _doubt(self, case: Case, sight: Sight, seen: View, at: int) -> None:
         """What nobody knows of an event leaves open what rests on it."""
         event, claim = sight.event, sight.claim
-        case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
-        if claim.alive and unknown.holds_stale(sight, self._stale):
-            case.doubt(unknown.BLOCKS, at)
+        if claim.met or self._lost < 0:
+            case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
         if seen["mine"] and unknown.says_too_little(sight):
             case.distrust(at)
         if seen["mine"] and event.kind is Kind.CLAIM_EXPIRED and self.constants["lapses"]:
@@ -247,16 +292,15 @@ class Naive:
     # What becomes of it.
 
     def _come_to(
-        self, moment: Moment, seen: Mapping[str, View], before: set[str], line: Line
+        self, moment: Moment, seen: Mapping[str, View], line: Line, *, binds: bool
     ) -> None:
         """What is remembered of an event that was taken in."""
         event, at = moment.event, line.at
-        self._stale -= placed(moment.pool, event)
-        self._remember(event, seen, before)
+        if binds and event.kind in PLACES:
+            self._stated |= dict.fromkeys(event.block_ids, self._count)
+        self._remember(event, seen)
         named = self.cases.get(event.claim_id or "")
-        for name, case in self.cases.items():
-            if seen[name]["mine"] and event.request_id is not None:
-                case.touched.add(event.request_id)
+        for case in self.cases.values():
             if case.claim.alive and unknown.may_be_gone(Sight(moment, case.claim)):
                 case.distrust(at)
         if not (event.claim_id or event.object_id or owners(moment.pool, event.block_ids)):
@@ -264,12 +308,10 @@ class Naive:
                 case.leave_open(unknown.open_without(event.kind, frozenset(self.names)), at)
         if named is None:
             return
-        claim, view = named.claim, seen[named.claim.claim_id]
-        if event.request_id is not None and event.kind in _AT_REQUEST:
-            named.touched.add(event.request_id)
-        if view["named"] and not view["mine"]:
+        claim = named.claim
+        if not binds:
             named.distrust(at)
-            self._lost = self._count  # who is in the pool
+            self._lose_track()
         if event.kind in _INTRODUCES:
             self._introduce(named, at)
         if event.kind is Kind.CLAIM_COMMITTED:
@@ -280,15 +322,13 @@ class Naive:
             claim.unwatched |= due and not claim.facts["committed"]
 
     def _introduce(self, case: Case, at: int) -> None:
-        """What a claim has to state by the time that anything is owed to it; and in which mode."""
+        """What a claim has to state by the time that anything is owed to it."""
         claim = case.claim
         entered = claim.accepted or self.constants["watched"]
         if entered and (not _EITHER & set(claim.stated) or claim.predicate is None):
             case.distrust(at)
-        if claim.other_mode is not None and self.mode in (claim.mode, claim.other_mode):
-            case.distrust(at)
 
-    def _remember(self, event: Event, seen: Mapping[str, View], before: set[str]) -> None:
+    def _remember(self, event: Event, seen: Mapping[str, View]) -> None:
         """The requests after the event."""
         name, requests = event.request_id, self.pool.requests
         if name is None:
@@ -298,14 +338,11 @@ class Naive:
             requests[name] = Request(
                 event.needed or 0, event.usable or 0, since=self._count, unsure=unsure
             )
-        elif event.kind is Kind.REQUEST_FINISHED and name in requests:
-            requests[name].in_hand = False
+        elif event.kind is Kind.REQUEST_FINISHED:
+            ended = requests.setdefault(name, Request())
+            ended.in_hand, ended.ended = False, True
         elif event.kind is Kind.LOAD_FAILED:
             request = requests.setdefault(name, Request(in_hand=False))
             failed = {n for n, view in seen.items() if view["mine"] or view["named"]}
             failed = {n for n in failed if self.pool.claims[n].known}
             request.failed |= failed
-            request.lacks |= bool(failed & before)
-        if event.kind in (Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED):
-            for case in self.cases.values():
-                case.forget(name)

@@ -28,11 +28,13 @@ class ModeVerdict(StrEnum):
 class ClaimOutcome(NamedTuple):
     """One claim that a line named: where it stands, as reported, and each of its obligations.
 
-    It has `entered` if anything was owed to it: it was accepted, or it is watched.
+    It has `entered` if anything was owed to it: it was accepted, or it is watched. It is `torn` if
+    it goes by two modes: then it counts for neither.
     """
 
     state: ClaimState
     entered: bool
+    torn: bool
     findings: dict[str, Finding]
 
 
@@ -69,7 +71,9 @@ def outcome_of(naive: Naive) -> Outcome:
     """What the lines that were taken in come to."""
     met = {name: case for name, case in naive.cases.items() if case.claim.met}
     claims = {
-        name: ClaimOutcome(case.claim.state, _entered(naive, case), dict(case.findings()))
+        name: ClaimOutcome(
+            case.claim.state, _entered(naive, case), case.claim.torn, dict(case.findings())
+        )
         for name, case in met.items()
         if naive.is_judged(case.claim)
     }
@@ -86,7 +90,7 @@ def _entered(naive: Naive, case: Case) -> bool:
 
 def _pooled(name: str, claims: Iterable[ClaimOutcome]) -> Verdict:
     """Over all claims; one that never entered cannot show that anything is kept."""
-    found = [(claim.findings[name].verdict, claim.entered) for claim in claims]
+    found = [(claim.findings[name].verdict, claim.entered) for claim in claims if not claim.torn]
     shown = (verdict for verdict, entered in found if entered or verdict is not Verdict.SATISFIED)
     return pool(shown)
 
@@ -98,5 +102,6 @@ def _decide(
     if Verdict.VIOLATED in found:
         return ModeVerdict.VIOLATED
     whole = any(claim.entered for claim in claims.values()) and naive.order.cut is None
+    whole = whole and not any(claim.torn for claim in claims.values())
     unclear = found & {Verdict.INCONCLUSIVE, Verdict.PENDING}
     return ModeVerdict.KEPT if whole and not unclear else ModeVerdict.INCONCLUSIVE

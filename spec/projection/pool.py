@@ -7,11 +7,12 @@ of events count from 1 in their stream.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from spec.alphabet import BLOCKS_GONE, Kind
+from spec.alphabet import Kind
+from spec.claims import Mode
 from spec.errors import SpecError
 from spec.events import Event
 from spec.fields import IDENTITY
@@ -24,21 +25,23 @@ __all__ = [
     "LARGEST",
     "UNSTATED",
     "Claim",
+    "Object",
+    "Placed",
     "Pool",
     "Request",
     "TooLarge",
-    "after",
+    "about_of",
     "alike",
     "attributed",
     "bind",
-    "fellows",
     "held_by",
     "in_hand",
+    "is_over",
+    "is_tracked",
     "lead",
+    "means",
     "meant",
-    "named_blocks",
     "owners",
-    "placed",
     "same_object",
     "tell",
 ]
@@ -51,7 +54,6 @@ LARGEST: Final = 4_096
 
 _INTRODUCES: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
 _OWNS: Final = _INTRODUCES - {Kind.CLAIM_ACCEPTED}
-_PLACES: Final = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _WITHIN: Final = ("cache_identity", "token_map")
 
 predicate_of = lru_cache(maxsize=256)(parse_predicate)
@@ -122,26 +124,31 @@ class Claim:
         return int(self.facts["declared"]) if self.responsible else 0
 
     @property
+    def torn(self) -> bool:
+        """Whether it goes by two modes: it asked for one, and was accepted in the other."""
+        return self.other_mode is not None and {self.mode, self.other_mode} <= set(Mode)
+
+    @property
     def alive(self) -> bool:
-        """Whether it was met, and its end was not told."""
-        return self.met > 0 and self.state not in TERMINAL
+        """Whether it was met, and its end was not told, or the runtime is responsible still."""
+        return self.met > 0 and (self.state not in TERMINAL or self.responsible)
 
 
 @dataclass
 class Request:
     """One request: what it needs, and how its loads went. `since` is the event that it came by.
 
-    `failed` are the claims of which a load failed for it, `lacks` says that the runtime answers for
-    one of them; `unsure` that nobody knows what it needs.
+    It is `in_hand` from its arrival until it has `ended`. `failed` are the claims of which a load
+    failed for it; `unsure` says that nobody knows what it needs.
     """
 
     needed: int = 0
     usable: int = 0
     since: int = 0
     in_hand: bool = True
+    ended: bool = False
     unsure: bool = False
     failed: set[str] = field(default_factory=set)
-    lacks: bool = False
 
 
 class Object(NamedTuple):
@@ -153,7 +160,10 @@ class Object(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A position of a claim, or of an object, is held in a block; None for one nobody named."""
+    """A position of a claim is held in a block; None for one that nobody named.
+
+    What is stated for an object is held for the object, too, for the sake of claims to come.
+    """
 
     owner: str | Object
     position: int
@@ -162,11 +172,15 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class Pool:
-    """Claims and requests by their ids, and what is held where."""
+    """Claims and requests by their ids, and what is held where.
+
+    `watched` says that news is owed of every claim that is registered.
+    """
 
     claims: dict[str, Claim]
     requests: dict[str, Request] = field(default_factory=dict)
     placed: frozenset[Placed] = frozenset()
+    watched: bool = False
 
 
 # What claims state.
@@ -226,11 +240,17 @@ def alike(one: Claim, here: int, other: Claim, there: int) -> bool | None:
 
 def meant(pool: Pool, event: Event) -> list[Claim]:
     """The claims, known to a registry, on the object that an event names, as far as it says."""
-    about = Object(event.object_id or "", event.cache_identity, event.token_map)
-    return [claim for claim in pool.claims.values() if event.object_id and _means(about, claim)]
+    about = about_of(event)
+    return [claim for claim in pool.claims.values() if event.object_id and means(about, claim)]
 
 
-def _means(about: Object, claim: Claim) -> bool:
+def about_of(event: Event) -> Object:
+    """The object that an event names."""
+    return Object(event.object_id or "", event.cache_identity, event.token_map)
+
+
+def means(about: Object, claim: Claim) -> bool:
+    """Whether a claim, known to a registry, is on this object, as far as both say."""
     if not claim.known or claim.unwatched or claim.stated.get("object_id") != about.object_id:
         return False
     pairs = [(getattr(about, name), claim.stated.get(name)) for name in _WITHIN]
@@ -240,35 +260,22 @@ def _means(about: Object, claim: Claim) -> bool:
 # Blocks.
 
 
+def is_tracked(pool: Pool, claim: Claim) -> bool:
+    """Whether hooks say what becomes of the claim's blocks: it is responsible, or watched."""
+    watched = pool.watched and claim.introduced and not claim.unwatched
+    return claim.responsible or (watched and claim.state is not ClaimState.REFUSED)
+
+
+def is_over(pool: Pool, claim: Claim) -> bool:
+    """Whether the end of the claim was told, and nobody answers for it or is owed news of it."""
+    return claim.state in TERMINAL and not claim.responsible and not pool.watched
+
+
 def held_by(pool: Pool, claim: Claim) -> set[tuple[int, int | None]]:
-    """The positions of a claim that are held, each with a block: its own, and those of the same
-    content, whoever they were cached for."""
+    """The positions of a claim that are held, each with a block."""
     if claim.unwatched:
         return set()
-    found: set[tuple[int, int | None]] = set()
-    for owner, position, block in pool.placed:
-        places = [position]
-        if isinstance(owner, Object):
-            places = places if _means(owner, claim) and position < claim.extent else []
-        elif owner != claim.claim_id:
-            places = fellows(pool.claims[owner], position, claim)
-        found.update((place, block) for place in places)
-    return found
-
-
-def fellows(one: Claim, position: int, other: Claim) -> list[int]:
-    """The positions of another claim that are known to hold what this position of one holds.
-
-    An object may be longer than a claim on it: what is behind its extent is none of the claim's.
-    """
-    places = {position, *(at for at, key in enumerate(other.keys) if key in one.keys)}
-    within = sorted(at for at in places if at < other.extent and other.known)
-    return [at for at in within if alike(one, position, other, at)]
-
-
-def named_blocks(pool: Pool, claim: Claim, position: int) -> set[int]:
-    """The named blocks that hold a position of a claim."""
-    return {b for at, b in held_by(pool, claim) if at == position and b is not None}
+    return {(at, block) for owner, at, block in pool.placed if owner == claim.claim_id}
 
 
 def owners(pool: Pool, blocks: Iterable[int]) -> list[Claim]:
@@ -284,74 +291,6 @@ def lead(pool: Pool, claim: Claim) -> int:
     while end in held:
         end += 1
     return end - claim.start
-
-
-def after(pool: Pool, event: Event) -> Pool:
-    """The pool with the blocks that an event brings, or without those that it takes."""
-    if event.kind in _PLACES:
-        return replace(pool, placed=pool.placed | placed(pool, event))
-    return replace(pool, placed=_left(pool, event)) if event.kind in BLOCKS_GONE else pool
-
-
-def placed(pool: Pool, event: Event) -> frozenset[Placed]:
-    """What an event brings: of the claim that it names, or of its object, or of its blocks.
-
-    Raises:
-        TooLarge: it counts more blocks than are looked at one by one.
-    """
-    if event.kind not in _PLACES:
-        return frozenset()
-    pairs: list[tuple[int, int | None]] = [(position, None) for position in event.positions]
-    named = bool(event.block_ids and event.positions)
-    if named:
-        pairs = [*zip(event.positions, event.block_ids, strict=False)]
-    run = 0 if named or event.held is None else event.held
-    if run > LARGEST:
-        raise TooLarge(f"{run} blocks are more than {LARGEST}", "judge it without the reference")
-    about: list[str | Object] = []
-    if event.claim_id is not None:
-        claims, about = [pool.claims[event.claim_id]], [event.claim_id]
-    elif event.object_id is not None:
-        claims = meant(pool, event)
-        about = [Object(event.object_id, event.cache_identity, event.token_map)]
-    else:
-        claims = owners(pool, event.block_ids) if event.kind is Kind.LOAD_FINISHED else []
-        about = [claim.claim_id for claim in claims]
-    found = {Placed(owner, position, block) for owner in about for position, block in pairs}
-    runs = {(c.claim_id, at) for c in claims for at in range(c.start, c.start + run)}
-    return frozenset(found | {Placed(owner, at, None) for owner, at in runs})
-
-
-def _left(pool: Pool, event: Event) -> frozenset[Placed]:
-    """What is still held: without the blocks that are gone, and without what they may have been.
-
-    A block that nobody named is gone where the event states its position.
-    """
-    named = event.claim_id is not None
-    about = [pool.claims[event.claim_id]] if event.claim_id is not None else meant(pool, event)
-    if not (event.block_ids or named or event.object_id):
-        return frozenset()
-    gone = set(event.block_ids)
-    places: set[tuple[str, int]] = set()
-    for claim in about:
-        held = held_by(pool, claim)
-        if not event.block_ids:
-            gone |= {block for _, block in held if block is not None}
-            places |= {(claim.claim_id, position) for position, _ in held}
-        elif event.positions:
-            pairs = zip(event.positions, event.block_ids, strict=False)
-            places |= {(claim.claim_id, at) for at, block in pairs if (at, block) not in held}
-    return frozenset(
-        each
-        for each in pool.placed
-        if each.block not in gone
-        and not (each.block is None and any(_is_at(pool, each, *place) for place in places))
-    )
-
-
-def _is_at(pool: Pool, each: Placed, claim_id: str, position: int) -> bool:
-    single = replace(pool, placed=frozenset({each}))
-    return any(at == position for at, _ in held_by(single, pool.claims[claim_id]))
 
 
 # Requests.

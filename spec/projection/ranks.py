@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.projection.concerns import loses
+from spec.projection.concerns import is_mine
 from spec.projection.pool import Claim, Pool, held_by
 from spec.projection.sight import Sight
 
@@ -19,9 +19,9 @@ def _ranked(pool: Pool) -> list[tuple[int, Claim]]:
 
 
 def ranked_losers(sight: Sight) -> list[int]:
-    """The priorities of the claims that lose a position by the event."""
-    moment = sight.moment
-    return [rank for rank, claim in _ranked(sight.pool) if loses(Sight(moment, claim))]
+    """The priorities of the claims that lose a block by the event."""
+    ranked = ((rank, Sight(sight.moment, claim)) for rank, claim in _ranked(sight.pool))
+    return [rank for rank, seen in ranked if is_mine(seen)]
 
 
 def passed(sight: Sight) -> bool | None:

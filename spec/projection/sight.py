@@ -61,7 +61,7 @@ class Sight:
     """An event as one claim sees it, at one end of what nobody knows.
 
     `binds` says that the event, if it names the claim, means its object. `sharing` is the end of
-    what may be one block, `unsure` what requests of unknown need are taken to need together, and
+    what may be one block, and
     `request` the request in whose scope the event is seen, if in any.
     """
 
@@ -69,7 +69,6 @@ class Sight:
     claim: Claim
     binds: bool = True
     sharing: Sharing = Sharing.LEAST
-    unsure: int = 0
     request: str | None = None
 
     @property

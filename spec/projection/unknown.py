@@ -8,34 +8,31 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
+from spec.alphabet import CONFLICT_ACTIONS, ENDS, REPORTS, Kind
 from spec.events import Event
 from spec.machine import Observer, Rule
 from spec.obligations import OBLIGATIONS
-from spec.projection.interpret import may_hold
-from spec.projection.pool import Placed, Request, held_by, lead, meant, owners
+from spec.observed import facts_of, fields_behind
+from spec.projection.pool import Request, held_by, is_over, lead, meant, owners
 from spec.projection.rights import owner_unknown
 from spec.projection.sight import Sight
-from spec.states import TERMINAL
 from spec.terms import FALSE, Scope, variables
 from spec.verdicts import Verdict
 
 __all__ = [
     "AUTHORITY",
-    "AWAY",
     "BLOCKS",
+    "CACHED_BY",
     "CHOICE",
     "FAILURES",
     "NAMES",
     "NEED",
     "POOL",
-    "SET_BY",
     "may_be_gone",
     "open_without",
     "says_too_little",
-    "unbreakable",
-    "unknowable",
     "unknown_of",
+    "unobserved",
     "without",
 ]
 
@@ -46,6 +43,8 @@ POOL: Final = frozenset(
     }
 )
 """The fields that rest on all claims and requests of the pool."""
+OTHERS: Final = frozenset({"others"})
+"""The field that rests on what all requests in hand need."""
 FAILURES: Final = frozenset({"smear"})
 """The field that rests on all failures of a request."""
 AUTHORITY: Final = frozenset({"authorised"})
@@ -58,7 +57,9 @@ CHOICE: Final = frozenset({"passed"})
 """The field that rests on what else could have been taken."""
 NEED: Final = frozenset({"needed", "usable"})
 """The fields, and the registers, that rest on what a request needs."""
-AWAY: Final = frozenset({"offload_restorability", "restoration_failure_outcome"})
+CACHED_BY: Final = frozenset({"found", "away"})
+"""The field, and the register, that rest on which request computed the blocks of a claim."""
+_AWAY: Final = frozenset({"offload_restorability", "restoration_failure_outcome"})
 """The obligations that ask who computed the blocks of a claim that was away."""
 
 
@@ -67,7 +68,7 @@ _AT_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINI
 
 @cache
 def without(name: str, fields: frozenset[str]) -> Observer | None:
-    """The observer of this name without the rules that read any of these fields or registers.
+    """The observer of this name without the rules that rest on any of these fields or registers.
 
     Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
     is: of the rules that find a breach those are left that do so in any, and come before it. What
@@ -75,7 +76,7 @@ def without(name: str, fields: frozenset[str]) -> Observer | None:
 
     None where it reads none of them: it judges as well as before.
     """
-    observer = OBLIGATIONS[name]
+    observer, fields = OBLIGATIONS[name], fields_behind(fields)
     broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
     read = [_reads(rule, fields) for rule in observer.rules]
     if not any(read):
@@ -117,9 +118,11 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
     if event.kind in _AT_REQUEST and (claim.responsible or seen["blamed"]):
         arrives = event.kind is Kind.REQUEST_ARRIVED
         stated = arrives and None not in (event.needed, event.usable)
-        unsure = request is not None and request.unsure
+        unsure = request is not None and request.unsure and not arrives
         found |= NEED if unsure or (arrives and not stated) else frozenset()
         found |= POOL if lost >= 0 and _presses(event, request) else frozenset()
+        acts = event.kind in CONFLICT_ACTIONS
+        found |= OTHERS if acts and sight.moment.others_unsure else frozenset()
     if lost < 0:
         return frozenset(found)
     since = request.since if request is not None else -1
@@ -174,63 +177,19 @@ def says_too_little(sight: Sight) -> bool:
     """Whether a load of the claim, which is not over, does not say how many blocks came back."""
     event, claim = sight.event, sight.claim
     told = event.positions or event.held is not None
-    over = claim.state in TERMINAL and not claim.responsible
+    over = is_over(sight.pool, claim)
     short = lead(sight.later, claim) < claim.threshold
     return event.kind is Kind.LOAD_FINISHED and not told and not over and short
-
-
-def holds_stale(sight: Sight, stale: frozenset[Placed]) -> bool:
-    """Whether the claim holds what may have been lost where track was lost."""
-    pool = sight.pool
-    return held_by(pool, sight.claim) != held_by(
-        replace(pool, placed=pool.placed - stale), sight.claim
-    )
 
 
 # What a stream does not observe.
 
 
-_COMMITTED: Final = frozenset({Kind.CLAIM_COMMITTED})
-_COPIED: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
-_ARRIVED: Final = frozenset({Kind.REQUEST_ARRIVED})
-_FAILED: Final = frozenset({Kind.LOAD_FAILED})
-_ROUTED: Final = frozenset({Kind.REQUEST_ROUTED})
-_SERVED: Final = frozenset({Kind.REUSE_SERVED})
-
-SET_BY: Final[Mapping[str, tuple[frozenset[Kind], ...]]] = MappingProxyType(
-    {
-        "registered": (_COMMITTED | {Kind.CLAIM_REGISTERED},),
-        "committed": (_COMMITTED,),
-        "responsible": (_COMMITTED, frozenset({Kind.CLAIM_RETIRED})),
-        "footprint": (_COMMITTED,),
-        "lead": (frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED}),),
-        **dict.fromkeys(("host", "copied"), (_COPIED,)),
-        **dict.fromkeys(("seen", "arrived", "held", "needed", "usable"), (_ARRIVED,)),
-        "asks": (frozenset({Kind.PREFIX_LOOKUP}),),
-        "loaded": (frozenset({Kind.LOAD_FINISHED}),),
-        **dict.fromkeys(("failures", "failed", "broke"), (_FAILED,)),
-        **dict.fromkeys(("routed", "cost", "worker"), (_ROUTED,)),
-        **dict.fromkeys(("served", "hit"), (_SERVED,)),
-    }
-)
-"""The facts that move each register: it is worth nothing where none of one set is observed."""
-
-
-def unknowable(observes: frozenset[Kind] | None) -> frozenset[str]:
-    """The registers that are worth nothing by what a stream observes; None observes everything."""
-    if observes is None:
-        return frozenset()
-    return frozenset(n for n, sets in SET_BY.items() if any(not kinds & observes for kinds in sets))
-
-
-def unbreakable(name: str, observes: frozenset[Kind] | None) -> bool:
-    """Whether no kind that a stream observes can break an obligation: then nothing can keep it."""
-    if observes is None:
-        return False
-    seen = [kind for kind in Kind if kind in observes or kind not in FACTS]
-    observer = OBLIGATIONS[name]
-    breaches = [r for r in observer.rules if observer.state(r.to).verdict is Verdict.VIOLATED]
-    return not any(may_hold(rule.when, kind)[1] for rule in breaches for kind in seen)
+def unobserved(name: str, observes: frozenset[Kind]) -> bool:
+    """Whether an obligation rests on facts that a stream does not observe: it can be neither kept
+    nor broken there.
+    """
+    return not facts_of(OBLIGATIONS[name]) <= observes
 
 
 # Facts that do not say whose they are.
@@ -243,7 +202,7 @@ _RESTS: Final = frozenset(
 )
 _JUDGED: Final[Mapping[Kind, frozenset[str]]] = MappingProxyType(
     {
-        Kind.LOAD_FAILED: AWAY | {"claim_harm_attribution", "blocking_claim_ids"},
+        Kind.LOAD_FAILED: _AWAY | {"claim_harm_attribution", "blocking_claim_ids"},
         Kind.REQUEST_ROUTED: frozenset({"route_cost_attribution", "placement_attribution"}),
         Kind.REUSE_SERVED: frozenset({"reuse_routing_attribution"}),
     }

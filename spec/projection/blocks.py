@@ -1,0 +1,153 @@
+"""Which blocks come and go by an event, and who holds them then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from spec.alphabet import BLOCKS_GONE, Kind
+from spec.events import Event
+from spec.projection.pool import (
+    LARGEST,
+    Claim,
+    Object,
+    Placed,
+    Pool,
+    TooLarge,
+    about_of,
+    alike,
+    held_by,
+    is_tracked,
+    means,
+    meant,
+    owners,
+)
+
+__all__ = ["PLACES", "after", "gained", "placed"]
+
+PLACES: Final = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
+"""The facts by which blocks are there."""
+
+
+def gained(pool: Pool, claim: Claim) -> frozenset[Placed]:
+    """What is held of the content that a claim comes to: for its object, or for tracked claims."""
+    found = {
+        Placed(claim.claim_id, at, block)
+        for owner, at, block in pool.placed
+        if (
+            means(owner, claim) and at < claim.extent
+            if isinstance(owner, Object)
+            else is_tracked(pool, pool.claims[owner]) and _shares(pool.claims[owner], claim, at)
+        )
+    }
+    return frozenset(found)
+
+
+def _shares(one: Claim, other: Claim, position: int) -> bool:
+    """Whether what one claim holds at a position is known to be another one's as well.
+
+    An object may be longer than a claim on it: what is behind its extent is none of the claim's.
+    """
+    within = other.known and position < other.extent
+    return within and bool(alike(one, position, other, position))
+
+
+def after(pool: Pool, event: Event) -> Pool:
+    """The pool with the blocks that an event brings, or without those that it takes."""
+    if event.kind in PLACES:
+        return replace(pool, placed=_unmoved(pool, event) | placed(pool, event))
+    return replace(pool, placed=_left(pool, event)) if event.kind in BLOCKS_GONE else pool
+
+
+def _unmoved(pool: Pool, event: Event) -> frozenset[Placed]:
+    """What is held, without what was held in one of the blocks of an event at another position for
+    nobody who is tracked: that may have gone unsaid.
+    """
+    places: dict[int | None, int] = dict(zip(event.block_ids, event.positions, strict=False))
+    return frozenset(
+        each
+        for each in pool.placed
+        if places.get(each.block, each.position) == each.position
+        or (isinstance(each.owner, str) and is_tracked(pool, pool.claims[each.owner]))
+    )
+
+
+def placed(pool: Pool, event: Event) -> frozenset[Placed]:
+    """What an event brings: to the claim that it names, or to its object, or to the owners of its
+    blocks; and to all that are tracked of the same content.
+
+    Raises:
+        TooLarge: it counts more blocks than are looked at one by one.
+    """
+    if event.kind not in PLACES:
+        return frozenset()
+    pairs: list[tuple[int, int | None]] = [(position, None) for position in event.positions]
+    named = bool(event.block_ids and event.positions)
+    if named:
+        pairs = [*zip(event.positions, event.block_ids, strict=False)]
+    run = 0 if named or event.held is None else event.held
+    if run > LARGEST:
+        raise TooLarge(f"{run} blocks are more than {LARGEST}", "judge it without the reference")
+    found: set[Placed] = set()
+    if event.claim_id is not None:
+        claims = [claim for claim in [pool.claims[event.claim_id]] if not claim.unwatched]
+    elif event.object_id is not None:
+        claims, about = meant(pool, event), about_of(event)
+        found = {Placed(about, position, block) for position, block in pairs if block is not None}
+    else:
+        claims = owners(pool, event.block_ids) if event.kind is Kind.LOAD_FINISHED else []
+    for claim in claims:
+        runs = [(at, None) for at in range(claim.start, claim.start + run)]
+        own = [(at, b) for at, b in pairs if event.claim_id is not None or at < claim.extent]
+        own += runs
+        found |= {Placed(claim.claim_id, at, block) for at, block in own}
+        found |= {
+            Placed(other.claim_id, at, block)
+            for other in pool.claims.values()
+            for at, block in own
+            if is_tracked(pool, other) and _shares(claim, other, at)
+        }
+    return frozenset(found)
+
+
+def _left(pool: Pool, event: Event) -> frozenset[Placed]:
+    """What is still held: without the blocks that are gone, and without what they may have been.
+
+    A block that nobody named is gone where the event states its position.
+    """
+    named = event.claim_id is not None
+    about = [pool.claims[event.claim_id]] if event.claim_id is not None else meant(pool, event)
+    if not (event.block_ids or named or event.object_id):
+        return frozenset()
+    gone = set(event.block_ids)
+    places: set[tuple[str, int]] = set()
+    if not event.block_ids and not named:
+        about_it = (each.block for each in pool.placed if _agrees(each.owner, event))
+        gone |= {block for block in about_it if block is not None}
+    for claim in about:
+        held = held_by(pool, claim)
+        if not event.block_ids:
+            gone |= {block for _, block in held if block is not None}
+            places |= {(claim.claim_id, position) for position, _ in held}
+        elif event.positions:
+            pairs = zip(event.positions, event.block_ids, strict=False)
+            places |= {(claim.claim_id, at) for at, block in pairs if (at, block) not in held}
+    places |= {
+        (other.claim_id, at)
+        for name, at in places
+        for other in pool.claims.values()
+        if _shares(pool.claims[name], other, at)
+    }
+    return frozenset(
+        each
+        for each in pool.placed
+        if each.block not in gone and not (each.block is None and each[:2] in places)
+    )
+
+
+def _agrees(about: str | Object, event: Event) -> bool:
+    """Whether an event may be about this object, as far as both say."""
+    return isinstance(about, Object) and all(
+        said is None or stated is None or said == stated
+        for said, stated in zip(about, about_of(event), strict=True)
+    )

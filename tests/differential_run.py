@@ -1,0 +1,151 @@
+"""Many streams through the monitor and the naive projection (`make differential`).
+
+`python -m tests.differential_run 150000 --jobs 2` compares so many streams over all modes: nine of
+ten are of a whole runtime (`tests.streams_wide`), every second one of these of an honest one; the
+others tell single stories (`tests.strategies`). `--mode MODE --seed N` compares the streams of one
+seed again. It ends with 1 at the first difference, or where few honest streams are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from multiprocessing import Pool
+from random import Random
+from typing import Final, NamedTuple
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from spec.claims import Mode
+from tests.differential import BARRED, Differs, Tally, asking, compare, lines
+from tests.strategies import Stamped, streams
+from tests.streams_wide import told
+
+MODES: Final = (*Mode, *(Mode.OFFLOADABLE,) * 2, Mode.ROUTED_REUSE, Mode.HARD_PROTECTED)
+"""The modes as often as streams of them are compared: where more can happen, more often."""
+
+LEAST: Final = 100
+"""How often each rule is to be taken."""
+
+KEPT: Final = 30
+"""The least share of honest streams that are kept, in percent."""
+
+_SHARE: Final = 40  # streams that are compared at once, of one mode
+
+
+class Found(NamedTuple):
+    """What a share of the streams came to: all of them, the honest ones, and the difference."""
+
+    every: Tally
+    honest: Tally
+    differs: str = ""
+
+
+def compare_seed(mode: Mode, number: int, found: Found) -> None:
+    """One stream of an honest runtime, and one of any other, compared.
+
+    Raises:
+        Differs: the two projections disagree on one of them.
+    """
+    for lies, tally in ((0, found.honest), (None, found.every)):
+        compare(told(Random(number), mode, lies), mode, tally)
+
+
+def compare_stories(mode: Mode, number: int, count: int, tally: Tally) -> None:
+    """So many streams that tell single stories, compared.
+
+    Raises:
+        Differs: the two projections disagree on one of them.
+    """
+
+    @seed(number)
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(streams())
+    def agree(stream: list[Stamped]) -> None:
+        compare(lines(asking(stream, mode)), mode, tally)
+
+    try:
+        agree()
+    except Differs as error:  # without the stream that Hypothesis adds to it
+        raise Differs(*error.args) from None
+
+
+def _compare_share(share: tuple[Mode, int]) -> Found:
+    """The streams of these seeds: nine of ten of a whole runtime."""
+    mode, first = share
+    found = Found(Tally(), Tally())
+    for number in range(first, first + _SHARE // 2):
+        try:
+            if number == first:
+                compare_stories(mode, first, _SHARE // 10, found.every)
+            else:
+                compare_seed(mode, number, found)
+        except Differs as error:
+            again = f"python -m tests.differential_run --mode {mode} --seed {number}"
+            return found._replace(differs=f"{error}; {again}")
+    found.every.add(found.honest)
+    return found
+
+
+def _shares(count: int, first: int) -> Iterator[tuple[Mode, int]]:
+    for number in range(-(-count // _SHARE)):
+        yield MODES[number % len(MODES)], first + number * _SHARE
+
+
+def report(every: Tally, honest: Tally) -> str:
+    """How the streams came out, and which rules were taken too seldom."""
+    kept, total = honest.streams["kept"], honest.streams.total()
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in every.streams.most_common())
+    said = [
+        f"{every.streams.total()} streams agree line by line: {counts}",
+        f"of {total} honest streams {kept} are kept ({100 * kept // max(1, total)} %)",
+        *(f"never taken: {name}, {rule}: {why}" for (name, rule), why in BARRED.items()),
+    ]
+    for ruled, number in every.taken().items():
+        if number < LEAST and ruled not in BARRED:
+            said.append(f"taken {number} times: {ruled[0]}, {ruled[1]}")
+    return "\n".join(said)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Compare so many streams, and say how they came out; 1 at the first difference."""
+    parser = argparse.ArgumentParser(prog="python -m tests.differential_run", description=__doc__)
+    parser.add_argument("count", nargs="?", type=int, default=150_000, help="how many streams")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes compare")
+    parser.add_argument("--minutes", type=float, help="stop after so long, and say what was found")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--mode", choices=list(Mode), help="of a seed that is compared again")
+    parser.add_argument("--seed", type=int, help="the one seed that is compared again")
+    asked = parser.parse_args(argv)
+    every, honest, began = Tally(), Tally(), time.monotonic()
+    if asked.mode is not None and asked.seed is not None:
+        compare_stories(Mode(asked.mode), asked.seed, _SHARE // 10, every)
+        compare_seed(Mode(asked.mode), asked.seed, Found(every, honest))
+        print("no difference")
+        return 0
+    with Pool(asked.jobs) as workers:
+        shares = _shares(asked.count, asked.first)
+        for found in workers.imap_unordered(_compare_share, shares):
+            if found.differs:
+                print(f"differs: {found.differs}", file=sys.stderr)
+                return 1
+            every.add(found.every)
+            honest.add(found.honest)
+            done, seconds = every.streams.total(), time.monotonic() - began
+            print(f"{done} streams in {seconds:.0f} s", file=sys.stderr, flush=True)
+            if asked.minutes is not None and seconds > 60 * asked.minutes:
+                break
+    print(report(every, honest))
+    return int(100 * honest.streams["kept"] < KEPT * honest.streams.total())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,87 @@
+"""Tests of the tables: every field and every kind has its row, and nothing is read beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.facts import FACTS_ARE_FACTS
+from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.obligations import OBLIGATIONS
+from spec.projection import definitions
+from spec.projection.concerns import ABOUT, CONCERNS, By
+from spec.projection.fields import FIELDS
+from spec.projection.interpret import at_kind
+from spec.projection.unknown import POOL
+from spec.terms import Ite, Scope, Sort, Term, children, variables
+from spec.vocabulary import EVENT_FIELDS
+
+
+def terms() -> Iterator[tuple[str, Term]]:
+    """Every term that reads an event, with where it stands."""
+    for ledger in (CLAIM_FACTS, DECLARED, REQUEST_FACTS):
+        yield from ((f"{ledger.name}: {name}", term) for name, term in ledger.following.items())
+    for name, observer in OBLIGATIONS.items():
+        for rule in observer.rules:
+            yield from ((f"{name}: {rule.name}", t) for t in (rule.when, *rule.sets.values()))
+    yield from ((each.name, each.holds) for each in FACTS_ARE_FACTS)
+
+
+def reads(term: Term) -> set[str]:
+    """The fields of the event that a term reads."""
+    return {var.name for var in variables(term) if var.scope is Scope.EVENT}
+
+
+class TestTables:
+    """The tables are whole."""
+
+    def test_fields(self) -> None:
+        """Each field has a definition, and a value of its sort where it is not computed."""
+        assert list(EVENT_FIELDS) == list(FIELDS)
+        for name, row in FIELDS.items():
+            assert callable(getattr(definitions, row.definition))
+            assert row.kinds, name
+            assert EVENT_FIELDS[name][1] == row.says
+
+    def test_concerns(self) -> None:
+        """Each kind finds claims in some way, and every way has a meaning."""
+        assert set(Kind) == set(CONCERNS)
+        assert set(By) == set(ABOUT) | {By.REQUEST, By.POOL}
+        assert all(ways for ways in CONCERNS.values())
+
+    def test_names(self) -> None:
+        """Every report about a claim finds it by name, and no action on a request does."""
+        about = {kind for kind, ways in CONCERNS.items() if By.FOREIGN in ways}
+        assert REPORTS - CONFLICT_ACTIONS == about
+        assert not any(By.NAME in CONCERNS[kind] for kind in CONFLICT_ACTIONS)
+        assert not any(By.FOREIGN in CONCERNS[kind] for kind in FACTS)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_nothing_else_is_read(kind: Kind) -> None:
+    """No term reads a field on a kind on which the field is not computed."""
+    computed = {name for name, row in FIELDS.items() if kind in row.kinds}
+    for where, term in terms():
+        assert reads(at_kind(term, kind)) <= computed, where
+
+
+def test_ledgers_are_certain() -> None:
+    """No ledger reads what may be unknown at an event: registers are always certain."""
+    for ledger in (CLAIM_FACTS, DECLARED, REQUEST_FACTS):
+        for term in ledger.following.values():
+            assert not reads(term) & (POOL | {"passed"})
+
+
+def test_no_number_hangs_on_the_unknown() -> None:
+    """No number depends on a condition that reads what may be unknown of the room."""
+
+    def numbers(term: Term) -> Iterator[Ite]:
+        if isinstance(term, Ite) and term.sort is Sort.INT:
+            yield term
+        for child in children(term):
+            yield from numbers(child)
+
+    for where, term in terms():
+        assert not any(reads(each.cond) & POOL for each in numbers(term)), where
