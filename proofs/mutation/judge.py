@@ -11,7 +11,6 @@ from proofs.auditor import BELIEFS
 from proofs.mutation.runs import read_run
 from proofs.mutation.world import faithful
 from proofs.theorems import CLAUSES
-from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
@@ -65,17 +64,12 @@ def heard(constants: str, line: str) -> tuple[Heard, ...]:
 @cache
 def is_faithful(constants: str, line: str) -> bool:
     """Whether a faithful stream may tell a run."""
-    seen = False
-    for step in heard(constants, line):
-        if not _faithful()(*step, seen):
-            return False
-        seen = seen or (step[0].here and step[0].kind is Kind.REQUEST_ARRIVED)
-    return True
+    return all(_faithful()(*step) for step in heard(constants, line))
 
 
 @cache
 def _faithful() -> Callable[..., bool]:
-    return _function(f"{_ARGUMENTS}, seen", to_python(faithful(), {(Scope.WAS, "seen"): "seen"}))
+    return _function(_ARGUMENTS, to_python(faithful()))
 
 
 def _function(arguments: str, body: str) -> Callable[..., Any]:
