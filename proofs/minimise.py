@@ -30,27 +30,30 @@ RLIMIT = 20_000_000
 
 _SAID = ("said_resident", "said_active", "said_total", "said_usable", "said_shortfall")
 _BLAME = ("blamed", "blamed_rest", "blamed_least", "stranger", "accuses", "smear", "restore")
+_ROOM = ("shared", "others", "tied")
 CARRIES: dict[Kind, tuple[str, ...]] = {
-    **dict.fromkeys(CONFLICT_ACTIONS, (*_BLAME, "echo", "proof", *_SAID)),
+    **dict.fromkeys(CONFLICT_ACTIONS, (*_BLAME, *_ROOM, "echo", "proof", *_SAID)),
     Kind.CLAIM_COMMITTED: ("footprint",),
-    Kind.CLAIM_RETIRED: ("footprint",),
+    Kind.CLAIM_RETIRED: ("footprint", "by"),
     Kind.CLAIM_ACCEPTED: ("footprint",),
-    Kind.BLOCK_CACHED: ("lead",),
-    Kind.BLOCK_EVICTED: ("lead",),
+    Kind.BLOCK_CACHED: ("lead", "found"),
+    Kind.BLOCK_EVICTED: ("lead", "passed", "spared"),
     Kind.BLOCK_LOST: ("lead",),
     Kind.LOAD_FINISHED: ("lead",),
-    Kind.REQUEST_ARRIVED: ("needed", "usable"),
+    Kind.REQUEST_ARRIVED: ("needed", "usable", "shared"),
+    Kind.REQUEST_FINISHED: ("stood", "shared"),
+    Kind.PREFIX_LOOKUP: ("covers",),
     Kind.REQUEST_ROUTED: ("cost", "worker"),
     Kind.REUSE_SERVED: ("hit",),
     Kind.ROUTE_COST_REPORTED: ("cost",),
     Kind.ROUTE_PLACEMENT_REPORTED: ("worker",),
     Kind.ROUTE_REUSE_REPORTED: ("hit",),
     Kind.CLAIM_RESTORED: ("from_tier",),
-    Kind.CLAIM_RESTORATION_FAILED: ("outcome", "smear", "echo"),
+    Kind.CLAIM_RESTORATION_FAILED: ("outcome", "refusal", "harm", "smear", "echo"),
     Kind.CLAIM_BLOCK_LOST: ("breaks",),
-    Kind.CLAIM_DEMOTED: ("authorised",),
-    Kind.CLAIM_EXPIRED: ("authorised",),
-    Kind.CLAIM_RELEASED: ("authorised",),
+    Kind.CLAIM_DEMOTED: ("authorised", "by"),
+    Kind.CLAIM_EXPIRED: ("authorised", "by"),
+    Kind.CLAIM_RELEASED: ("authorised", "by"),
 }
 """The fields that say something on an event of a kind, besides whom it is about."""
 
@@ -61,6 +64,7 @@ LIFE: tuple[Kind, ...] = (
     Kind.BLOCK_CACHED,
     Kind.CLAIM_MATERIALIZED,
     Kind.STORE_FINISHED,
+    Kind.HOST_COPY_FOUND,
     Kind.CLAIM_OFFLOADED,
     Kind.REQUEST_ARRIVED,
     Kind.REQUEST_ROUTED,

@@ -1,40 +1,44 @@
-"""Is a mutant the same obligation in other words? Observers and their mutants, side by side.
+"""Is a mutant the same in other words? The specification and its mutant, side by side.
 
-All see every event of every faithful stream (`proofs.mutation.world`), whatever the runtime does
+Both see every event of every faithful stream (`proofs.mutation.world`), whatever the runtime does
 and says.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import z3
 
+from proofs import world
 from proofs.encode import Bits, Expr, Integers, Numbers, encode
 from proofs.engines.search import find_refutation
 from proofs.engines.spacer import ProofResult, prove
+from proofs.mutation.inductive import agree
 from proofs.mutation.runs import write_run
 from proofs.mutation.world import well_formed
-from proofs.system import Step, System
+from proofs.system import BEFORE, LEDGERS, Step, System
 from spec.alphabet import Kind
 from spec.modes import Bundle
-from spec.terms import Scope
+from spec.terms import Scope, Term
 from spec.verdicts import Verdict
+from spec.vocabulary import EVENT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spec.claims import Mode
-    from spec.machine import Observer
+    from spec.machine import Ledger, Observer
 
-__all__ = ["Compared", "compare", "difference", "same_step"]
+__all__ = ["Beside", "Compared", "compare", "compared", "difference", "same_step", "shortest"]
 
 RLIMIT = 60_000_000
 WIDTH = 7  # room for the number of every kind
 DEEPEST = 12
-_BELIEVED = f"{Scope.BELIEVED.value}."  # read by no observer and no fact: they may stand still
+_BELIEVED = f"{Scope.BELIEVED.value}."
 _KINDS = tuple(sorted(Kind))
 
 
@@ -42,48 +46,173 @@ class Compared(StrEnum):
     """How a mutant compares with its original; the first two show it equivalent."""
 
     STEP = "from every state each event leads both to the same state"
-    RUN = "in no run of any length do their verdicts differ (Spacer, its invariant re-checked)"
+    RUN = "in no run of any length do their verdicts differ (an invariant that plain Z3 checks)"
     DIFFERENT = "in some run their verdicts differ"
     UNKNOWN = "the solver's work limit was reached"
 
 
-class _Beside(System):
-    """An observer and some mutants of it; the one clause says that all verdicts agree."""
+@dataclass(frozen=True)
+class Beside:
+    """What is to be compared in a mode: pairs of observers, and pairs of terms.
 
-    def __init__(
-        self, mode: Mode, original: Observer, mutants: Sequence[Observer], numbers: Numbers
-    ) -> None:
-        super().__init__(mode, Bundle.CONTRACT, numbers)
-        self.original = original
-        self.mutants = [replace(m, name=f"{m.name}'{i}") for i, m in enumerate(mutants)]
-        self.observers = (original, *self.mutants)
+    Args:
+        observers: an observer, and what became of it.
+        terms: of each event both must come to the same.
+        allowed: what holds of every event of a faithful stream.
+        ledgers: ledgers with what they became, under other names, besides those of the world.
+    """
+
+    mode: Mode
+    observers: tuple[tuple[Observer, Observer], ...] = ()
+    terms: tuple[tuple[Term, Term], ...] = ()
+    allowed: Term | None = None
+    ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = ()
+
+    def model(self, numbers: Numbers) -> _Both:
+        return _Both(self, numbers)
+
+
+class _Both(System):
+    """The one clause says that all that is compared agrees."""
+
+    def __init__(self, beside: Beside, numbers: Numbers) -> None:
+        super().__init__(beside.mode, Bundle.CONTRACT, numbers)
+        self.beside = beside
+        self.pairs = [
+            (one, replace(other, name=f"{other.name}'{i}"))
+            for i, (one, other) in enumerate(beside.observers)
+        ]
+        self.observers = tuple({o.name: o for pair in self.pairs for o in pair}.values())
         self.alphabet = _KINDS
         self.clauses = ()
+        self.ledgers = (*LEDGERS, *beside.ledgers)
+        # What no observer and no fact reads may stand still.
+        self._still = not any(before is Scope.BELIEVED for _, before, _ in beside.ledgers) and not (
+            beside.terms
+        )
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         made = super().step(state, event)
         kinds = {k: event["kind"] == self.numbers.const(i) for i, k in enumerate(_KINDS)}
-        formed = encode(well_formed(), lambda _, name: event[name], kinds, self.numbers)
-        following = {n: v for n, v in made.following.items() if not n.startswith(_BELIEVED)}
+
+        def term(t: Term) -> Expr:
+            def resolve(scope: Scope, name: str) -> Expr:
+                if scope is Scope.EVENT:
+                    return state["was.rest"] if name == "rest" else event[name]
+                if scope is Scope.CLAIM:
+                    constant = self.spec.constants.get(name)
+                    return state["c.threshold"] if constant is None else z3.BoolVal(constant)
+                if scope in BEFORE:
+                    return made.following[f"{BEFORE[scope].value}.{name}"]
+                return state[f"{scope.value}.{name}"]
+
+            return encode(t, resolve, kinds, self.numbers)
+
+        possible = made.possible
+        if self.beside.allowed is not None:
+            parts = [term(self.beside.allowed), z3.Or(list(kinds.values()))]
+            if self.numbers.limit is not None:
+                limit = self.numbers.const(self.numbers.limit)
+                amounts = [v for n, v in event.items() if n != "kind" and not z3.is_bool(v)]
+                amounts.append(made.following["was.rest"])
+                parts += [z3.And(-limit <= v, v <= limit) for v in amounts]
+            possible = z3.And(parts)
         same = [
-            self._in(self.original, made.following[f"state.{self.original.name}"], verdict)
-            == self._in(mutant, made.following[f"state.{mutant.name}"], verdict)
-            for mutant in self.mutants
+            self._in(one, made.following[f"state.{one.name}"], verdict)
+            == self._in(other, made.following[f"state.{other.name}"], verdict)
+            for one, other in self.pairs
             for verdict in Verdict
         ]
+        same += [term(one) == term(other) for one, other in self.beside.terms]
+        following = {
+            name: value
+            for name, value in made.following.items()
+            if not (self._still and name.startswith(_BELIEVED))
+        }
         return replace(
             made,
-            possible=z3.And(made.possible, formed),
+            possible=z3.And(possible, term(well_formed())),
             following=following,
-            clauses={"same verdict": z3.And(same)},
+            clauses={"same": z3.And(same)},
             keeps={},
         )
+
+
+class _Loose:
+    """The same with ledgers that may stand anywhere before each event: more runs, fewer variables.
+
+    What agrees in all of these agrees in those that there are.
+    """
+
+    def __init__(self, both: _Both) -> None:
+        self._both = both
+        self.mode, self.numbers, self.alphabet = both.mode, both.numbers, both.alphabet
+        self.observers, self.clauses, self.sides = both.observers, both.clauses, both.sides
+
+    @cached_property
+    def _own(self) -> list[str]:
+        return [n for n in self._both.state("") if n.startswith(("state.", "own."))]
+
+    def mine(self, side: str) -> str:
+        return self._both.mine(side)
+
+    def state(self, suffix: str) -> dict[str, Expr]:
+        whole = self._both.state(suffix)
+        return {name: whole[name] for name in self._own}
+
+    def event(self, suffix: str) -> dict[str, Expr]:
+        loose = self._both.state(f"{suffix}.loose")
+        more = {f"loose {n}": value for n, value in loose.items() if n not in self._own}
+        return self._both.event(suffix) | more
+
+    def initial(self, state: Mapping[str, Expr]) -> Expr:
+        sorts, num = self._both.state_sorts, self.numbers
+        return z3.And([state[n] == _const(sorts[n][1], num) for n in self._own])
+
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        before = {n.removeprefix("loose "): v for n, v in event.items() if n.startswith("loose ")}
+        made = self._both.step({**before, **state}, event)
+        following = {n: v for n, v in made.following.items() if n in self._own}
+        least = self.numbers.const(1) <= before["c.threshold"]
+        return replace(made, following=following, possible=z3.And(made.possible, least))
+
+
+def _const(value: bool | int, numbers: Numbers) -> Expr:
+    return z3.BoolVal(value) if isinstance(value, bool) else numbers.const(value)
+
+
+def compared(beside: Beside) -> Compared:
+    """Whether in some run what is compared differs."""
+    both = beside.model(Integers())
+    if beside.observers:
+        loose = _Loose(both)
+        if agree(loose, both.pairs) or agree(both, both.pairs):
+            return Compared.RUN
+    match prove(both, RLIMIT).result:
+        case ProofResult.PROVED:
+            return Compared.RUN
+        case ProofResult.REFUTED:
+            return Compared.DIFFERENT
+    return Compared.UNKNOWN
+
+
+def shortest(beside: Beside, depth: int = DEEPEST) -> str | None:
+    """A shortest run, as a line of `runs.txt`, in which what is compared differs, or None where
+    none of up to `depth` events was found."""
+    found = find_refutation(beside.model(Bits(WIDTH)), depth, plain=True).found
+    if found is None:
+        return None
+    events = [
+        (_KINDS[int(event["kind"])], {**event, "rest": was["was.rest"]})
+        for event, was in zip(found.events, found.states, strict=False)
+    ]
+    return write_run(int(found.states[0]["c.threshold"]), events)
 
 
 def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> list[bool]:
     """Of each mutant: from every state, reachable or not, each event leads it where it leads the
     original. False where the solver does not say so."""
-    both = _Beside(mode, original, mutants, Integers())
+    both = Beside(mode, tuple((original, m) for m in mutants)).model(Integers())
     state, event = both.state(""), both.event("")
     step = both.step(state, event)
     solver = z3.Solver()
@@ -92,7 +221,7 @@ def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> li
     here = state[parts[0].format(original.name)]
     solver.add(step.possible, here >= 0, here < len(original.states), state["c.threshold"] >= 1)
     found = []
-    for mutant in both.mutants:
+    for _, mutant in both.pairs:
         pairs = [(part.format(original.name), part.format(mutant.name)) for part in parts]
         solver.push()
         solver.add(*(state[a] == state[b] for a, b in pairs))
@@ -104,12 +233,7 @@ def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> li
 
 def compare(mode: Mode, original: Observer, mutant: Observer) -> Compared:
     """Whether some faithful stream of the mode is judged otherwise by the mutant."""
-    match prove(_Beside(mode, original, [mutant], Integers()), RLIMIT).result:
-        case ProofResult.PROVED:
-            return Compared.RUN
-        case ProofResult.REFUTED:
-            return Compared.DIFFERENT
-    return Compared.UNKNOWN
+    return compared(Beside(mode, ((original, mutant),)))
 
 
 def difference(
@@ -117,12 +241,4 @@ def difference(
 ) -> str | None:
     """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise, or None where
     none of up to `depth` events was found."""
-    both = _Beside(mode, original, [mutant], Bits(WIDTH))
-    found = find_refutation(both, depth, plain=True).found
-    if found is None:
-        return None
-    events = [
-        (_KINDS[int(event["kind"])], {**event, "rest": was["was.rest"]})
-        for event, was in zip(found.events, found.states, strict=False)
-    ]
-    return write_run(int(found.states[0]["c.threshold"]), events)
+    return shortest(Beside(mode, ((original, mutant),)), depth)

@@ -10,7 +10,7 @@ from functools import cache
 
 from proofs import world
 from proofs.minimise import CARRIES
-from spec.alphabet import CONFLICT_ACTIONS, Kind
+from spec.alphabet import Kind
 from spec.ledgers import kind
 from spec.terms import Const, Scope, Sort, Term, Var, conj, disj
 from spec.vocabulary import EVENT_FIELDS, e
@@ -18,21 +18,6 @@ from spec.vocabulary import EVENT_FIELDS, e
 __all__ = ["faithful", "well_formed"]
 
 _WHOM = frozenset({"mine", "named", "here", "rest"})
-_ENDING = (Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED)
-_FURTHER: dict[str, frozenset[Kind]] = {
-    "passed": frozenset({Kind.BLOCK_EVICTED}),
-    "spared": frozenset({Kind.BLOCK_EVICTED}),
-    "found": frozenset({Kind.BLOCK_CACHED}),
-    "covers": frozenset({Kind.PREFIX_LOOKUP}),
-    "refusal": frozenset({Kind.CLAIM_RESTORATION_FAILED}),
-    "harm": frozenset({Kind.CLAIM_RESTORATION_FAILED}),
-    "by": frozenset({Kind.CLAIM_RETIRED, *_ENDING}),
-    "stood": frozenset({Kind.REQUEST_FINISHED}),
-    "shared": CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED},
-    "others": CONFLICT_ACTIONS,
-    "tied": CONFLICT_ACTIONS,
-}
-"""Fields of which `CARRIES` does not speak, and the kinds that carry them."""
 
 
 @cache
@@ -53,6 +38,6 @@ def well_formed() -> Term:
 
 def _carried(name: str, sort: Sort) -> Term:
     """The field is plain on the kinds that do not carry it."""
-    kinds = {k for k, carried in CARRIES.items() if name in carried} | _FURTHER.get(name, set())
+    kinds = {k for k, carried in CARRIES.items() if name in carried}
     plain: bool | int = 0 if sort is Sort.INT else name == "authorised"
     return disj(kind(*kinds), Var(Scope.EVENT, name, sort).eq(Const(plain)))
