@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from proofs.theorems import Clause
     from spec.machine import Observer
 
-__all__ = ["Breach", "Judge", "alike", "breaches", "heard", "is_faithful", "judged", "trail"]
+__all__ = ["Breach", "Judge", "alike", "breaches", "function", "heard", "is_faithful", "judged", "trail"]
 
 Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
 _ARGUMENTS = "e, c, was, now, req_was, req"
@@ -36,6 +36,7 @@ class Breach(NamedTuple):
     clause: Clause
 
 
+@cache
 def alike(mode: Mode) -> str:
     """What an observer can tell modes apart by; modes that are alike in this judge alike."""
     return "+".join(name for name, value in MODES[mode].constants.items() if value) or "plain"
@@ -69,10 +70,11 @@ def is_faithful(constants: str, line: str) -> bool:
 
 @cache
 def _faithful() -> Callable[..., bool]:
-    return _function(_ARGUMENTS, to_python(faithful()))
+    return function(_ARGUMENTS, to_python(faithful()))
 
 
-def _function(arguments: str, body: str) -> Callable[..., Any]:
+def function(arguments: str, body: str) -> Callable[..., Any]:
+    """A function with this Python expression, which a term was translated to, for its value."""
     made: Callable[..., Any] = eval(f"lambda {arguments}: {body}")
     return made
 
@@ -139,7 +141,7 @@ _BELIEVES = {(Scope.BELIEVES, r.name): f"after[{i}]" for i, r in enumerate(BELIE
 @cache
 def _beliefs() -> Callable[..., tuple[Any, ...]]:
     terms = (to_python(BELIEFS.following[r.name], _BELIEVED) for r in BELIEFS.registers)
-    return _function("e, before", f"({', '.join(terms)},)")
+    return function("e, before", f"({', '.join(terms)},)")
 
 
 @cache
@@ -147,7 +149,7 @@ def _clauses(mode: Mode) -> tuple[tuple[Clause, Callable[..., bool]], ...]:
     return tuple(
         (
             clause,
-            _function(
+            function(
                 f"{_ARGUMENTS}, before, after", to_python(clause.holds, _BELIEVED | _BELIEVES)
             ),
         )

@@ -6,7 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proofs.mutation.judge import alike, is_faithful, judged, trail
+from proofs.mutation.judge import alike, is_faithful
+from proofs.mutation.noticed import pinned_of
+from proofs.mutation.outcomes import unchanged
 from proofs.mutation.runs import RUNS, runs
 from spec.claims import Mode
 from spec.files import write_bytes
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["page", "unlike"]
 
 _HEAD = """\
-# Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes.
+# Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes; for
+# each clause of a mode's theorem the events at which it fails; and as `world` the first event that
+# the most general runtime cannot tell, where there is one.
 # `python -m proofs.mutation.pins` writes the pins; the runs are told in proofs/mutation/runs.py.
 """
 
@@ -31,14 +35,18 @@ def page(lines: Iterable[str]) -> str:
 
 
 def _pins(line: str) -> dict[str, str]:
-    """By code, followed by the constants of the mode where the trail depends on them."""
+    """By what is pinned, followed by the constants of the mode where it depends on them."""
+    each: dict[str, dict[str, str]] = {}
+    for mode in Mode:
+        told = pinned_of(mode, line, unchanged().outcome(mode, line), unchanged())
+        codes = (OBLIGATIONS[name].code for name in MODES[mode].names())
+        for name in ("world", *(codes if is_faithful(alike(mode), line) else ()), *told):
+            each.setdefault(name, {})[alike(mode)] = told.get(name, "")
     found: dict[str, str] = {}
-    for name, observer in OBLIGATIONS.items():
-        constants = {alike(mode) for mode in Mode if name in MODES[mode].names()}
-        each = {c: trail(judged(c, name, line)) for c in sorted(constants) if is_faithful(c, line)}
-        if len(set(each.values())) == 1:
-            each = {"": next(iter(each.values()))}
-        found |= {f"{observer.code}/{c}".rstrip("/"): t for c, t in each.items() if t}
+    for name, pins in each.items():
+        if len(set(pins.values())) == 1:
+            pins = {"": next(iter(pins.values()))}
+        found |= {f"{name}/{c}".rstrip("/"): pin for c, pin in sorted(pins.items()) if pin}
     return found
 
 

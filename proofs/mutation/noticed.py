@@ -1,0 +1,170 @@
+"""The checks that notice a change of what is trusted, the strongest reason first.
+
+Each tells what it noticed, or None; they are those of `proofs.mutation.checks`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from proofs.mutation.judge import alike, is_faithful, trail
+from proofs.mutation.outcomes import Judged, judged_by, unchanged
+from proofs.mutation.runs import read_run, runs, traces
+from proofs.mutation.trusted import ORIGINAL, Change
+from spec.claims import Mode
+from spec.modes import MODES
+from spec.obligations import OBLIGATIONS
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from proofs.mutation.outcomes import Outcome
+
+__all__ = ["noticed", "pinned_of"]
+
+
+def noticed(change: Change) -> Iterator[tuple[str, str]]:
+    """The checks that notice a change, by name, with what each noticed."""
+    if change.structure is not None:
+        yield "structure", change.structure
+        return
+    judged = judged_by(change.after)
+    for name, check in (
+        ("theorem", _theorem),
+        ("necessity", _necessity),
+        ("traces", _traces),
+        ("pins", _pins),
+    ):
+        said = check(judged)
+        if said is not None:
+            yield name, said
+
+
+def _theorem(judged: Judged) -> str | None:
+    """A run keeps every obligation and breaks a clause of the theorem, all as changed."""
+    for mode, line in _where(judged):
+        outcome = judged.outcome(mode, line)
+        for clause in judged.trusted.clauses.get(mode, ()):
+            for number in outcome.breaks(clause):
+                if outcome.ends and outcome.ends <= number:
+                    break
+                kinds = {event.kind for event in read_run(line).events[:number]}
+                if kinds <= judged.trusted.kinds[mode] and not outcome.violated(number):
+                    return f"{mode}: {clause.name} fails after {line}"
+    return None
+
+
+def _necessity(judged: Judged) -> str | None:
+    """A run that one obligation alone forbids, and that breaks a clause, breaks it no more.
+
+    So the theorem needs less than it is said to need.
+    """
+    if not judged.speaks_otherwise:
+        return None
+    for mode, line, name, clause in _needed():
+        after = judged.outcome(mode, line)
+        changed = next((c for c in judged.trusted.clauses[mode] if c.name == clause), None)
+        known = unchanged().outcome(mode, line)
+        if changed is None or after.verdicts != known.verdicts:
+            continue
+        if not after.breaks(changed):
+            return f"{mode}: {clause} no longer needs {name} in {line}"
+    return None
+
+
+@cache
+def _needed() -> tuple[tuple[Mode, str, str, str], ...]:
+    """Runs that all obligations but one keep, and that break a clause, with both names."""
+    found = []
+    for mode in Mode:
+        for line in runs():
+            outcome = unchanged().outcome(mode, line)
+            for clause in ORIGINAL.clauses.get(mode, ()):
+                for number in outcome.breaks(clause)[:1]:
+                    broken = outcome.violated(number)
+                    possible = not outcome.ends or number < outcome.ends
+                    if len(broken) == 1 and possible:
+                        found.append((mode, line, broken[0], clause.name))
+    return tuple(found)
+
+
+def _traces(judged: Judged) -> str | None:
+    """A hand-written trace of the test suite no longer gets the verdict written beside it."""
+    if not judged.judges_otherwise:
+        return None
+    for trace in traces():
+        mode = Mode(trace.mode)
+        found = [judged.outcome(mode, line).verdicts for line in trace.lines]
+        every = [trails for verdicts in found for trails in verdicts.values()]
+        if trace.kept:
+            fine = all(Verdict.VIOLATED not in t and t[-1] is not Verdict.PENDING for t in every)
+            own = [verdicts[trace.obligation] for verdicts in found]
+            fine = fine and any(Verdict.SATISFIED in trails for trails in own)
+        else:
+            fine = any(Verdict.VIOLATED in verdicts[trace.obligation] for verdicts in found)
+        if not fine:
+            return trace.name
+    return None
+
+
+def _pins(judged: Judged) -> str | None:
+    """A run comes to something else, at some event, than what is pinned."""
+    gone = _gone(judged)
+    if gone is not None:
+        return gone
+    for mode, line in _where(judged, everywhere=True):
+        if pinned_of(mode, line, judged.outcome(mode, line), judged) != _pinned(mode, line):
+            return f"{mode}: {line}"
+    return None
+
+
+def _gone(judged: Judged) -> str | None:
+    """A run of which the theorem spoke, and no longer does."""
+    for mode, kinds in judged.trusted.kinds.items():
+        gone = ORIGINAL.kinds[mode] - kinds
+        for line in runs() if gone else ():
+            ends = unchanged().outcome(mode, line).ends
+            if not ends and any(event.kind in gone for event in read_run(line).events):
+                return f"{mode}: {line}"
+    return None
+
+
+def pinned_of(mode: Mode, line: str, outcome: Outcome, judged: Judged) -> dict[str, str]:
+    """What is pinned of a run in a mode: its end, and where it has none its verdicts and the
+    events at which clauses fail."""
+    found = {"world": str(outcome.ends)} if outcome.ends else {}
+    if not is_faithful(alike(mode), line):
+        return found
+    for name, verdicts in outcome.verdicts.items():
+        if told := trail(verdicts):
+            found[OBLIGATIONS[name].code] = told
+    for clause in judged.trusted.clauses.get(mode, ()):
+        if fails := outcome.breaks(clause):
+            found[f"{mode}.{clause.name}"] = " ".join(map(str, fails))
+    return found
+
+
+@cache
+def _pinned(mode: Mode, line: str) -> dict[str, str]:
+    """The pins of a run that are about a mode."""
+    own, found = {OBLIGATIONS[name].code for name in MODES[mode].names()}, {}
+    for key, pin in runs()[line].items():
+        name, _, constants = key.partition("/")
+        about = name.startswith(f"{mode}.") or name in own or name == "world"
+        if about and constants in {"", alike(mode)}:
+            found[name] = pin
+    if not is_faithful(alike(mode), line):
+        return {name: pin for name, pin in found.items() if name == "world"}
+    return found
+
+
+def _where(judged: Judged, *, everywhere: bool = False) -> Iterator[tuple[Mode, str]]:
+    """The runs of which something may have changed; by default those that may break a clause."""
+    for mode in Mode:
+        if not judged.concerns(mode):
+            continue
+        for line in runs():
+            if everywhere or judged.may_break(mode, line):
+                yield mode, line
