@@ -33,23 +33,32 @@ def agree(model: Model, pairs: Sequence[tuple[Observer, Observer]]) -> bool:
     step = model.step(state, event)
     after = {name: step.following.get(name, value) for name, value in state.items()}
     now, then = list(_candidates(state, pairs)), list(_candidates(after, pairs))
-    solver = z3.Solver()
-    solver.set("rlimit", RLIMIT)
-    first = z3.Solver()
+    first, solver = z3.Solver(), z3.Solver()
     first.add(model.initial(state))
-    kept = [i for i, holds in enumerate(now) if first.check(z3.Not(holds)) == z3.unsat]
     solver.add(step.possible)
-    while True:
-        broken = z3.Or([z3.Not(then[i]) for i in kept])
-        answer = solver.check(broken, *(now[i] for i in kept))
-        if answer == z3.unknown:
-            return False
-        if answer == z3.unsat:
-            break
-        told = solver.model()
-        kept = [i for i in kept if z3.is_true(told.eval(then[i], model_completion=True))]
     wrong = z3.Or([z3.Not(holds) for holds in step.clauses.values()])
-    return bool(solver.check(wrong, *(now[i] for i in kept)) == z3.unsat)
+    if not then or solver.check(wrong) == z3.unsat:
+        return bool(solver.check(wrong) == z3.unsat)
+    kept = _surviving(first, now, [], list(range(len(now))))
+    kept = None if kept is None else _surviving(solver, then, now, kept)
+    return kept is not None and bool(solver.check(wrong, *(now[i] for i in kept)) == z3.unsat)
+
+
+def _surviving(
+    solver: Expr, tried: Sequence[Expr], assumed: Sequence[Expr], kept: list[int]
+) -> list[int] | None:
+    """Those of the candidates tried that hold where those that survive are assumed; None where
+    the solver does not say."""
+    solver.set("rlimit", RLIMIT)
+    while True:
+        broken = z3.Or([z3.Not(tried[i]) for i in kept])
+        answer = solver.check(broken, *(assumed[i] for i in (kept if assumed else ())))
+        if answer == z3.unknown:
+            return None
+        if answer == z3.unsat:
+            return kept
+        told = solver.model()
+        kept = [i for i in kept if z3.is_true(told.eval(tried[i], model_completion=True))]
 
 
 def _candidates(

@@ -12,6 +12,7 @@ from proofs.mutation.judge import alike, is_faithful, trail
 from proofs.mutation.outcomes import Judged, judged_by, unchanged
 from proofs.mutation.runs import read_run, runs, traces
 from proofs.mutation.trusted import ORIGINAL, Change
+from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
@@ -44,16 +45,48 @@ def noticed(change: Change) -> Iterator[tuple[str, str]]:
 
 def _theorem(judged: Judged) -> str | None:
     """A run keeps every obligation and breaks a clause of the theorem, all as changed."""
-    for mode, line in _where(judged):
+    for mode, line, name in _suspects(judged):
+        clause = next(c for c in judged.trusted.clauses[mode] if c.name == name)
         outcome = judged.outcome(mode, line)
-        for clause in judged.trusted.clauses.get(mode, ()):
-            for number in outcome.breaks(clause):
-                if outcome.ends and outcome.ends <= number:
-                    break
-                kinds = {event.kind for event in read_run(line).events[:number]}
-                if kinds <= judged.trusted.kinds[mode] and not outcome.violated(number):
-                    return f"{mode}: {clause.name} fails after {line}"
+        for number in outcome.fails[name]:
+            if not outcome.keeps(number):
+                break
+            if outcome.owes(clause, number):
+                continue
+            if outcome.ends and outcome.ends <= number:
+                break
+            if _kinds(line, number) <= judged.trusted.kinds[mode]:
+                return f"{mode}: {clause.name} fails after {line}"
     return None
+
+
+def _suspects(judged: Judged) -> Iterator[tuple[Mode, str, str]]:
+    """Runs, and clauses that may fail in them while every obligation is kept."""
+    touched = judged.touched
+    for mode in filter(judged.concerns, Mode):
+        others = {c.name for c in judged.trusted.clauses.get(mode, ())}
+        if not judged.speaks_otherwise:
+            for line in runs():
+                if judged.hears_otherwise(mode, line):
+                    yield from ((mode, line, name) for name in others)
+            for line, name, violated in _broken(mode):
+                free = judged.other_world or violated
+                if free and violated <= touched and not judged.hears_otherwise(mode, line):
+                    yield mode, line, name
+        elif judged.speaks_otherwise_in(mode):
+            yield from ((mode, line, name) for line in runs() for name in others)
+
+
+@cache
+def _broken(mode: Mode) -> tuple[tuple[str, str, frozenset[str]], ...]:
+    """Runs and clauses that fail in them, with the obligations that are violated by then."""
+    found = []
+    for line in runs():
+        outcome = unchanged().outcome(mode, line)
+        for name, numbers in outcome.fails.items():
+            sets = [frozenset(outcome.violated(number)) for number in numbers]
+            found += [(line, name, each) for each in dict.fromkeys(sets)]
+    return tuple(found)
 
 
 def _necessity(judged: Judged) -> str | None:
@@ -61,17 +94,19 @@ def _necessity(judged: Judged) -> str | None:
 
     So the theorem needs less than it is said to need.
     """
-    if not judged.speaks_otherwise:
+    if judged.judges_otherwise or not judged.speaks_otherwise:
         return None
     for mode, line, name, clause in _needed():
         after = judged.outcome(mode, line)
         changed = next((c for c in judged.trusted.clauses[mode] if c.name == clause), None)
-        known = unchanged().outcome(mode, line)
-        if changed is None or after.verdicts != known.verdicts:
-            continue
-        if not after.breaks(changed):
+        if changed is not None and not after.breaks(changed):
             return f"{mode}: {clause} no longer needs {name} in {line}"
     return None
+
+
+@cache
+def _kinds(line: str, number: int) -> frozenset[Kind]:
+    return frozenset(event.kind for event in read_run(line).events[:number])
 
 
 @cache
@@ -96,14 +131,14 @@ def _traces(judged: Judged) -> str | None:
         return None
     for trace in traces():
         mode = Mode(trace.mode)
-        found = [judged.outcome(mode, line).verdicts for line in trace.lines]
-        every = [trails for verdicts in found for trails in verdicts.values()]
+        found = [judged.outcome(mode, line) for line in trace.lines]
+        own = [outcome.verdicts(trace.obligation) for outcome in found]
         if trace.kept:
-            fine = all(Verdict.VIOLATED not in t and t[-1] is not Verdict.PENDING for t in every)
-            own = [verdicts[trace.obligation] for verdicts in found]
+            last = [o.verdicts(name)[-1] for o in found for name in MODES[mode].names()]
+            fine = not {Verdict.VIOLATED, Verdict.PENDING} & set(last)
             fine = fine and any(Verdict.SATISFIED in trails for trails in own)
         else:
-            fine = any(Verdict.VIOLATED in verdicts[trace.obligation] for verdicts in found)
+            fine = any(Verdict.VIOLATED in trails for trails in own)
         if not fine:
             return trace.name
     return None
@@ -114,10 +149,18 @@ def _pins(judged: Judged) -> str | None:
     gone = _gone(judged)
     if gone is not None:
         return gone
-    for mode, line in _where(judged, everywhere=True):
-        if pinned_of(mode, line, judged.outcome(mode, line), judged) != _pinned(mode, line):
+    for mode, line in _where(judged):
+        if _otherwise(judged, mode, line):
             return f"{mode}: {line}"
     return None
+
+
+def _otherwise(judged: Judged, mode: Mode, line: str) -> bool:
+    """Whether a run comes to something else than what is pinned of it in a mode."""
+    outcome, pinned = judged.outcome(mode, line), _pinned(mode, line)
+    if not judged.reads_otherwise(mode, line):
+        return judged.other_world and str(outcome.ends or "") != pinned.get("world", "")
+    return pinned_of(mode, line, outcome, judged) != pinned
 
 
 def _gone(judged: Judged) -> str | None:
@@ -137,8 +180,8 @@ def pinned_of(mode: Mode, line: str, outcome: Outcome, judged: Judged) -> dict[s
     found = {"world": str(outcome.ends)} if outcome.ends else {}
     if not is_faithful(alike(mode), line):
         return found
-    for name, verdicts in outcome.verdicts.items():
-        if told := trail(verdicts):
+    for name in MODES[mode].names():
+        if told := trail(outcome.verdicts(name)):
             found[OBLIGATIONS[name].code] = told
     for clause in judged.trusted.clauses.get(mode, ()):
         if fails := outcome.breaks(clause):
@@ -160,11 +203,6 @@ def _pinned(mode: Mode, line: str) -> dict[str, str]:
     return found
 
 
-def _where(judged: Judged, *, everywhere: bool = False) -> Iterator[tuple[Mode, str]]:
-    """The runs of which something may have changed; by default those that may break a clause."""
-    for mode in Mode:
-        if not judged.concerns(mode):
-            continue
-        for line in runs():
-            if everywhere or judged.may_break(mode, line):
-                yield mode, line
+def _where(judged: Judged) -> Iterator[tuple[Mode, str]]:
+    """The runs of which something may have changed."""
+    return ((mode, line) for mode in filter(judged.concerns, Mode) for line in runs())

@@ -8,7 +8,7 @@ does not touch is not computed again.
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from monitor.view import Constants
@@ -18,7 +18,7 @@ from proofs.mutation.trusted import ORIGINAL, Trusted, waits
 from proofs.mutation.world import well_formed
 from spec.claims import Mode
 from spec.modes import MODES
-from spec.terms import Scope, Term, conj, variables
+from spec.terms import And, Scope, Term, conj, variables
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -32,28 +32,63 @@ Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and 
 _ARGUMENTS = "e, c, was, now, req_was, req"
 
 
-class Outcome(NamedTuple):
-    """`ends` is the first event that no faithful stream can tell, 0 where there is none; `fails`
-    has the events at which a clause fails, whatever is owed or violated."""
+class Outcome:
+    """What one run comes to in a mode; everything is computed when it is asked for."""
 
-    ends: int
-    verdicts: dict[str, tuple[Verdict, ...]]
-    fails: dict[str, tuple[int, ...]]
+    def __init__(self, judged: Judged, mode: Mode, line: str) -> None:
+        self._judged, self._mode, self._line = judged, mode, line
+        self._verdicts: dict[str, tuple[Verdict, ...]] = {}
+        self._fails: dict[str, tuple[int, ...]] | None = None
+        self._ends: int | None = None
+
+    @property
+    def ends(self) -> int:
+        """The first event that no faithful stream can tell, 0 where there is none."""
+        if self._ends is None:
+            self._ends = self._judged.ends(self._mode, self._line)
+        return self._ends
+
+    @property
+    def fails(self) -> dict[str, tuple[int, ...]]:
+        """The events at which a clause fails, whatever is owed or violated."""
+        if self._fails is None:
+            self._fails = self._judged.fails(self._mode, self._line)
+        return self._fails
+
+    def verdicts(self, name: str) -> tuple[Verdict, ...]:
+        """What an obligation of the mode comes to after each event."""
+        if name not in self._verdicts:
+            self._verdicts[name] = self._judged.verdicts(self._mode, name, self._line)
+        return self._verdicts[name]
 
     def breaks(self, clause: Clause) -> list[int]:
         """The events at which a clause fails and nothing that it waits for is owed."""
-        return [
-            number
-            for number in self.fails[clause.name]
-            if not any(
-                waits(clause, name) and found[number - 1] is Verdict.PENDING
-                for name, found in self.verdicts.items()
-            )
-        ]
+        failed = self.fails[clause.name]
+        return [number for number in failed if not self.owes(clause, number)]
+
+    def owes(self, clause: Clause, number: int) -> bool:
+        """Something that a clause waits for is owed after an event."""
+        return any(
+            self.verdicts(name)[number - 1] is Verdict.PENDING
+            for name in _waited(clause, self._mode)
+        )
 
     def violated(self, number: int) -> list[str]:
         """The obligations that are violated up to this event."""
-        return [n for n, found in self.verdicts.items() if Verdict.VIOLATED in found[:number]]
+        return [name for name in MODES[self._mode].names() if self.breaks_by(name, number)]
+
+    def keeps(self, number: int) -> bool:
+        """No obligation is violated up to this event."""
+        return not any(self.breaks_by(name, number) for name in MODES[self._mode].names())
+
+    def breaks_by(self, name: str, number: int) -> bool:
+        """An obligation is violated by this event or an earlier one."""
+        return self.verdicts(name)[number - 1] is Verdict.VIOLATED  # which is for good
+
+
+@cache
+def _waited(clause: Clause, mode: Mode) -> tuple[str, ...]:
+    return tuple(name for name in MODES[mode].names() if waits(clause, name))
 
 
 class Judged:
@@ -66,32 +101,39 @@ class Judged:
         self._outcomes: dict[tuple[Mode, str], Outcome] = {}
 
     def outcome(self, mode: Mode, line: str) -> Outcome:
-        """What a run comes to in a mode; remembered where nothing was changed."""
-        if self.base is not None:
-            return self._outcome(mode, line)
+        """What a run comes to in a mode."""
         key = mode, line
         if key not in self._outcomes:
-            self._outcomes[key] = self._outcome(mode, line)
+            self._outcomes[key] = Outcome(self, mode, line)
         return self._outcomes[key]
 
-    def _outcome(self, mode: Mode, line: str) -> Outcome:
-        constants = alike(mode)
-        steps = self.heard(constants, line)
-        known = None if self.base is None else self.base.outcome(mode, line)
-        if known is None or self.base is None:
-            verdicts = {n: self._verdicts(n, constants, line) for n in MODES[mode].names()}
-            return Outcome(self._ends(steps), verdicts, self._fails(mode, steps, None))
-        if steps is not self.base.heard(constants, line):
-            touched = set(MODES[mode].names())
-        else:
-            touched = self._touched & set(MODES[mode].names())
-        verdicts = known.verdicts
-        if touched:
-            verdicts = {**verdicts, **{n: self._verdicts(n, constants, line) for n in touched}}
-        same = steps is self.base.heard(constants, line)
-        ends = known.ends if same and not self._other_world else self._ends(steps)
-        told = known.fails if same and not self._other_beliefs else None
-        return Outcome(ends, verdicts, self._fails(mode, steps, told))
+    def verdicts(self, mode: Mode, name: str, line: str) -> tuple[Verdict, ...]:
+        """What an obligation comes to after each event of a run."""
+        steps = self.heard(alike(mode), line)
+        if self.base is not None and name not in self.touched:
+            if steps is self.base.heard(alike(mode), line):
+                return self.base.outcome(mode, line).verdicts(name)
+            return tuple(self.base._judge(name).verdicts(steps))
+        return tuple(self._judge(name).verdicts(steps))
+
+    def ends(self, mode: Mode, line: str) -> int:
+        """The first event of a run that no faithful stream can tell, 0 where there is none."""
+        steps = self.heard(alike(mode), line)
+        known = None if self.base is None else self.base.heard(alike(mode), line)
+        if self.base is not None and steps is known:
+            if not self.other_world:
+                return self.base.outcome(mode, line).ends
+            return self._end(steps, self._still_possible)
+        return self._end(steps, self._possible)
+
+    def fails(self, mode: Mode, line: str) -> dict[str, tuple[int, ...]]:
+        """The events of a run at which clauses of a mode fail."""
+        steps = self.heard(alike(mode), line)
+        same = self.base is not None and steps is self.base.heard(alike(mode), line)
+        known = None
+        if self.base is not None and same and not self._other_beliefs:
+            known = self.base.outcome(mode, line).fails
+        return self._fails(mode, steps, known)
 
     def heard(self, constants: str, line: str) -> tuple[Heard, ...]:
         """The events of a run as observers hear them; the very same where nothing differs."""
@@ -99,10 +141,11 @@ class Judged:
         if self.base is not None and not self._other_ledgers:
             return self.base.heard(constants, line)
         if key not in self._heard:
-            found = self._hear(constants, line)
-            if self.base is not None and found == self.base.heard(constants, line):
-                found = self.base.heard(constants, line)
-            self._heard[key] = found
+            known = None if self.base is None else self.base.heard(constants, line)
+            if known is not None and not any(self._moved(*step) for step in known):
+                self._heard[key] = known
+            else:
+                self._heard[key] = self._hear(constants, line)
         return self._heard[key]
 
     def _hear(self, constants: str, line: str) -> tuple[Heard, ...]:
@@ -117,23 +160,31 @@ class Judged:
             was, asked = now, asks
         return tuple(found)
 
-    def _verdicts(self, name: str, constants: str, line: str) -> tuple[Verdict, ...]:
-        return tuple(self._judge(name).verdicts(self.heard(constants, line)))
-
     def _judge(self, name: str) -> Judge:
-        if self.base is not None and name not in self._touched:
+        if self.base is not None and name not in self.touched:
             return self.base._judge(name)
         if name not in self._judges:
             self._judges[name] = Judge(self.trusted.observers[name])
         return self._judges[name]
 
-    def _ends(self, steps: tuple[Heard, ...]) -> int:
+    def _end(self, steps: tuple[Heard, ...], possible: Callable[..., bool]) -> int:
         rest = 0
         for number, step in enumerate(steps, start=1):
-            if step[0].rest != rest or not self._possible(*step):
+            if step[0].rest != rest or not possible(*step):
                 return number
             rest = self._rest(step[0])
         return 0
+
+    def _still_possible(self, *step: Any) -> bool:
+        """A faithful stream can hold an event of which it is known what was against it."""
+        assert self.base is not None
+        return self.base._against(step) <= self._given_up and self._and_also(*step)
+
+    def _against(self, step: Heard) -> frozenset[int]:
+        """Which of the parts of what a faithful stream is are against an event."""
+        if self._possible(*step):
+            return frozenset()
+        return frozenset(i for i, holds in enumerate(self._parts) if not holds(*step))
 
     def _fails(
         self, mode: Mode, steps: tuple[Heard, ...], known: dict[str, tuple[int, ...]] | None
@@ -163,19 +214,30 @@ class Judged:
     @property
     def judges_otherwise(self) -> bool:
         """Ledgers of facts or obligations are others."""
-        return self._other_ledgers or bool(self._touched)
+        return self._other_ledgers or bool(self.touched)
 
     def concerns(self, mode: Mode) -> bool:
         """Something that is read in a mode is another."""
-        names = self._touched & set(MODES[mode].names())
-        shared = self._other_ledgers or self._other_beliefs or self._other_world
+        names = self.touched & set(MODES[mode].names())
+        shared = self._other_ledgers or self._other_beliefs or self.other_world
         return bool(names) or shared or bool(self._other_clauses.get(mode))
 
-    def may_break(self, mode: Mode, line: str) -> bool:
-        """A clause may fail in a run: one did before, or something is read otherwise."""
-        known = unchanged().outcome(mode, line)
-        if self._other_beliefs or self._other_clauses.get(mode) or any(known.fails.values()):
+    def reads_otherwise(self, mode: Mode, line: str) -> bool:
+        """Something that is read in a run, besides what a faithful stream is, is another."""
+        if self._other_beliefs or self._other_clauses.get(mode):
             return True
+        if self.touched & set(MODES[mode].names()):
+            return True
+        return self.hears_otherwise(mode, line)
+
+    def speaks_otherwise_in(self, mode: Mode) -> bool:
+        """The same of one mode."""
+        return self._other_beliefs or bool(self._other_clauses.get(mode))
+
+    def hears_otherwise(self, mode: Mode, line: str) -> bool:
+        """A ledger comes to something else in a run."""
+        if not self._other_ledgers:
+            return False
         return self.heard(alike(mode), line) is not unchanged().heard(alike(mode), line)
 
     @cached_property
@@ -187,7 +249,8 @@ class Judged:
         return self._differs(Scope.BELIEVED)
 
     @cached_property
-    def _other_world(self) -> bool:
+    def other_world(self) -> bool:
+        """What a faithful stream may hold is another."""
         same_pool = self.trusted.following(Scope.WAS).get("rest") == (
             ORIGINAL.following(Scope.WAS).get("rest")
         )
@@ -197,7 +260,8 @@ class Judged:
         return _facts(self.trusted, scope) != _facts(ORIGINAL, scope)
 
     @cached_property
-    def _touched(self) -> set[str]:
+    def touched(self) -> set[str]:
+        """The obligations that are others."""
         observers = self.trusted.observers
         return {n for n, o in observers.items() if o is not ORIGINAL.observers[n]}
 
@@ -246,8 +310,37 @@ class Judged:
         return function("e", to_python(self.trusted.following(Scope.WAS)["rest"]))
 
     @cached_property
+    def _moved(self) -> Callable[..., bool]:
+        """Whether a register that was changed comes to another value after an event."""
+        parts = [
+            f"{to_python(term)} != {place}[{_order(before, ORIGINAL).index(name)}]"
+            for before, place in ((Scope.WAS, "now"), (Scope.REQ_WAS, "req"))
+            for name, term in self.trusted.following(before).items()
+            if name in _order(before, ORIGINAL)
+            and term is not ORIGINAL.following(before)[name]
+        ]
+        return function(_ARGUMENTS, " or ".join(parts))
+
+    @cached_property
+    def _parts(self) -> tuple[Callable[..., bool], ...]:
+        return tuple(function(_ARGUMENTS, to_python(part)) for part in _world_parts(self.trusted))
+
+    @cached_property
     def _possible(self) -> Callable[..., bool]:
-        return function(_ARGUMENTS, to_python(conj(self.trusted.world, well_formed())))
+        return function(_ARGUMENTS, to_python(conj(*_world_parts(self.trusted))))
+
+    @cached_property
+    def _given_up(self) -> frozenset[int]:
+        """The parts of what a faithful stream is that are no longer asked for."""
+        kept = set(_world_parts(self.trusted))
+        return frozenset(i for i, part in enumerate(_world_parts(ORIGINAL)) if part not in kept)
+
+    @cached_property
+    def _and_also(self) -> Callable[..., bool]:
+        """The parts of it that were not asked for before."""
+        known = set(_world_parts(ORIGINAL))
+        more = [part for part in _world_parts(self.trusted) if part not in known]
+        return function(_ARGUMENTS, to_python(conj(*more)))
 
     def _clauses(self, mode: Mode) -> dict[str, Callable[..., bool]]:
         if mode not in self._by_mode:
@@ -296,6 +389,11 @@ def _order(scope: Scope, trusted: Trusted) -> tuple[str, ...]:
         case Scope.REQ_WAS:
             return REQUEST_REGISTERS
     return tuple(trusted.following(scope))
+
+
+def _world_parts(trusted: Trusted) -> tuple[Term, ...]:
+    world = trusted.world & well_formed()
+    return world.args if isinstance(world, And) else (world,)
 
 
 def _facts(trusted: Trusted, scope: Scope) -> list[Term]:

@@ -1,0 +1,127 @@
+"""Is a change of what is trusted no change at all? The questions that it comes to, for Z3.
+
+A register that is always what it was changes nothing; where it is not, it may still be read by
+nobody who minds. A clause may be another formula, and say the same of every event that there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from proofs.mutation.judge import alike
+from proofs.mutation.product import Beside, Compared, compared, shortest
+from proofs.mutation.trusted import ORIGINAL, Change, Trusted, dependents, renamed
+from spec.claims import Mode
+from spec.machine import Ledger, Register
+from spec.modes import MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from spec.machine import Observer
+    from spec.terms import Scope, Term
+
+__all__ = ["compare_change"]
+
+
+def compare_change(change: Change) -> tuple[Compared, str | None]:
+    """How a change compares with the original, and a run that shows it where they differ."""
+    after = change.after
+    moved = [
+        (ledger, before, name)
+        for ledger, before, _ in ORIGINAL.ledgers
+        for name, term in ledger.following.items()
+        if after.following(before)[name] is not term
+    ]
+    if moved and _all(_registers(after, moved)) is Compared.RUN:
+        moved = []
+    questions = list(_questions(after, {(before, name) for _, before, name in moved}))
+    result = _all(questions)
+    if result is not Compared.DIFFERENT:
+        return result, None
+    for question in questions:
+        if compared(question) is Compared.DIFFERENT:
+            run = shortest(question)
+            if run is not None:
+                return result, run
+    return result, None
+
+
+def _all(questions: list[Beside]) -> Compared:
+    """The same of all questions; what differs in one differs."""
+    results = set()
+    for question in questions:
+        result = compared(question)
+        if result is Compared.DIFFERENT:
+            return result
+        results.add(result)
+    return Compared.UNKNOWN if Compared.UNKNOWN in results else Compared.RUN
+
+
+def _registers(after: Trusted, moved: list[tuple[Ledger, Scope, str]]) -> list[Beside]:
+    """Whether each changed register comes to what it came to."""
+    pairs = tuple((l.following[n], after.following(before)[n]) for l, before, n in moved)
+    return [Beside(mode, terms=pairs) for mode in _representatives(tuple(Mode))]
+
+
+def _representatives(modes: tuple[Mode, ...]) -> list[Mode]:
+    """One of the modes for each that an observer can tell apart."""
+    return list({alike(mode): mode for mode in reversed(modes)}.values())
+
+
+def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside]:
+    """Whether what reads the changed registers, or was changed itself, comes to the same.
+
+    The changed registers, and those that are computed from them, live beside the others.
+    """
+    names = dependents(after, moved) if moved else set()
+    beside = tuple(_beside(after, names))
+
+    def put(term: Term) -> Term:
+        return renamed(term, names, after) if names else term
+
+    for name, observer in ORIGINAL.observers.items():
+        other = _observer(after.observers[name], put)
+        if other is not observer:
+            for mode in _representatives(tuple(m for m in Mode if name in MODES[m].names())):
+                yield Beside(mode, ((observer, other),), ledgers=beside)
+    for mode, clauses in ORIGINAL.clauses.items():
+        pairs = zip(clauses, after.clauses[mode], strict=True)
+        terms = tuple((one.holds, put(other.holds)) for one, other in pairs)
+        terms = tuple((one, other) for one, other in terms if one is not other)
+        if terms:
+            yield Beside(mode, terms=terms, ledgers=beside)
+    world = put(after.world)
+    if world is not ORIGINAL.world:
+        for mode in _representatives(tuple(Mode)):
+            either = ORIGINAL.world | world
+            yield Beside(
+                mode, terms=((ORIGINAL.world, world),), allowed=either, ledgers=beside
+            )
+
+
+def _observer(observer: Observer, change: Callable[[Term], Term]) -> Observer:
+    rules = tuple(
+        replace(rule, when=change(rule.when), sets={n: change(t) for n, t in rule.sets.items()})
+        for rule in observer.rules
+    )
+    same = all(
+        one.when is other.when and all(one.sets[n] is t for n, t in other.sets.items())
+        for one, other in zip(rules, observer.rules, strict=True)
+    )
+    return observer if same else replace(observer, rules=rules)
+
+
+def _beside(
+    after: Trusted, names: set[tuple[Scope, str]]
+) -> Iterator[tuple[Ledger, Scope, Scope]]:
+    for ledger, before, then in after.ledgers:
+        own = [r for r in ledger.registers if (before, r.name) in names]
+        if own:
+            registers = tuple(Register(f"{r.name}'", r.sort, r.initial) for r in own)
+            following = {
+                f"{r.name}'": renamed(ledger.following[r.name], names, after) for r in own
+            }
+            yield replace(ledger, registers=registers, following=following), before, then
+
