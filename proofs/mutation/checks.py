@@ -5,12 +5,13 @@ Each tells what it noticed, or None. Only the last leaves open which side of a c
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Final
 
 from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
+from proofs.mutation.noticed import NOTICES
 from proofs.mutation.runs import runs, traces
-from spec.alphabet import Kind
+from proofs.mutation.trusted import Change, waits
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.verdicts import Verdict
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from proofs.mutation.judge import Breach
     from proofs.mutation.operators import Mutant
+
+    Tried = Mutant | Change
     from proofs.mutation.runs import Trace
     from spec.claims import Mode
 
@@ -28,7 +31,7 @@ __all__ = ["CHECKS"]
 
 
 def structure(mutant: Mutant) -> str | None:
-    """The observer's own validation refuses it."""
+    """It is refused by its own validation, before anything is judged."""
     try:
         _ = mutant.observer
     except ValueError as problem:
@@ -45,7 +48,8 @@ def theorem(mutant: Mutant) -> str | None:
         return None
     for line, breach in _breaking(mutant.mode, mutant.original.name):
         steps = heard(alike(mutant.mode), line)
-        if mutant.judge is None or _kept(mutant.judge.verdicts(steps), breach):
+        judge, own = mutant.judge, mutant.original.name
+        if judge is None or _kept(own, judge.verdicts(steps), breach):
             return f"{breach.clause.name} fails after {line}"
     return None
 
@@ -59,7 +63,7 @@ def _breaking(mode: Mode, name: str) -> tuple[tuple[str, Breach], ...]:
         for line in runs()
         for breach in breaches(mode, line)
         if _in_world(mode, line, breach.number)
-        and all(_kept(judged(alike(mode), other, line), breach) for other in others)
+        and all(_kept(other, judged(alike(mode), other, line), breach) for other in others)
     )
 
 
@@ -67,14 +71,13 @@ def _in_world(mode: Mode, line: str, number: int) -> bool:
     if not is_faithful(alike(mode), line):
         return False
     events = [step[0] for step in heard(alike(mode), line)[:number]]
-    restores = Kind.LOAD_FAILED in WORLDS[mode] or not any(e.restore for e in events)
-    return restores and all(e.kind in WORLDS[mode] for e in events)
+    return all(e.kind in WORLDS[mode] for e in events)
 
 
-def _kept(found: Sequence[Verdict], breach: Breach) -> bool:
+def _kept(name: str, found: Sequence[Verdict], breach: Breach) -> bool:
     """Nothing is violated up to the breach, nor owed at it if the clause then says nothing."""
     until = found[: breach.number]
-    owed = breach.clause.settled and until[-1] is Verdict.PENDING
+    owed = waits(breach.clause, name) and until[-1] is Verdict.PENDING
     return not owed and Verdict.VIOLATED not in until
 
 
@@ -122,12 +125,29 @@ def _condemning(constants: str, names: Iterable[str], line: str) -> list[str]:
     return [n for n in names if Verdict.VIOLATED in judged(constants, n, line)]
 
 
-CHECKS: Final[dict[str, Callable[[Mutant], str | None]]] = {
-    "structure": structure,
-    "theorem": theorem,
-    "traces": hand,
-    "pins": pins,
+def necessity(mutant: Mutant) -> str | None:
+    """A run that one obligation forbids for the sake of a clause no longer breaks the clause."""
+    return None  # where a rule is changed the clauses are as they were
+
+
+def _either(name: str, check: Callable[[Mutant], str | None]) -> Callable[[Tried], str | None]:
+    """A check of a mutant of a rule, or else that of a change by the same name."""
+
+    @wraps(check)
+    def both(tried: Tried) -> str | None:
+        return NOTICES[name](tried) if isinstance(tried, Change) else check(tried)
+
+    return both
+
+
+CHECKS: Final[dict[str, Callable[[Tried], str | None]]] = {
+    "structure": _either("structure", structure),
+    "theorem": _either("theorem", theorem),
+    "necessity": _either("necessity", necessity),
+    "traces": _either("traces", hand),
+    "pins": _either("pins", pins),
 }
+"""Each check by name, the strongest reason first."""
 
 
 @cache

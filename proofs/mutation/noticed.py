@@ -5,8 +5,8 @@ Each tells what it noticed, or None; they are those of `proofs.mutation.checks`.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
 
 from proofs.mutation.judge import alike, is_faithful, trail
 from proofs.mutation.outcomes import Judged, judged_by, unchanged
@@ -19,32 +19,49 @@ from spec.obligations import OBLIGATIONS
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from proofs.mutation.outcomes import Outcome
 
-__all__ = ["noticed", "pinned_of"]
+__all__ = ["NOTICES", "noticed", "pinned_of"]
 
 
 def noticed(change: Change) -> Iterator[tuple[str, str]]:
     """The checks that notice a change, by name, with what each noticed."""
-    if change.structure is not None:
-        yield "structure", change.structure
-        return
-    judged = judged_by(change.after)
-    for name, check in (
-        ("theorem", _theorem),
-        ("necessity", _necessity),
-        ("traces", _traces),
-        ("pins", _pins),
-    ):
-        said = check(judged)
+    for name, check in NOTICES.items():
+        said = check(change)
         if said is not None:
             yield name, said
+            if name == "structure":  # there is nothing to judge runs with
+                return
 
 
-def _theorem(judged: Judged) -> str | None:
+def _structure(change: Change) -> str | None:
+    """It is refused before anything is judged."""
+    return change.structure
+
+
+@lru_cache(1)
+def _judged(change: _Same) -> Judged:
+    return judged_by(change.change.after)
+
+
+class _Same:
+    """A change as itself: what it holds cannot be hashed."""
+
+    def __init__(self, change: Change) -> None:
+        self.change = change
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.change is self.change
+
+    def __hash__(self) -> int:
+        return id(self.change)
+
+
+def _theorem(change: Change) -> str | None:
     """A run keeps every obligation and breaks a clause of the theorem, all as changed."""
+    judged = _judged(_Same(change))
     for mode, line, name in _suspects(judged):
         clause = next(c for c in judged.trusted.clauses[mode] if c.name == name)
         outcome = judged.outcome(mode, line)
@@ -89,11 +106,12 @@ def _broken(mode: Mode) -> tuple[tuple[str, str, frozenset[str]], ...]:
     return tuple(found)
 
 
-def _necessity(judged: Judged) -> str | None:
+def _necessity(change: Change) -> str | None:
     """A run that one obligation alone forbids, and that breaks a clause, breaks it no more.
 
     So the theorem needs less than it is said to need.
     """
+    judged = _judged(_Same(change))
     if judged.judges_otherwise or not judged.speaks_otherwise:
         return None
     for mode, line, name, clause in _needed():
@@ -125,8 +143,9 @@ def _needed() -> tuple[tuple[Mode, str, str, str], ...]:
     return tuple(found)
 
 
-def _traces(judged: Judged) -> str | None:
+def _traces(change: Change) -> str | None:
     """A hand-written trace of the test suite no longer gets the verdict written beside it."""
+    judged = _judged(_Same(change))
     if not judged.judges_otherwise:
         return None
     for trace in traces():
@@ -144,8 +163,9 @@ def _traces(judged: Judged) -> str | None:
     return None
 
 
-def _pins(judged: Judged) -> str | None:
+def _pins(change: Change) -> str | None:
     """A run comes to something else, at some event, than what is pinned."""
+    judged = _judged(_Same(change))
     gone = _gone(judged)
     if gone is not None:
         return gone
@@ -187,6 +207,15 @@ def pinned_of(mode: Mode, line: str, outcome: Outcome, judged: Judged) -> dict[s
         if fails := outcome.breaks(clause):
             found[f"{mode}.{clause.name}"] = " ".join(map(str, fails))
     return found
+
+
+NOTICES: Final[dict[str, Callable[[Change], str | None]]] = {
+    "structure": _structure,
+    "theorem": _theorem,
+    "necessity": _necessity,
+    "traces": _traces,
+    "pins": _pins,
+}
 
 
 @cache

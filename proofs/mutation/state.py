@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from proofs.mutation.campaign import EQUIVALENT, KILLED, Fate
+from proofs.mutation.campaign import EQUIVALENT, KILLED, Fate, key_of
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.product import Compared
 from proofs.mutation.runs import HAND, RUNS
@@ -19,7 +19,7 @@ from spec.errors import OutputError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from proofs.mutation.operators import Mutant
+    from proofs.mutation.campaign import Tried
 
 __all__ = ["State", "runs_digest", "usual_place"]
 
@@ -87,14 +87,14 @@ class State:
         if cut or not head:
             self._write(whole or _line(_head()), "wb")
 
-    def known(self, mutants: Iterable[Mutant]) -> dict[tuple[str, str], Fate]:
+    def known(self, mutants: Iterable[Tried]) -> dict[tuple[str, str], Fate]:
         """The fates of these mutants that are settled: what no check noticed is tried again."""
         found = {
             (fate.mode, fate.mutant): fate
             for fate in self._fates
             if fate.result in (KILLED, EQUIVALENT)
         }
-        keys = ((m, (str(m.mode), m.name)) for m in mutants)
+        keys = ((m, key_of(m)) for m in mutants)
         return {key: found[key] for m, key in keys if key in found and found[key].says == m.says}
 
     def add(self, fate: Fate) -> None:
