@@ -17,31 +17,54 @@ if TYPE_CHECKING:
     from proofs.model import Model
     from spec.machine import Observer
 
-__all__ = ["agree"]
+__all__ = ["agree", "always"]
 
 RLIMIT = 5_000_000
 
 
-def agree(model: Model, pairs: Sequence[tuple[Observer, Observer]]) -> bool:
+def agree(
+    model: Model, pairs: Sequence[tuple[Observer, Observer]], known: Sequence[Expr] = ()
+) -> bool:
     """Whether the candidates show that the clauses of a model hold in every run.
 
     Args:
         model: its state is that of the observers, alone or with that of the ledgers.
         pairs: the observers that are compared.
+        known: what is known of every state that a run can come to.
     """
     state, event = model.state(""), model.event("")
     step = model.step(state, event)
+    wrong = z3.Or([z3.Not(holds) for holds in step.clauses.values()])
+    solver = z3.Solver()
+    solver.add(step.possible, *known)
+    if solver.check(wrong) == z3.unsat:
+        return True
     after = {name: step.following.get(name, value) for name, value in state.items()}
     now, then = list(_candidates(state, pairs)), list(_candidates(after, pairs))
-    first, solver = z3.Solver(), z3.Solver()
-    first.add(model.initial(state))
-    solver.add(step.possible)
-    wrong = z3.Or([z3.Not(holds) for holds in step.clauses.values()])
-    if not then or solver.check(wrong) == z3.unsat:
-        return bool(solver.check(wrong) == z3.unsat)
-    kept = _surviving(first, now, [], list(range(len(now))))
-    kept = None if kept is None else _surviving(solver, then, now, kept)
+    kept = _both(model.initial(state), solver, now, then) if now else None
     return kept is not None and bool(solver.check(wrong, *(now[i] for i in kept)) == z3.unsat)
+
+
+def always(model: Model) -> tuple[Expr, ...]:
+    """Candidates about the ledgers that hold in every state that a run of a model can come to."""
+    state, event = model.state(""), model.event("")
+    step = model.step(state, event)
+    after = {name: step.following.get(name, value) for name, value in state.items()}
+    now, then = list(_of_ledgers(state)), list(_of_ledgers(after))
+    solver = z3.Solver()
+    solver.add(step.possible)
+    kept = _both(model.initial(state), solver, now, then)
+    return () if kept is None else tuple(now[i] for i in kept)
+
+
+def _both(
+    initial: Expr, going: Expr, now: Sequence[Expr], then: Sequence[Expr]
+) -> list[int] | None:
+    """Those that hold at first and that every event preserves together."""
+    first = z3.Solver()
+    first.add(initial)
+    kept = _surviving(first, now, [], list(range(len(now))))
+    return None if kept is None else _surviving(going, then, now, kept)
 
 
 def _surviving(
@@ -65,7 +88,7 @@ def _candidates(
     state: Mapping[str, Expr], pairs: Sequence[tuple[Observer, Observer]]
 ) -> Iterator[Expr]:
     flags = _flags(state)
-    yield from (z3.Implies(a, b) for a in flags for b in flags if a is not b)
+    yield from _of_ledgers(state)
     for one, other in pairs:
         for number in range(len(one.states) if flags else 0):
             here = state[f"state.{one.name}"] == number
@@ -87,6 +110,15 @@ def _candidates(
                         yield z3.Implies(at[o.name] == number, simple)
 
 
+def _of_ledgers(state: Mapping[str, Expr]) -> Iterator[Expr]:
+    flags = _flags(state)
+    yield from (z3.Implies(a, b) for a in flags for b in flags if a is not b)
+    for name, value in state.items() if flags else ():
+        if name == "c.threshold" or (_is_ledger(name) and not z3.is_bool(value)):
+            yield value >= (1 if name == "c.threshold" else 0)
+            yield from (z3.Implies(z3.Not(flag), value == 0) for flag in flags)
+
+
 def _flags(state: Mapping[str, Expr]) -> list[Expr]:
     """What is true or false of the ledgers of a state; none where it has no ledgers."""
     if "was.lead" not in state:
@@ -96,4 +128,4 @@ def _flags(state: Mapping[str, Expr]) -> list[Expr]:
 
 
 def _is_ledger(name: str) -> bool:
-    return name.startswith(("was.", "req_was."))
+    return name.startswith(("was.", "req_was.", "believed."))

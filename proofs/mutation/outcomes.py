@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Judged", "Outcome", "judged_by", "unchanged"]
 
+Beliefs = tuple[tuple[Any, ...], tuple[Any, ...]]  # before and after an event
 Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
 _ARGUMENTS = "e, c, was, now, req_was, req"
 
@@ -99,6 +100,19 @@ class Judged:
         self._judges: dict[str, Judge] = {}
         self._heard: dict[tuple[str, str], tuple[Heard, ...]] = {}
         self._outcomes: dict[tuple[Mode, str], Outcome] = {}
+        self._verdicts: dict[tuple[str, str, str], tuple[Verdict, ...]] = {}
+        self._ends: dict[tuple[str, str], int] = {}
+        self._failed: dict[int, tuple[Heard, frozenset[int]]] = {}
+        self._believed: dict[str, tuple[Beliefs, ...]] = {}
+
+    def forget(self) -> None:
+        """Give up what is remembered of runs."""
+        self._heard.clear()
+        self._outcomes.clear()
+        self._verdicts.clear()
+        self._ends.clear()
+        self._failed.clear()
+        self._believed.clear()
 
     def outcome(self, mode: Mode, line: str) -> Outcome:
         """What a run comes to in a mode."""
@@ -109,31 +123,58 @@ class Judged:
 
     def verdicts(self, mode: Mode, name: str, line: str) -> tuple[Verdict, ...]:
         """What an obligation comes to after each event of a run."""
-        steps = self.heard(alike(mode), line)
-        if self.base is not None and name not in self.touched:
-            if steps is self.base.heard(alike(mode), line):
-                return self.base.outcome(mode, line).verdicts(name)
-            return tuple(self.base._judge(name).verdicts(steps))
-        return tuple(self._judge(name).verdicts(steps))
+        key = alike(mode), name, line
+        if self.base is not None and name not in self.touched and not self.hears_otherwise(
+            mode, line
+        ):
+            return self.base.verdicts(mode, name, line)
+        if key not in self._verdicts:
+            steps = self.heard(alike(mode), line)
+            self._verdicts[key] = tuple(self._judge(name).verdicts(steps))
+        return self._verdicts[key]
 
     def ends(self, mode: Mode, line: str) -> int:
         """The first event of a run that no faithful stream can tell, 0 where there is none."""
-        steps = self.heard(alike(mode), line)
-        known = None if self.base is None else self.base.heard(alike(mode), line)
-        if self.base is not None and steps is known:
-            if not self.other_world:
-                return self.base.outcome(mode, line).ends
-            return self._end(steps, self._still_possible)
-        return self._end(steps, self._possible)
+        key = alike(mode), line
+        heard = self.base is not None and not self.hears_otherwise(mode, line)
+        if self.base is not None and heard and not self.other_world:
+            return self.base.ends(mode, line)
+        if key not in self._ends:
+            possible = self._still_possible if heard else self._possible
+            self._ends[key] = self._end(self.heard(*key), possible)
+        return self._ends[key]
 
     def fails(self, mode: Mode, line: str) -> dict[str, tuple[int, ...]]:
         """The events of a run at which clauses of a mode fail."""
-        steps = self.heard(alike(mode), line)
-        same = self.base is not None and steps is self.base.heard(alike(mode), line)
-        known = None
+        known: dict[str, tuple[int, ...]] = {}
+        clauses = self._clauses(mode)
+        same = self.base is not None and not self.hears_otherwise(mode, line)
         if self.base is not None and same and not self._other_beliefs:
             known = self.base.outcome(mode, line).fails
-        return self._fails(mode, steps, known)
+            others = self._other_clauses.get(mode, set())
+            clauses = {name: holds for name, holds in clauses.items() if name in others}
+            if not clauses:
+                return known
+        steps = zip(self.heard(alike(mode), line), self._beliefs(line), strict=True)
+        found: dict[str, list[int]] = {name: [] for name in clauses}
+        for number, (step, beliefs) in enumerate(steps, start=1):
+            for name, holds in clauses.items():
+                if not holds(*step, *beliefs):
+                    found[name].append(number)
+        return {**known, **{name: tuple(each) for name, each in found.items()}}
+
+    def _beliefs(self, line: str) -> tuple[Beliefs, ...]:
+        """What the auditor believes before and after each event; it reads nothing but these."""
+        if self.base is not None and not self._other_beliefs:
+            return self.base._beliefs(line)
+        if line not in self._believed:
+            before, found = _initial(Scope.BELIEVED), []
+            for event in read_run(line).events:
+                after = self._believe(event, before)
+                found.append((before, after))
+                before = after
+            self._believed[line] = tuple(found)
+        return self._believed[line]
 
     def heard(self, constants: str, line: str) -> tuple[Heard, ...]:
         """The events of a run as observers hear them; the very same where nothing differs."""
@@ -182,27 +223,12 @@ class Judged:
 
     def _against(self, step: Heard) -> frozenset[int]:
         """Which of the parts of what a faithful stream is are against an event."""
-        if self._possible(*step):
-            return frozenset()
-        return frozenset(i for i, holds in enumerate(self._parts) if not holds(*step))
-
-    def _fails(
-        self, mode: Mode, steps: tuple[Heard, ...], known: dict[str, tuple[int, ...]] | None
-    ) -> dict[str, tuple[int, ...]]:
-        clauses = self._clauses(mode)
-        if known is not None:
-            clauses = {n: f for n, f in clauses.items() if n in self._other_clauses[mode]}
-            if not clauses:
-                return known
-        fails: dict[str, list[int]] = {name: [] for name in clauses}
-        before = _initial(Scope.BELIEVED)
-        for number, step in enumerate(steps, start=1):
-            after = self._believe(step[0], before)
-            for name, holds in clauses.items():
-                if not holds(*step, before, after):
-                    fails[name].append(number)
-            before = after
-        return {**(known or {}), **{name: tuple(each) for name, each in fails.items()}}
+        known = self._failed.get(id(step))
+        if known is None or known[0] is not step:
+            failed = () if self._possible(*step) else enumerate(self._parts)
+            found = frozenset(i for i, holds in failed if not holds(*step))
+            known = self._failed[id(step)] = step, found
+        return known[1]
 
     # What was changed.
 

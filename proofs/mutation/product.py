@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import z3
@@ -17,13 +17,13 @@ from proofs import world
 from proofs.encode import Bits, Expr, Integers, Numbers, encode
 from proofs.engines.search import find_refutation
 from proofs.engines.spacer import ProofResult, prove
-from proofs.mutation.inductive import agree
+from proofs.mutation.inductive import agree, always
 from proofs.mutation.runs import write_run
 from proofs.mutation.world import well_formed
 from proofs.system import BEFORE, LEDGERS, Step, System
 from spec.alphabet import Kind
 from spec.modes import Bundle
-from spec.terms import Scope, Term
+from spec.terms import TRUE, Scope, Term
 from spec.verdicts import Verdict
 from spec.vocabulary import EVENT_FIELDS
 
@@ -182,11 +182,15 @@ def _const(value: bool | int, numbers: Numbers) -> Expr:
 
 
 def compared(beside: Beside) -> Compared:
-    """Whether in some run what is compared differs."""
-    both = beside.model(Integers())
+    """Whether in some run what is compared differs.
+
+    Up to the first difference a run is one of the specification as it is, so what is known of its
+    states may be taken for granted.
+    """
+    both, known = beside.model(Integers()), _known(beside.mode)
     if beside.observers and agree(_Loose(both), both.pairs):
         return Compared.RUN
-    if agree(both, both.pairs):
+    if agree(both, both.pairs, known):
         return Compared.RUN
     match prove(both, RLIMIT).result:
         case ProofResult.PROVED:
@@ -194,6 +198,13 @@ def compared(beside: Beside) -> Compared:
         case ProofResult.REFUTED:
             return Compared.DIFFERENT
     return Compared.UNKNOWN
+
+
+@cache
+def _known(mode: Mode) -> tuple[Expr, ...]:
+    """What holds of the ledgers in every state, by constants: the same for modes alike."""
+    model = Beside(mode, terms=((TRUE, TRUE),)).model(Integers())
+    return always(model)
 
 
 def shortest(beside: Beside, depth: int = DEEPEST) -> str | None:
