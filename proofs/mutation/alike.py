@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spec.machine import Observer
     from spec.terms import Scope, Term
 
-__all__ = ["compare_change"]
+__all__ = ["compare_change", "shortest_change"]
 
 
 def compare_change(change: Change) -> tuple[Compared, str | None]:
@@ -46,6 +46,12 @@ def compare_change(change: Change) -> tuple[Compared, str | None]:
             if run is not None:
                 return result, run
     return result, None
+
+
+def shortest_change(change: Change) -> str | None:
+    """A shortest run that tells a change, or None where there is none or none was found."""
+    found, run = compare_change(change)
+    return run if found is Compared.DIFFERENT else None
 
 
 def _all(questions: list[Beside]) -> Compared:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Final
 
+from proofs.mutation import noticed
 from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
 from proofs.mutation.noticed import NOTICES
 from proofs.mutation.runs import runs, traces
@@ -27,7 +28,14 @@ if TYPE_CHECKING:
     from proofs.mutation.runs import Trace
     from spec.claims import Mode
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "forget"]
+
+
+def forget() -> None:
+    """Give up what is remembered of the runs."""
+    _breaking.cache_clear()
+    _pins_of.cache_clear()
+    noticed.forget()
 
 
 def structure(mutant: Mutant) -> str | None:

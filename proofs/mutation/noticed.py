@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from proofs.mutation.outcomes import Outcome
 
-__all__ = ["NOTICES", "noticed", "pinned_of"]
+__all__ = ["NOTICES", "forget", "noticed", "pinned_of", "tells"]
 
 
 def noticed(change: Change) -> Iterator[tuple[str, str]]:
@@ -181,6 +181,26 @@ def _otherwise(judged: Judged, mode: Mode, line: str) -> bool:
     if not judged.reads_otherwise(mode, line):
         return judged.other_world and str(outcome.ends or "") != pinned.get("world", "")
     return pinned_of(mode, line, outcome, judged) != pinned
+
+
+def tells(change: Change, line: str) -> bool:
+    """Whether a run comes to something else in some mode with a change than without."""
+    judged, known = _judged(_Same(change)), unchanged()
+    for mode in filter(judged.concerns, Mode):
+        if judged.reads_otherwise(mode, line):
+            after = pinned_of(mode, line, judged.outcome(mode, line), judged)
+            if after != pinned_of(mode, line, known.outcome(mode, line), known):
+                return True
+        elif judged.other_world and judged.ends(mode, line) != known.ends(mode, line):
+            return True
+    return False
+
+
+def forget() -> None:
+    """Give up what is remembered of the runs."""
+    for known in (_needed, _broken, _pinned, _kinds):
+        known.cache_clear()
+    _judged.cache_clear()
 
 
 def _gone(judged: Judged) -> str | None:

@@ -24,9 +24,10 @@ from spec.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from monitor.view import View
     from proofs.theorems import Clause
 
-__all__ = ["Judged", "Outcome", "judged_by", "unchanged"]
+__all__ = ["Judged", "Outcome", "judged_by", "rest_after", "unchanged"]
 
 Beliefs = tuple[tuple[Any, ...], tuple[Any, ...]]  # before and after an event
 Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
@@ -389,6 +390,11 @@ def judged_by(trusted: Trusted) -> Judged:
 def unchanged() -> Judged:
     """Everything that is trusted, as it is."""
     return Judged(ORIGINAL)
+
+
+def rest_after(event: View) -> int:
+    """What the others hold after an event."""
+    return unchanged()._rest(event)
 
 
 @cache

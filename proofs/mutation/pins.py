@@ -16,9 +16,9 @@ from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["page", "unlike"]
+__all__ = ["page", "pins_of", "unlike"]
 
 _HEAD = """\
 # Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes; for
@@ -28,13 +28,19 @@ _HEAD = """\
 """
 
 
-def page(lines: Iterable[str]) -> str:
-    """These runs with their pins, as the file has them."""
-    told = ((line, "; ".join(f"{n}: {t}" for n, t in _pins(line).items())) for line in lines)
+def page(lines: Iterable[str], known: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """These runs with their pins, as the file has them.
+
+    Args:
+        known: pins that need not be found again.
+    """
+    found = known or {}
+    each = ((line, found.get(line) or pins_of(line)) for line in lines)
+    told = ((line, "; ".join(f"{n}: {t}" for n, t in pins.items())) for line, pins in each)
     return _HEAD + "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in told)
 
 
-def _pins(line: str) -> dict[str, str]:
+def pins_of(line: str) -> dict[str, str]:
     """By what is pinned, followed by the constants of the mode where it depends on them."""
     each: dict[str, dict[str, str]] = {}
     for mode in Mode:
@@ -52,7 +58,7 @@ def _pins(line: str) -> dict[str, str]:
 
 def unlike() -> list[str]:
     """The runs that the specification judges otherwise than as pinned."""
-    return [line for line, pinned in runs().items() if pinned != _pins(line)]
+    return [line for line, pinned in runs().items() if pinned != pins_of(line)]
 
 
 if __name__ == "__main__":
