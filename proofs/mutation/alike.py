@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proofs.mutation.judge import alike
-from proofs.mutation.product import Beside, Compared, compared, shortest
+from proofs.mutation.product import Beside, Compared, compared, same, shortest
 from proofs.mutation.trusted import ORIGINAL, Change, Trusted, dependents, renamed
 from spec.claims import Mode
 from spec.machine import Ledger, Register
@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     from spec.machine import Observer
     from spec.terms import Scope, Term
 
-__all__ = ["compare_change", "shortest_change"]
+__all__ = ["compare_change"]
 
 
-def compare_change(change: Change) -> tuple[Compared, str | None]:
-    """How a change compares with the original, and a run that shows it where they differ."""
+def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str | None]:
+    """How a change compares with the original, and a run that shows it where they differ.
+
+    Args:
+        plain: of the shortest runs, the plainest.
+    """
     after = change.after
     moved = [
         (ledger, before, name)
@@ -34,41 +38,21 @@ def compare_change(change: Change) -> tuple[Compared, str | None]:
         for name, term in ledger.following.items()
         if after.following(before)[name] is not term
     ]
-    if moved and _all(_registers(after, moved)) is Compared.RUN:
+    if moved and _same_registers(after, moved):
         moved = []
-    questions = list(_questions(after, {(before, name) for _, before, name in moved}))
-    result = _all(questions)
-    if result is not Compared.DIFFERENT:
-        return result, None
-    for question in questions:
-        if compared(question) is Compared.DIFFERENT:
-            run = shortest(question)
-            if run is not None:
-                return result, run
+    result = Compared.RUN
+    for question in _questions(after, {(before, name) for _, before, name in moved}):
+        found = compared(question)
+        if found is Compared.DIFFERENT:
+            return found, shortest(question, plain=plain)
+        result = found if found is Compared.UNKNOWN else result
     return result, None
 
 
-def shortest_change(change: Change) -> str | None:
-    """A shortest run that tells a change, or None where there is none or none was found."""
-    found, run = compare_change(change)
-    return run if found is Compared.DIFFERENT else None
-
-
-def _all(questions: list[Beside]) -> Compared:
-    """The same of all questions; what differs in one differs."""
-    results = set()
-    for question in questions:
-        result = compared(question)
-        if result is Compared.DIFFERENT:
-            return result
-        results.add(result)
-    return Compared.UNKNOWN if Compared.UNKNOWN in results else Compared.RUN
-
-
-def _registers(after: Trusted, moved: list[tuple[Ledger, Scope, str]]) -> list[Beside]:
-    """Whether each changed register comes to what it came to."""
+def _same_registers(after: Trusted, moved: list[tuple[Ledger, Scope, str]]) -> bool:
+    """Whether each changed register comes to what it came to, in any mode."""
     pairs = tuple((l.following[n], after.following(before)[n]) for l, before, n in moved)
-    return [Beside(mode, terms=pairs) for mode in _representatives(tuple(Mode))]
+    return all(same(Beside(m, terms=pairs)) for m in _representatives(tuple(Mode)))
 
 
 def _representatives(modes: tuple[Mode, ...]) -> list[Mode]:

@@ -22,15 +22,16 @@ from spec.terms import (
     Sort,
     Term,
     Var,
+    children,
     conj,
     disj,
     show,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
-__all__ = ["SLIPS", "Slip", "parts_of", "slips", "slips_within"]
+__all__ = ["INSIDE", "SLIPS", "Slip", "parts_of", "slips", "slips_within"]
 
 SLIPS: dict[str, str] = {
     "lack": "a condition or a case is left out",
@@ -48,7 +49,9 @@ SLIPS: dict[str, str] = {
 
 _TENSE = {Scope.WAS: Scope.NOW, Scope.REQ_WAS: Scope.REQ, Scope.BELIEVED: Scope.BELIEVES}
 _TENSE |= {after: before for before, after in _TENSE.items()}
-_INSIDE = frozenset({"compare", "swap", "sum", "constant", "tense"})
+INSIDE = frozenset({"compare", "swap", "sum", "constant", "tense"})
+"""Those that touch no condition, case or kind, which mutants of rules have operators of their own
+for."""
 
 
 class Slip(NamedTuple):
@@ -59,40 +62,38 @@ class Slip(NamedTuple):
     term: Term
 
 
-def slips(term: Term) -> Iterator[Slip]:
-    """Every slip of the list, at every place of a term."""
+def slips(term: Term, whole: Container[Term] = ()) -> Iterator[Slip]:
+    """Every slip of the list, at every place of a term, but inside the terms of `whole`."""
+    if term in whole:
+        return
     for operator, changed in _here(term):
         yield Slip(operator, show(term), changed)
-    match term:
-        case Not(arg):
-            yield from (slip._replace(term=~slip.term) for slip in slips(arg))
-        case And(args) | Or(args):
-            for number, arg in enumerate(args):
-                for slip in slips(arg):
-                    rest = (*args[:number], slip.term, *args[number + 1 :])
-                    yield slip._replace(term=_join(term, rest))
-        case Compare(op, left, right):
-            for slip in slips(left):
-                yield slip._replace(term=Compare(op, slip.term, right))
-            for slip in slips(right):
-                yield slip._replace(term=Compare(op, left, slip.term))
-        case Arith(op, left, right):
-            for slip in slips(left):
-                yield slip._replace(term=Arith(op, slip.term, right))
-            for slip in slips(right):
-                yield slip._replace(term=Arith(op, left, slip.term))
-        case Ite(cond, then, otherwise):
-            for slip in slips(cond):
-                yield slip._replace(term=Ite(slip.term, then, otherwise))
-            for slip in slips(then):
-                yield slip._replace(term=Ite(cond, slip.term, otherwise))
-            for slip in slips(otherwise):
-                yield slip._replace(term=Ite(cond, then, slip.term))
+    for number, child in enumerate(children(term)):
+        for slip in slips(child, whole):
+            yield slip._replace(term=_with(term, number, slip.term))
 
 
-def slips_within(term: Term) -> Iterator[Slip]:
+def slips_within(term: Term, whole: Container[Term] = ()) -> Iterator[Slip]:
     """The slips that leave a term's conditions, cases and kinds as they are."""
-    return (slip for slip in slips(term) if slip.operator in _INSIDE)
+    return (slip for slip in slips(term, whole) if slip.operator in INSIDE)
+
+
+def _with(term: Term, number: int, other: Term) -> Term:
+    """A term with another part at a place, counted from 0."""
+    match term:
+        case Not():
+            return ~other
+        case And(args) | Or(args):
+            return _join(term, (*args[:number], other, *args[number + 1 :]))
+        case Compare(op, left, right):
+            return Compare(op, *((other, right) if number == 0 else (left, other)))
+        case Arith(op, left, right):
+            return Arith(op, *((other, right) if number == 0 else (left, other)))
+        case Ite():
+            parts = [*children(term)]
+            parts[number] = other
+            return Ite(*parts)
+    raise TypeError(f"no part of {term!r}")
 
 
 def _here(term: Term) -> Iterator[tuple[str, Term]]:

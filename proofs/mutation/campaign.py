@@ -16,6 +16,8 @@ from proofs.mutation.judge import alike
 from proofs.mutation.operators import Mutant, mutants
 from proofs.mutation.pins import unlike
 from proofs.mutation.product import Compared, compare, difference, same_step
+from proofs.mutation.tables import PART as LOWERING
+from proofs.mutation.tables import TableChange, table_changes
 from proofs.mutation.trusted import Change
 from spec.claims import Mode
 from spec.cli import Code
@@ -39,15 +41,17 @@ __all__ = [
     "tally",
 ]
 
-Tried = Mutant | Change
+Tried = Mutant | Change | TableChange
 """What a campaign tries: a mutant of an obligation, or a change of what else is trusted."""
 
-PLACES: tuple[str, ...] = (*Mode, *PARTS)
+PLACES: tuple[str, ...] = (*Mode, *PARTS, LOWERING)
 """Where something can be changed: the obligations of a mode, or a part of what is shared."""
 
 
 def everything(place: str) -> Sequence[Tried]:
     """Every mutant of a mode, or every change of a part."""
+    if place == LOWERING:
+        return table_changes()
     return changes(place) if place in PARTS else tuple(mutants(Mode(place)))
 
 
@@ -90,16 +94,18 @@ def campaign(tried: Sequence[Tried]) -> Iterator[Fate]:
     for _, group in groupby(sorted(rules, key=key), key):
         yield from _judge(list(group))
     for each in tried:
-        if isinstance(each, Change):
+        if not isinstance(each, Mutant):
             yield _judge_change(each)
 
 
-def _judge_change(change: Change) -> Fate:
+def _judge_change(change: Change | TableChange) -> Fate:
     started = time.perf_counter()
     about = (change.part, change.name, change.operator, change.says)
     noticed = dict(_noticed(change))
     if noticed:
         return _fate(about, KILLED, list(noticed), next(iter(noticed.values())), started)
+    if isinstance(change, TableChange):
+        return _fate(about, SURVIVED, [], "no probe tells it", started)
     found, run = compare_change(change)
     detail = found if run is None else f"{found}: {run}"
     return _fate(about, _RESULT[found], [], detail, started)
@@ -157,7 +163,7 @@ def _compare(mutant: Mutant) -> tuple[str, str]:
 
 def key_of(tried: Tried) -> tuple[str, str]:
     """By what a fate is known: where the change was made, and its name."""
-    return (tried.part if isinstance(tried, Change) else str(tried.mode)), tried.name
+    return (str(tried.mode) if isinstance(tried, Mutant) else tried.part), tried.name
 
 
 def _about(mutant: Mutant) -> tuple[str, str, str, str]:

@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING
 
 from proofs.auditor import BELIEFS, check_reports_only
 from proofs.mutation.altered import SLIPS, slips
+from proofs.mutation.shared import TERMS
 from proofs.mutation.trusted import ORIGINAL, Change, Trusted
 from proofs.system import LEDGERS
 from proofs.world import POOL
-from spec import ledgers as terms
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.fields import REQUEST_KINDS
-from spec.ledgers import kind, now, req, req_was, was
+from spec.ledgers import kind, now, req_was, was
 from spec.modes import MODES
-from spec.obligations.ends import lifecycle_allows, lifecycle_follows
-from spec.obligations.pressure import blame_is_right, names_blockers
-from spec.readings import CLOSES
-from spec.terms import TRUE, And, Scope, Sort, Term, Var, conj, show, variables
+from spec.terms import TRUE, And, Scope, Term, Var, conj, show, variables
 from spec.vocabulary import c, e
 
 if TYPE_CHECKING:
@@ -48,32 +45,6 @@ WAYS: dict[str, str] = {
     "void": "a clause, or what the world takes for granted, says nothing",
 }
 """Each operator with what it does, besides those of `proofs.mutation.operators`."""
-
-_stage = Var(Scope.OWN, "stage", Sort.INT)
-_OWN = (was.declared, was.footprint)
-_BESIDE = (e.rest, e.stood)
-_TERMS: dict[str, tuple[Term, ...]] = {
-    "closes": (CLOSES,),
-    "rises": (terms.rises,),
-    "loss": (terms.loss,),
-    "breaks": (terms.breaks,),
-    "usable": (terms.usable(was), terms.usable(now)),
-    "live": (terms.live(was), terms.live(now)),
-    "resident": tuple(terms.resident(own, beside) for own in _OWN for beside in _BESIDE),
-    "conflict": tuple(
-        terms.conflict(own, request, beside)
-        for own in _OWN
-        for request in (req_was, req)
-        for beside in _BESIDE
-    ),
-    "contends": tuple(terms.contends(own, asked) for own in _OWN for asked in (req_was, req)),
-    "endures": tuple(terms.endures(own, req_was) for own in _OWN),
-    "blame_is_right": tuple(blame_is_right(own) for own in _OWN),
-    "names_blockers": (names_blockers,),
-    "lifecycle_allows": (lifecycle_allows(_stage),),
-    "lifecycle_follows": (lifecycle_follows(_stage),),
-}
-"""The terms that are written once, each with all the forms in which it is used."""
 
 _in_hand = req_was.arrived
 _holds = c.threshold <= now.lead
@@ -182,7 +153,7 @@ def _refused(after: Trusted, ledger: Ledger, name: str) -> str | None:
 def _terms() -> tuple[Change, ...]:
     found: list[Change] = []
     seen: set[int] = set()
-    for name, forms in _TERMS.items():
+    for name, forms in TERMS.items():
         for number, made in enumerate(zip(*map(slips, forms), strict=True)):
             first = made[0]
             if all(slip.term == form for slip, form in zip(made, forms, strict=True)):

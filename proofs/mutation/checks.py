@@ -12,6 +12,7 @@ from proofs.mutation import noticed
 from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
 from proofs.mutation.noticed import NOTICES
 from proofs.mutation.runs import runs, traces
+from proofs.mutation.tables import TABLE_NOTICES, TableChange
 from proofs.mutation.trusted import Change, waits
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from proofs.mutation.judge import Breach
     from proofs.mutation.operators import Mutant
 
-    Tried = Mutant | Change
+    Tried = Mutant | Change | TableChange
     from proofs.mutation.runs import Trace
     from spec.claims import Mode
 
@@ -139,11 +140,16 @@ def necessity(mutant: Mutant) -> str | None:
 
 
 def _either(name: str, check: Callable[[Mutant], str | None]) -> Callable[[Tried], str | None]:
-    """A check of a mutant of a rule, or else that of a change by the same name."""
+    """A check of a mutant of a rule, or else that by the same name of what else was changed."""
 
     @wraps(check)
     def both(tried: Tried) -> str | None:
-        return NOTICES[name](tried) if isinstance(tried, Change) else check(tried)
+        match tried:
+            case Change():
+                return NOTICES[name](tried)
+            case TableChange():
+                return TABLE_NOTICES[name](tried) if name in TABLE_NOTICES else None
+        return check(tried)
 
     return both
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from proofs.minimise import CARRIES
 from proofs.mutation import judge, noticed, pins
-from proofs.mutation.alike import shortest_change
+from proofs.mutation.alike import compare_change
 from proofs.mutation.campaign import PLACES, everything
 from proofs.mutation.checks import CHECKS, forget
 from proofs.mutation.judge import alike, heard, is_faithful, judged, trail
 from proofs.mutation.operators import Mutant
 from proofs.mutation.outcomes import rest_after, unchanged
-from proofs.mutation.product import difference
+from proofs.mutation.product import Compared, compare, difference
 from proofs.mutation.runs import RUNS, read_run, runs, usual, write_run
 from proofs.mutation.trusted import Change
 from spec.alphabet import Kind
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["grow", "settled", "simplest", "varied"]
 
-ROUNDS, SIZE, LONGEST = 4, 1500, 10
+ROUNDS, SIZE, LONGEST = 2, 1500, 10
 _KINDS = tuple(Kind)
 _WHOM = ("mine", "named", "here")
 
@@ -158,6 +158,7 @@ def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
         if _is_noticed(each):
             left.remove(each)
         elif (line := _asked(each)) is not None:
+            line = _simple(each, line)
             _add(line)
             left.remove(each)
             say(f"{place}: {each.name} by {line}")
@@ -175,18 +176,23 @@ def _round(left: Sequence[Tried], corpus: Sequence[str]) -> list[Tried]:
         if hit is None:
             still.append(each)
             continue
-        simple = simplest(hit, lambda s, each=each: _possible(s) and _tells(each, s))  # type: ignore[misc]
+        simple = _simple(each, hit)
         fresh.append(simple)
         _add(simple)
     return still
 
 
+def _simple(tried: Tried, line: str) -> str:
+    return simplest(line, lambda shorter: _possible(shorter) and _tells(tried, shorter))
+
+
 def _asked(tried: Tried) -> str | None:
     """A run by the solver."""
     if isinstance(tried, Change):
-        return shortest_change(tried)
+        return compare_change(tried, plain=False)[1]
     if isinstance(tried, Mutant) and tried.observer is not None:
-        return difference(tried.mode, tried.original, tried.observer)
+        same = compare(tried.mode, tried.original, tried.observer) is not Compared.DIFFERENT
+        return None if same else difference(tried.mode, tried.original, tried.observer, plain=False)
     return None
 
 

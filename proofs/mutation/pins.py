@@ -10,6 +10,7 @@ from proofs.mutation.judge import alike, is_faithful
 from proofs.mutation.noticed import pinned_of
 from proofs.mutation.outcomes import unchanged
 from proofs.mutation.runs import RUNS, runs
+from proofs.mutation.tables import ROWS, probes, rows, rows_page
 from spec.claims import Mode
 from spec.files import write_bytes
 from spec.modes import MODES
@@ -57,9 +58,12 @@ def pins_of(line: str) -> dict[str, str]:
 
 
 def unlike() -> list[str]:
-    """The runs that the specification judges otherwise than as pinned."""
-    return [line for line, pinned in runs().items() if pinned != pins_of(line)]
+    """The runs and probes that the specification judges otherwise than as pinned."""
+    found = probes()
+    other = [question for question in {**rows(), **found} if rows().get(question) != found.get(question)]
+    return [line for line, pinned in runs().items() if pinned != pins_of(line)] + other
 
 
 if __name__ == "__main__":
     write_bytes(Path(str(RUNS)), page(runs()).encode())
+    write_bytes(Path(str(ROWS)), rows_page().encode())

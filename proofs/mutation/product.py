@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from spec.claims import Mode
     from spec.machine import Ledger, Observer
 
-__all__ = ["Beside", "Compared", "compare", "compared", "difference", "same_step", "shortest"]
+__all__ = ["Beside", "Compared", "compare", "compared", "difference", "same", "same_step", "shortest"]
 
 RLIMIT = 60_000_000
 WIDTH = 7  # room for the number of every kind
 DEEPEST = 12
+SHALLOW = 5
+"""How many events are searched before a proof is tried."""
 _BELIEVED = f"{Scope.BELIEVED.value}."
 _KINDS = tuple(sorted(Kind))
 
@@ -192,12 +194,20 @@ def compared(beside: Beside) -> Compared:
         return Compared.RUN
     if agree(both, both.pairs, known):
         return Compared.RUN
+    if find_refutation(beside.model(Bits(WIDTH)), SHALLOW, rlimit=RLIMIT).found is not None:
+        return Compared.DIFFERENT
     match prove(both, RLIMIT).result:
         case ProofResult.PROVED:
             return Compared.RUN
         case ProofResult.REFUTED:
             return Compared.DIFFERENT
     return Compared.UNKNOWN
+
+
+def same(beside: Beside) -> bool:
+    """Whether an invariant of the simplest kind shows that nothing that is compared differs."""
+    both = beside.model(Integers())
+    return agree(both, both.pairs, _known(beside.mode))
 
 
 @cache
@@ -207,10 +217,10 @@ def _known(mode: Mode) -> tuple[Expr, ...]:
     return always(model)
 
 
-def shortest(beside: Beside, depth: int = DEEPEST) -> str | None:
+def shortest(beside: Beside, depth: int = DEEPEST, *, plain: bool = True) -> str | None:
     """A shortest run, as a line of `runs.txt`, in which what is compared differs, or None where
-    none of up to `depth` events was found."""
-    found = find_refutation(beside.model(Bits(WIDTH)), depth, plain=True).found
+    none of up to `depth` events was found; the plainest of these, if that is asked for."""
+    found = find_refutation(beside.model(Bits(WIDTH)), depth, plain=plain).found
     if found is None:
         return None
     events = [
@@ -248,8 +258,13 @@ def compare(mode: Mode, original: Observer, mutant: Observer) -> Compared:
 
 
 def difference(
-    mode: Mode, original: Observer, mutant: Observer, depth: int = DEEPEST
+    mode: Mode,
+    original: Observer,
+    mutant: Observer,
+    depth: int = DEEPEST,
+    *,
+    plain: bool = True,
 ) -> str | None:
     """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise, or None where
-    none of up to `depth` events was found."""
-    return shortest(Beside(mode, ((original, mutant),)), depth)
+    none of up to `depth` events was found; the plainest of these, if that is asked for."""
+    return shortest(Beside(mode, ((original, mutant),)), depth, plain=plain)

@@ -81,8 +81,8 @@ def _event(word: str) -> View:
 
 
 def _word(kind: Kind, fields: Mapping[str, Any]) -> str:
-    usual = usual(kind)
-    told = ((name, int(fields.get(name, plain)), plain) for name, plain in usual.items())
+    fixed = usual(kind)
+    told = ((name, int(fields.get(name, plain)), plain) for name, plain in fixed.items())
     return str(kind) + "".join(f":{name}={value}" for name, value, plain in told if value != plain)
 
 

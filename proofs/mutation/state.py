@@ -12,6 +12,7 @@ from proofs.mutation.campaign import EQUIVALENT, KILLED, Fate, key_of
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.product import Compared
 from proofs.mutation.runs import HAND, RUNS
+from proofs.mutation.tables import ROWS
 from spec import __version__
 from spec.digest import short_digest, spec_digest
 from spec.errors import OutputError, SpecError
@@ -38,8 +39,8 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def runs_digest() -> str:
-    """The runs and traces by which mutants are told, as SHA-256."""
-    return sha256(RUNS.read_bytes() + HAND.read_bytes()).hexdigest()
+    """The runs, traces and rows by which mutants are told, as SHA-256."""
+    return sha256(RUNS.read_bytes() + HAND.read_bytes() + ROWS.read_bytes()).hexdigest()
 
 
 def code_digest() -> str:

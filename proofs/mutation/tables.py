@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from spec.lowering.relation import Row
 
-__all__ = ["PART", "ROWS", "TABLE_NOTICES", "TableChange", "probes", "rows", "table_changes"]
+__all__ = ["PART", "ROWS", "TABLE_NOTICES", "TableChange", "probes", "rows", "rows_page", "table_changes"]
 
 PART: Final = "lowering"
 ROWS: Final = files("proofs.mutation") / "rows.txt"
@@ -192,42 +192,63 @@ def _tempts() -> Iterator[TableChange]:
 # Probes.
 
 
-def probes() -> dict[str, str]:
-    """What made-up descriptors come to, by what is in question."""
+def probes(of: str | None = None) -> dict[str, str]:
+    """What made-up descriptors come to, by what is in question: in one table, or in any."""
     found: dict[str, list[str]] = {}
+    for tables, answers in _PROBES:
+        for question, answer in answers() if of is None or of in tables else ():
+            found.setdefault(question, []).append(answer)
+    return {question: " ".join(answers) for question, answers in found.items()}
+
+
+def _offered() -> Iterator[tuple[str, str]]:
     for depth in _ADAPTERS:
-        for name in OBLIGATIONS:
-            if _supplied(name, _offer(depth, name)):
-                found.setdefault(f"{depth} supplies", []).append(name)
+        able = [name for name in OBLIGATIONS if _supplied(name, _offer(depth, name))]
+        yield from ((f"{depth} supplies", name) for name in able)
+        name = (able or ["claim_identity"])[0]
         for each in Precondition:
-            name = next(iter(found.get(f"{depth} supplies", ["claim_identity"])))
             if not _supplied(name, _offer(depth, name, without=each)):
-                found.setdefault(f"{depth} needs", []).append(each)
+                yield f"{depth} needs", each
         for below in Depth:
-            name = next(iter(found.get(f"{depth} supplies", ["claim_identity"])))
             if _supplied(name, _offer(depth, name), below):
-                found.setdefault(f"{depth} is reached from", []).append(below)
+                yield f"{depth} is reached from", below
+
+
+def _shown_by_runs() -> Iterator[tuple[str, str]]:
     for name in OBLIGATIONS:
         for order in Order:
             if not _supplied(name, _native(name, order=tuple(o for o in Order if o is not order))):
-                found.setdefault(f"{name} needs", []).append(order)
+                yield f"{name} needs", order
         for atom in Atom:
             if not _supplied(name, _native(name, atoms=tuple(a for a in Atom if a is not atom))):
-                found.setdefault(f"{name} needs", []).append(atom)
+                yield f"{name} needs", atom
+
+
+def _counting() -> Iterator[tuple[str, str]]:
     for scope in Scope:
         if _supplied("claim_identity", _native("claim_identity", scope=scope)):
-            found.setdefault("scopes that count", []).append(scope)
+            yield "scopes that count", scope
     for kind in AnchorKind:
         if _supplied("claim_identity", _native("claim_identity", kind=kind)):
-            found.setdefault("anchors that count", []).append(kind)
+            yield "anchors that count", kind
+
+
+def _labelled() -> Iterator[tuple[str, str]]:
     for mode in Mode:
         for name in MODES[mode].names():
             if _row(mode, _all_but(mode, name)).label is Label.REJECTED:
-                found.setdefault(f"{mode} is rejected without", []).append(name)
+                yield f"{mode} is rejected without", name
         for signal in Signal:
             if _row(mode, _shows(signal)).label is not Label.UNKNOWN:
-                found.setdefault(f"{mode} is related to", []).append(signal)
-    return {question: " ".join(answers) for question, answers in found.items()}
+                yield f"{mode} is related to", signal
+
+
+_PROBES: Final = (
+    (frozenset({"MAY_SUPPLY", "PRECONDITIONS", "LADDER"}), _offered),
+    (frozenset({"RELEVANT_ORDER", "ATOMS_FOR"}), _shown_by_runs),
+    (frozenset({"ADEQUATE", "RUNS"}), _counting),
+    (frozenset({"REJECTED_WITHOUT", "TEMPTS"}), _labelled),
+)
 
 
 def _row(mode: Mode, descriptor: Descriptor, depth: Depth = Depth.BACKEND_PATCH) -> Row:
@@ -312,6 +333,22 @@ def rows() -> dict[str, str]:
     return {question: answers for question, _, answers in told}
 
 
+@cache
+def _usual(table: str) -> tuple[str, ...]:
+    return tuple(probes(table))
+
+
+def rows_page() -> str:
+    """The probes as the file has them."""
+    return _HEAD + "".join(f"{question}: {answers}\n" for question, answers in probes().items())
+
+
+_HEAD: Final = """\
+# What the tables of the lowering relation come to, by made-up descriptors of which one thing is in
+# question. `python -m proofs.mutation.pins` writes this.
+"""
+
+
 def _theorem(change: TableChange) -> str | None:
     """A theorem of the lowering relation is refuted, or says nothing any more."""
     with change.made():
@@ -324,9 +361,10 @@ def _theorem(change: TableChange) -> str | None:
 
 def _pins(change: TableChange) -> str | None:
     """A probe comes to something else than what is pinned."""
+    asked = set(_usual(change.table))
     with change.made():
-        found = probes()
-    other = [q for q in {**rows(), **found} if rows().get(q) != found.get(q)]
+        found = probes(change.table)
+    other = [q for q in sorted(asked | set(found)) if rows().get(q) != found.get(q)]
     return f"{other[0]}: {found.get(other[0], 'nothing')}" if other else None
 
 
