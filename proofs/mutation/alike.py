@@ -51,7 +51,7 @@ def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str
 
 def _same_registers(after: Trusted, moved: list[tuple[Ledger, Scope, str]]) -> bool:
     """Whether each changed register comes to what it came to, in any mode."""
-    pairs = tuple((l.following[n], after.following(before)[n]) for l, before, n in moved)
+    pairs = tuple((ledger.following[n], after.following(b)[n]) for ledger, b, n in moved)
     return all(same(Beside(m, terms=pairs)) for m in _representatives(tuple(Mode)))
 
 
@@ -86,9 +86,7 @@ def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside
     if world is not ORIGINAL.world:
         for mode in _representatives(tuple(Mode)):
             either = ORIGINAL.world | world
-            yield Beside(
-                mode, terms=((ORIGINAL.world, world),), allowed=either, ledgers=beside
-            )
+            yield Beside(mode, terms=((ORIGINAL.world, world),), allowed=either, ledgers=beside)
 
 
 def _observer(observer: Observer, change: Callable[[Term], Term]) -> Observer:
@@ -103,15 +101,10 @@ def _observer(observer: Observer, change: Callable[[Term], Term]) -> Observer:
     return observer if same else replace(observer, rules=rules)
 
 
-def _beside(
-    after: Trusted, names: set[tuple[Scope, str]]
-) -> Iterator[tuple[Ledger, Scope, Scope]]:
+def _beside(after: Trusted, names: set[tuple[Scope, str]]) -> Iterator[tuple[Ledger, Scope, Scope]]:
     for ledger, before, then in after.ledgers:
         own = [r for r in ledger.registers if (before, r.name) in names]
         if own:
             registers = tuple(Register(f"{r.name}'", r.sort, r.initial) for r in own)
-            following = {
-                f"{r.name}'": renamed(ledger.following[r.name], names, after) for r in own
-            }
+            following = {f"{r.name}'": renamed(ledger.following[r.name], names, after) for r in own}
             yield replace(ledger, registers=registers, following=following), before, then
-

@@ -61,8 +61,9 @@ KILLED, EQUIVALENT, SURVIVED, UNKNOWN = "killed", "equivalent", "survived", "unk
 class Fate(msgspec.Struct, frozen=True):
     """What became of a mutant: killed, equivalent, survived or unknown.
 
-    `mode` is that of a mutant, or the part of a change. `by` are all checks that notice it, the strongest reason first; `detail` is what the first of
-    them noticed, or else what the solver says of the mutant and its original.
+    `mode` is that of a mutant, or the part of a change. `by` are all checks that notice it, the
+    strongest reason first; `detail` is what the first of them noticed, or else what the solver says
+    of it and its original.
     """
 
     mode: str

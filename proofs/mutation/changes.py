@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from proofs.auditor import BELIEFS, check_reports_only
 from proofs.mutation.altered import SLIPS, slips
@@ -117,7 +117,7 @@ def _register(part: str, ledger: Ledger, before: Scope, name: str) -> Iterator[C
     keep = Var(before, name, term.sort)
     if ledger is POOL:
         keep = e.rest
-    made = [("keep", "it keeps its value", keep)]
+    made: list[tuple[str, str, Term]] = [("keep", "it keeps its value", keep)]
     made += [(s.operator, f"{s.operator}, in {s.part}", s.term) for s in slips(term)]
     for number, (operator, says, changed) in enumerate(_distinct(term, made)):
         after = ORIGINAL.register(ledger.name, name, changed)
@@ -135,7 +135,9 @@ def _refused(after: Trusted, ledger: Ledger, name: str) -> str | None:
         except ValueError as problem:
             return str(problem)
     scope = next(a for each, _, a in after.ledgers if each.name == ledger.name)
-    terms_of = {n: t for each, _, a in after.ledgers if a is scope for n, t in each.following.items()}
+    terms_of = {
+        n: t for each, _, a in after.ledgers if a is scope for n, t in each.following.items()
+    }
     todo, seen = [name], set[str]()
     while todo:
         read = {v.name for v in variables(terms_of[todo.pop()]) if v.scope is scope} - seen
@@ -196,15 +198,13 @@ def _world() -> tuple[Change, ...]:
     whole = ORIGINAL.world
     assert isinstance(whole, And)
     for place, part in enumerate(whole.args):
-        made = [("void", "it is not assumed", TRUE)]
+        made: list[tuple[str, str, Term]] = [("void", "it is not assumed", TRUE)]
         made += [(s.operator, f"{s.operator}, in {s.part}", s.term) for s in slips(part)]
         for number, (operator, says, changed) in enumerate(_distinct(part, made)):
             world = conj(*whole.args[:place], changed, *whole.args[place + 1 :])
             about = f"the world, {show(part)}: {says}"
             called = f"world {place}:{operator}-{number}"
-            found.append(
-                Change("world", called, operator, about, replace(ORIGINAL, world=world))
-            )
+            found.append(Change("world", called, operator, about, replace(ORIGINAL, world=world)))
     for says, term in _RESTRICTIONS.items():
         after = replace(ORIGINAL, world=whole & term)
         found.append(Change("world", f"{says}:restrict", "restrict", f"the world: {says}", after))
@@ -234,7 +234,7 @@ def _auditor() -> tuple[Change, ...]:
 
 
 def _clauses(mode: Mode, clause: Clause) -> Iterator[tuple[str, str, Clause]]:
-    made = [("void", "it says nothing", TRUE)]
+    made: list[tuple[str, str, Term]] = [("void", "it says nothing", TRUE)]
     made += [("excuse", f"not compared where {w}", t | clause.holds) for w, t in _EXCUSES.items()]
     made += [(s.operator, f"{s.operator}, in {s.part}", s.term) for s in slips(clause.holds)]
     for operator, says, changed in _distinct(clause.holds, made):
@@ -251,12 +251,11 @@ def _waiting(mode: Mode, clause: Clause) -> Iterator[tuple[str, Clause]]:
         return
     for name in MODES[mode].names():
         says = f"it {'does not wait' if name in settled else 'waits'} for {name}"
-        yield says, replace(clause, settled=settled ^ {name})
+        other: Any = settled ^ {name}
+        yield says, replace(clause, settled=other)
 
 
-def _distinct(
-    term: Term, made: list[tuple[str, str, Term]]
-) -> Iterator[tuple[str, str, Term]]:
+def _distinct(term: Term, made: list[tuple[str, str, Term]]) -> Iterator[tuple[str, str, Term]]:
     """What differs from the original and from each other."""
     seen = {term}
     for operator, says, changed in made:

@@ -46,9 +46,9 @@ SCHEMA = "resident-claims/mutation/1"
 class Mutation(msgspec.Struct, frozen=True):
     """The published form of a campaign.
 
-    `tally` counts, for each mode and part, the kills by the strongest check that noticed them, and every
-    other result; `alone` the kills of each check that no other check noticed. `unfinished` is how
-    many mutants have no fate yet.
+    `tally` counts, for each mode and part, the kills by the strongest check that noticed them, and
+    every other result; `alone` the kills of each check that no other check noticed. `unfinished` is
+    how many mutants have no fate yet.
     """
 
     schema: str

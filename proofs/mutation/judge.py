@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from proofs.theorems import Clause
     from spec.machine import Observer
 
-__all__ = ["Breach", "Judge", "alike", "breaches", "function", "heard", "is_faithful", "judged", "trail"]
+__all__ = [
+    "Breach",
+    "Judge",
+    "alike",
+    "breaches",
+    "function",
+    "heard",
+    "is_faithful",
+    "judged",
+    "trail",
+]
 
 Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
 _ARGUMENTS = "e, c, was, now, req_was, req"

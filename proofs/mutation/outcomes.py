@@ -10,15 +10,14 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from monitor.view import Constants
-from proofs.mutation.judge import Judge, alike, function
+from proofs.mutation.compiled import Compiled, facts, initial
+from proofs.mutation.judge import Judge, alike
 from proofs.mutation.runs import read_run
 from proofs.mutation.trusted import ORIGINAL, Trusted, waits
-from proofs.mutation.world import well_formed
 from spec.claims import Mode
 from spec.modes import MODES
-from spec.terms import And, Scope, Term, conj, variables
+from spec.terms import Scope
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ __all__ = ["Judged", "Outcome", "judged_by", "rest_after", "unchanged"]
 
 Beliefs = tuple[tuple[Any, ...], tuple[Any, ...]]  # before and after an event
 Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
-_ARGUMENTS = "e, c, was, now, req_was, req"
 
 
 class Outcome:
@@ -97,7 +95,7 @@ class Judged:
     """Everything that is trusted, compiled."""
 
     def __init__(self, trusted: Trusted, base: Judged | None = None) -> None:
-        self.trusted, self.base = trusted, base
+        self.trusted, self.base, self._compiled = trusted, base, Compiled(trusted)
         self._judges: dict[str, Judge] = {}
         self._heard: dict[tuple[str, str], tuple[Heard, ...]] = {}
         self._outcomes: dict[tuple[Mode, str], Outcome] = {}
@@ -125,8 +123,10 @@ class Judged:
     def verdicts(self, mode: Mode, name: str, line: str) -> tuple[Verdict, ...]:
         """What an obligation comes to after each event of a run."""
         key = alike(mode), name, line
-        if self.base is not None and name not in self.touched and not self.hears_otherwise(
-            mode, line
+        if (
+            self.base is not None
+            and name not in self.touched
+            and not self.hears_otherwise(mode, line)
         ):
             return self.base.verdicts(mode, name, line)
         if key not in self._verdicts:
@@ -141,14 +141,14 @@ class Judged:
         if self.base is not None and heard and not self.other_world:
             return self.base.ends(mode, line)
         if key not in self._ends:
-            possible = self._still_possible if heard else self._possible
+            possible = self._still_possible if heard else self._compiled.possible
             self._ends[key] = self._end(self.heard(*key), possible)
         return self._ends[key]
 
     def fails(self, mode: Mode, line: str) -> dict[str, tuple[int, ...]]:
         """The events of a run at which clauses of a mode fail."""
         known: dict[str, tuple[int, ...]] = {}
-        clauses = self._clauses(mode)
+        clauses = self._compiled.clauses(mode)
         same = self.base is not None and not self.hears_otherwise(mode, line)
         if self.base is not None and same and not self._other_beliefs:
             known = self.base.outcome(mode, line).fails
@@ -169,9 +169,9 @@ class Judged:
         if self.base is not None and not self._other_beliefs:
             return self.base._beliefs(line)
         if line not in self._believed:
-            before, found = _initial(Scope.BELIEVED), []
+            before, found = initial(Scope.BELIEVED), []
             for event in read_run(line).events:
-                after = self._believe(event, before)
+                after = self._compiled.believe(event, before)
                 found.append((before, after))
                 before = after
             self._believed[line] = tuple(found)
@@ -184,7 +184,7 @@ class Judged:
             return self.base.heard(constants, line)
         if key not in self._heard:
             known = None if self.base is None else self.base.heard(constants, line)
-            if known is not None and not any(self._moved(*step) for step in known):
+            if known is not None and not any(self._compiled.moved(*step) for step in known):
                 self._heard[key] = known
             else:
                 self._heard[key] = self._hear(constants, line)
@@ -193,8 +193,8 @@ class Judged:
     def _hear(self, constants: str, line: str) -> tuple[Heard, ...]:
         run, found = read_run(line), []
         c = _constants(constants, run.threshold)
-        was, asked = _initial(Scope.WAS), _initial(Scope.REQ_WAS)
-        claim, request = self._claim, self._request
+        was, asked = initial(Scope.WAS), initial(Scope.REQ_WAS)
+        claim, request = self._compiled.claim, self._compiled.request
         for event in run.events:
             now = claim(event, c, was)
             asks = request(event, c, was, now, asked)
@@ -214,19 +214,21 @@ class Judged:
         for number, step in enumerate(steps, start=1):
             if step[0].rest != rest or not possible(*step):
                 return number
-            rest = self._rest(step[0])
+            rest = self._compiled.rest(step[0])
         return 0
 
     def _still_possible(self, *step: Any) -> bool:
         """A faithful stream can hold an event of which it is known what was against it."""
         assert self.base is not None
-        return self.base._against(step) <= self._given_up and self._and_also(*step)
+        return self.base._against(step) <= self._compiled.given_up and self._compiled.and_also(
+            *step
+        )
 
     def _against(self, step: Heard) -> frozenset[int]:
         """Which of the parts of what a faithful stream is are against an event."""
         known = self._failed.get(id(step))
         if known is None or known[0] is not step:
-            failed = () if self._possible(*step) else enumerate(self._parts)
+            failed = () if self._compiled.possible(*step) else enumerate(self._compiled.parts)
             found = frozenset(i for i, holds in failed if not holds(*step))
             known = self._failed[id(step)] = step, found
         return known[1]
@@ -284,7 +286,7 @@ class Judged:
         return not same_pool or self.trusted.world != ORIGINAL.world
 
     def _differs(self, scope: Scope) -> bool:
-        return _facts(self.trusted, scope) != _facts(ORIGINAL, scope)
+        return facts(self.trusted, scope) != facts(ORIGINAL, scope)
 
     @cached_property
     def touched(self) -> set[str]:
@@ -298,87 +300,6 @@ class Judged:
             mode: {c.name for c in clauses if c not in ORIGINAL.clauses[mode]}
             for mode, clauses in self.trusted.clauses.items()
         }
-
-    # What is compiled.
-
-    @cached_property
-    def _claim(self) -> Callable[..., tuple[Any, ...]]:
-        return self._following(Scope.WAS, Scope.NOW, "e, c, was")
-
-    @cached_property
-    def _request(self) -> Callable[..., tuple[Any, ...]]:
-        return self._following(Scope.REQ_WAS, Scope.REQ, "e, c, was, now, req_was")
-
-    @cached_property
-    def _believe(self) -> Callable[..., tuple[Any, ...]]:
-        return self._following(Scope.BELIEVED, Scope.BELIEVES, "e, before")
-
-    def _following(
-        self, before: Scope, after: Scope, arguments: str
-    ) -> Callable[..., tuple[Any, ...]]:
-        """The registers of a scope after an event, each with those that it reads worked in."""
-        terms = self.trusted.following(before)
-        known = dict(_BELIEVED)
-
-        def work_in(name: str, within: tuple[str, ...] = ()) -> str:
-            if name in within:
-                raise ValueError(f"{name} depends on itself")
-            for var in set(variables(terms[name])):
-                if var.scope is after and (after, var.name) not in known:
-                    known[after, var.name] = work_in(var.name, (*within, name))
-            return to_python(terms[name], known)
-
-        return function(
-            arguments, f"({', '.join(work_in(name) for name in _order(before, self.trusted))},)"
-        )
-
-    @cached_property
-    def _rest(self) -> Callable[..., int]:
-        return function("e", to_python(self.trusted.following(Scope.WAS)["rest"]))
-
-    @cached_property
-    def _moved(self) -> Callable[..., bool]:
-        """Whether a register that was changed comes to another value after an event."""
-        parts = [
-            f"{to_python(term)} != {place}[{_order(before, ORIGINAL).index(name)}]"
-            for before, place in ((Scope.WAS, "now"), (Scope.REQ_WAS, "req"))
-            for name, term in self.trusted.following(before).items()
-            if name in _order(before, ORIGINAL)
-            and term is not ORIGINAL.following(before)[name]
-        ]
-        return function(_ARGUMENTS, " or ".join(parts))
-
-    @cached_property
-    def _parts(self) -> tuple[Callable[..., bool], ...]:
-        return tuple(function(_ARGUMENTS, to_python(part)) for part in _world_parts(self.trusted))
-
-    @cached_property
-    def _possible(self) -> Callable[..., bool]:
-        return function(_ARGUMENTS, to_python(conj(*_world_parts(self.trusted))))
-
-    @cached_property
-    def _given_up(self) -> frozenset[int]:
-        """The parts of what a faithful stream is that are no longer asked for."""
-        kept = set(_world_parts(self.trusted))
-        return frozenset(i for i, part in enumerate(_world_parts(ORIGINAL)) if part not in kept)
-
-    @cached_property
-    def _and_also(self) -> Callable[..., bool]:
-        """The parts of it that were not asked for before."""
-        known = set(_world_parts(ORIGINAL))
-        more = [part for part in _world_parts(self.trusted) if part not in known]
-        return function(_ARGUMENTS, to_python(conj(*more)))
-
-    def _clauses(self, mode: Mode) -> dict[str, Callable[..., bool]]:
-        if mode not in self._by_mode:
-            self._by_mode[mode] = {
-                clause.name: _clause(clause) for clause in self.trusted.clauses.get(mode, ())
-            }
-        return self._by_mode[mode]
-
-    @cached_property
-    def _by_mode(self) -> dict[Mode, dict[str, Callable[..., bool]]]:
-        return {}
 
 
 def judged_by(trusted: Trusted) -> Judged:
@@ -394,51 +315,10 @@ def unchanged() -> Judged:
 
 def rest_after(event: View) -> int:
     """What the others hold after an event."""
-    return unchanged()._rest(event)
-
-
-@cache
-def _clause(clause: Clause) -> Callable[..., bool]:
-    names = _BELIEVED | {
-        (Scope.BELIEVES, n): f"after[{i}]"
-        for i, n in enumerate(_order(Scope.BELIEVED, ORIGINAL))
-    }
-    return function(f"{_ARGUMENTS}, before, after", to_python(clause.holds, names))
-
-
-@cache
-def _initial(scope: Scope) -> tuple[Any, ...]:
-    ledgers = [ledger for ledger, before, _ in ORIGINAL.ledgers if before is scope]
-    initial = {r.name: r.initial for ledger in ledgers for r in ledger.registers}
-    return tuple(initial[name] for name in _order(scope, ORIGINAL))
-
-
-def _order(scope: Scope, trusted: Trusted) -> tuple[str, ...]:
-    """The registers of a scope in the order in which they are kept; the pool's own are not."""
-    match scope:
-        case Scope.WAS:
-            return CLAIM_REGISTERS
-        case Scope.REQ_WAS:
-            return REQUEST_REGISTERS
-    return tuple(trusted.following(scope))
-
-
-def _world_parts(trusted: Trusted) -> tuple[Term, ...]:
-    world = trusted.world & well_formed()
-    return world.args if isinstance(world, And) else (world,)
-
-
-def _facts(trusted: Trusted, scope: Scope) -> list[Term]:
-    terms = trusted.following(scope)
-    return [terms[name] for name in _order(scope, trusted)]
+    return unchanged()._compiled.rest(event)
 
 
 @cache
 def _constants(constants: str, threshold: int) -> Constants:
     mode = next(mode for mode in Mode if alike(mode) == constants)
     return Constants(threshold=threshold, **MODES[mode].constants)
-
-
-_BELIEVED = {
-    (Scope.BELIEVED, n): f"before[{i}]" for i, n in enumerate(_order(Scope.BELIEVED, ORIGINAL))
-}

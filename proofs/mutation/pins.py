@@ -60,7 +60,9 @@ def pins_of(line: str) -> dict[str, str]:
 def unlike() -> list[str]:
     """The runs and probes that the specification judges otherwise than as pinned."""
     found = probes()
-    other = [question for question in {**rows(), **found} if rows().get(question) != found.get(question)]
+    other = [
+        question for question in {**rows(), **found} if rows().get(question) != found.get(question)
+    ]
     return [line for line, pinned in runs().items() if pinned != pins_of(line)] + other
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs import world
 from proofs.encode import Bits, Expr, Integers, Numbers, encode
 from proofs.engines.search import find_refutation
 from proofs.engines.spacer import ProofResult, prove
@@ -25,7 +24,6 @@ from spec.alphabet import Kind
 from spec.modes import Bundle
 from spec.terms import TRUE, Scope, Term
 from spec.verdicts import Verdict
-from spec.vocabulary import EVENT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +31,16 @@ if TYPE_CHECKING:
     from spec.claims import Mode
     from spec.machine import Ledger, Observer
 
-__all__ = ["Beside", "Compared", "compare", "compared", "difference", "same", "same_step", "shortest"]
+__all__ = [
+    "Beside",
+    "Compared",
+    "compare",
+    "compared",
+    "difference",
+    "same",
+    "same_step",
+    "shortest",
+]
 
 RLIMIT = 60_000_000
 WIDTH = 7  # room for the number of every kind

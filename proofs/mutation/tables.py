@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from proofs.lowering.prove import prove
@@ -40,7 +41,16 @@ if TYPE_CHECKING:
 
     from spec.lowering.relation import Row
 
-__all__ = ["PART", "ROWS", "TABLE_NOTICES", "TableChange", "probes", "rows", "rows_page", "table_changes"]
+__all__ = [
+    "PART",
+    "ROWS",
+    "TABLE_NOTICES",
+    "TableChange",
+    "probes",
+    "rows",
+    "rows_page",
+    "table_changes",
+]
 
 PART: Final = "lowering"
 ROWS: Final = files("proofs.mutation") / "rows.txt"
@@ -150,7 +160,7 @@ def _preconditions() -> Iterator[TableChange]:
 
 def _ladder() -> Iterator[TableChange]:
     ladder = depths.LADDER
-    for at, (one, other) in enumerate(zip(ladder, ladder[1:], strict=False)):
+    for at, (one, other) in enumerate(pairwise(ladder)):
         changed = (*ladder[:at], other, one, *ladder[at + 2 :])
         says = f"LADDER: {one} and {other} change places"
         yield TableChange(f"LADDER:swap-{one}", "swap", says, "LADDER", None, changed)
@@ -265,9 +275,14 @@ def _mode_of(name: str) -> Mode:
 
 
 def _anchor(kind: AnchorKind = AnchorKind.TRACE, order: tuple[Order, ...] = tuple(Order)) -> Anchor:
-    about = {"claim": ClaimScope.SAME_CLAIM, "basis": Basis.CLAIM_EVENTS}
     return Anchor.model_construct(
-        kind=kind, source=None, path="trace.jsonl", note="A run.", order=order, **about
+        kind=kind,
+        source=None,
+        path="trace.jsonl",
+        note="A run.",
+        order=order,
+        claim=ClaimScope.SAME_CLAIM,
+        basis=Basis.CLAIM_EVENTS,
     )
 
 

@@ -46,7 +46,7 @@ class Trusted:
         """The same with every term changed; what no change touches stays the same object."""
         return replace(
             self,
-            ledgers=tuple((_ledger(ledger, change), *of) for ledger, *of in self.ledgers),
+            ledgers=tuple((_ledger(ledger, change), b, a) for ledger, b, a in self.ledgers),
             observers={name: _observer(o, change) for name, o in self.observers.items()},
             clauses={
                 mode: tuple(_clause(clause, change) for clause in clauses)
@@ -72,10 +72,10 @@ class Trusted:
     def register(self, ledger: str, name: str, term: Term) -> Trusted:
         """The same with another register of a ledger."""
         ledgers = tuple(
-            (replace(each, following={**each.following, name: term}), *of)
+            (replace(each, following={**each.following, name: term}), before, after)
             if each.name == ledger
-            else (each, *of)
-            for each, *of in self.ledgers
+            else (each, before, after)
+            for each, before, after in self.ledgers
         )
         return replace(self, ledgers=ledgers)
 
@@ -86,7 +86,8 @@ class Trusted:
 
     def following(self, before: Scope) -> dict[str, Term]:
         """The registers of the ledgers of a scope."""
-        return {n: t for l, b, _ in self.ledgers if b is before for n, t in l.following.items()}
+        ledgers = [ledger for ledger, scope, _ in self.ledgers if scope is before]
+        return {name: term for ledger in ledgers for name, term in ledger.following.items()}
 
 
 @dataclass(frozen=True)
@@ -187,5 +188,3 @@ def renamed(term: Term, names: set[tuple[Scope, str]], trusted: Trusted) -> Term
 def holds_mode(name: str) -> tuple[Mode, ...]:
     """The modes whose contract has an obligation."""
     return tuple(mode for mode in Mode if name in MODES[mode].names())
-
-
