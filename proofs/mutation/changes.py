@@ -43,6 +43,7 @@ WAYS: dict[str, str] = {
     "excuse": "a clause is not compared where something else holds",
     "wait": "a clause waits for other obligations than it did",
     "void": "a clause, or what the world takes for granted, says nothing",
+    "instead": "another order of events is the one that a run must preserve",
 }
 """Each operator with what it does, besides those of `proofs.mutation.operators`."""
 

@@ -15,11 +15,9 @@ from typing import Final
 
 import msgspec
 
-from proofs.mutation.campaign import EQUIVALENT
+from proofs.mutation.campaign import EQUIVALENT, PLACES, everything, key_of
 from proofs.mutation.commands import Mutation
-from proofs.mutation.operators import mutants
 from proofs.mutation.state import runs_digest
-from spec.claims import Mode
 
 PLACE: Final = Path(__file__).parent / "goldens" / "mutation.json"
 
@@ -38,7 +36,8 @@ class Figures(msgspec.Struct, frozen=True):
 
 def mutants_digest() -> str:
     """Which mutants there are, as SHA-256."""
-    said = (f"{mode} {m.name}: {m.says}\n" for mode in Mode for m in mutants(mode))
+    every = (each for place in PLACES for each in everything(place))
+    said = (f"{' '.join(key_of(each))}: {each.says}\n" for each in every)
     return sha256("".join(said).encode()).hexdigest()
 
 
@@ -50,7 +49,7 @@ def recorded() -> Figures:
 def main() -> None:
     """Record the campaign on standard input; raises AssertionError if it is not whole."""
     told = msgspec.json.decode(sys.stdin.buffer.read(), type=Mutation)
-    assert set(Mode) == set(told.tally)
+    assert set(PLACES) == set(told.tally)
     assert (0, runs_digest()) == (told.unfinished, told.runs)
     arguments = Counter(fate.detail for fate in told.fates if fate.result == EQUIVALENT)
     figures = Figures(told.runs, mutants_digest(), told.tally, told.alone, dict(arguments))

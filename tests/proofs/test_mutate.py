@@ -14,7 +14,8 @@ import z3
 
 from proofs.__main__ import main
 from proofs.mutation import campaign, commands, pins, runs
-from proofs.mutation.campaign import Fate, exit_code, tally
+from proofs.mutation.campaign import PLACES, Fate, exit_code, tally
+from proofs.mutation.changes import WAYS
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.commands import Mutation
 from proofs.mutation.operators import OPERATORS, Mutant, mutants
@@ -23,7 +24,8 @@ from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.errors import SpecError
 from tests.proofs.mutation_figures import mutants_digest, recorded
-from tests.proofs.test_mutation import MUTANTS, OF_OPERATORS, mutant
+from tests.proofs.test_changes import OF_WAYS
+from tests.proofs.test_mutation import OF_OPERATORS, OF_PLACES, mutant
 
 SAMPLE = {
     "structure": 3,
@@ -51,10 +53,10 @@ class TestCampaign:
 
     def test_sample(self) -> None:
         """Of a fixed sample each mutant is killed or equivalent, by a pinned count of checks."""
-        sample = [m for mode in Mode for m in mutants(mode)][::EVERY]
+        sample = [each for place in PLACES for each in campaign.everything(place)][::EVERY]
         fates = list(campaign.campaign(sample))
 
-        assert {(m.mode, m.name) for m in sample} == {(f.mode, f.mutant) for f in fates}
+        assert {campaign.key_of(each) for each in sample} == {(f.mode, f.mutant) for f in fates}
         assert SAMPLE == tally(fates)
         assert "false" == z3.get_param("ctrl_c"), "Z3 keeps interrupts to itself"
         assert 0 == exit_code(fates, len(sample))
@@ -105,7 +107,7 @@ class TestState:
 
     @pytest.fixture(autouse=True)
     def few(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(commands, "mutants", lambda _: FEW)
+        monkeypatch.setattr(commands, "everything", lambda _: FEW)
         monkeypatch.chdir(tmp_path)
 
     def test_resume(self, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +236,7 @@ class TestCommand:
 
     @pytest.fixture(autouse=True)
     def few(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(commands, "mutants", lambda _: FEW)
+        monkeypatch.setattr(commands, "everything", lambda _: FEW)
         monkeypatch.chdir(tmp_path)
 
     def test_text(self, capsys: Capture) -> None:
@@ -253,7 +255,7 @@ class TestCommand:
         """A survivor is named, with the run that shows the change, and exits 1."""
         deafen(monkeypatch)
         monkeypatch.setattr(
-            commands, "mutants", lambda m: [mutant(m, "explicit_acceptance.untrue:drop")]
+            commands, "everything", lambda m: [mutant(m, "explicit_acceptance.untrue:drop")]
         )
         code = main(["mutate", "expiring"])
         out = capsys.readouterr().out
@@ -290,22 +292,21 @@ class TestPage:
 
     def test_operators(self) -> None:
         """The page lists each operator, what it does, and how many mutants it makes."""
-        for name, says in OPERATORS.items():
-            assert f"| `{name}` | {says} | {OF_OPERATORS[name]:,} |" in self.PAGE
+        for name, says in (OPERATORS | WAYS).items():
+            rules, others = OF_OPERATORS.get(name, 0), OF_WAYS.get(name, 0)
+            assert f"| `{name}` | {says} | {rules:,} | {others:,} |" in self.PAGE
 
     def test_counts(self) -> None:
         """The page says how many mutants and runs there are."""
         assert f"{len(runs.runs())} runs" in self.PAGE
-        assert f"{sum(MUTANTS.values()):,} mutants" in self.PAGE
+        assert f"{sum(OF_PLACES.values()):,} mutants" in self.PAGE
 
     def test_recorded(self) -> None:
         """The figures are of a campaign against these mutants, told by these runs."""
         found = recorded()
         again = "python -m proofs mutate --format json | python -m tests.proofs.mutation_figures"
         assert (runs_digest(), mutants_digest()) == (found.runs, found.mutants), again
-        assert {str(m): n for m, n in MUTANTS.items()} == {
-            mode: sum(fates.values()) for mode, fates in found.tally.items()
-        }
+        assert OF_PLACES == {place: sum(fates.values()) for place, fates in found.tally.items()}
 
     def test_figures(self) -> None:
         """Each figure on the page is the one that was recorded."""

@@ -11,6 +11,7 @@ from proofs.mutation import pins, product, runs
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.judge import alike, is_faithful, judged, trail
 from proofs.mutation.operators import OPERATORS, Mutant, mutants
+from proofs.mutation.outcomes import unchanged
 from proofs.mutation.product import Compared, compare, difference, same_step
 from spec.claims import Mode
 from spec.machine import Observer, Rule
@@ -19,27 +20,37 @@ from spec.obligations import OBLIGATIONS
 from spec.terms import FALSE, TRUE
 from tests.proofs import recorded
 
-MUTANTS = {
-    Mode.BEST_EFFORT: 444,
-    Mode.SOFT_PRIORITY: 443,
-    Mode.HARD_PROTECTED: 1298,
-    Mode.DEMOTABLE: 823,
-    Mode.EXPIRING: 847,
-    Mode.OFFLOADABLE: 1066,
-    Mode.ROUTED_REUSE: 526,
+OF_PLACES = {
+    "best_effort": 481,
+    "soft_priority": 363,
+    "hard_protected": 1674,
+    "demotable": 1076,
+    "expiring": 1097,
+    "offloadable": 1516,
+    "routed_reuse": 575,
+    "ledgers": 350,
+    "terms": 1245,
+    "world": 705,
+    "auditor": 990,
+    "lowering": 593,
 }
 OF_OPERATORS = {
     "omit": 58,
-    "negate": 230,
-    "drop": 230,
-    "always": 230,
-    "weaken": 1155,
-    "narrow": 1514,
-    "widen": 291,
-    "retarget": 782,
-    "remove": 415,
-    "add": 530,
-    "forget": 12,
+    "negate": 252,
+    "drop": 252,
+    "always": 252,
+    "weaken": 1365,
+    "narrow": 1603,
+    "widen": 313,
+    "retarget": 946,
+    "remove": 480,
+    "add": 644,
+    "forget": 28,
+    "compare": 183,
+    "constant": 140,
+    "sum": 17,
+    "swap": 81,
+    "tense": 168,
 }
 
 
@@ -66,7 +77,7 @@ class TestOperators:
         """Each mode and each operator has a pinned number of mutants, each with its own name."""
         found = {mode: list(mutants(mode)) for mode in Mode}
 
-        assert MUTANTS == {mode: len(each) for mode, each in found.items()}
+        assert {str(mode): len(each) for mode, each in found.items()}.items() <= OF_PLACES.items()
         assert OF_OPERATORS == Counter(m.operator for each in found.values() for m in each)
         assert set(OPERATORS) == set(OF_OPERATORS)
         for each in found.values():
@@ -147,9 +158,11 @@ class TestRuns:
         assert pins.page(runs.runs()) == runs.RUNS.read_text(encoding="utf-8")
 
     def test_faithful(self) -> None:
-        """In some mode each run is one that a faithful stream may tell."""
+        """In some mode a faithful stream may tell each run, or all of it but the last event."""
         for line in runs.runs():
-            assert any(is_faithful(alike(mode), line) for mode in Mode), line
+            last = len(runs.read_run(line).events)
+            ends = {unchanged().ends(mode, line) for mode in Mode}
+            assert ends & {0, last} or any(is_faithful(alike(mode), line) for mode in Mode), line
 
     def test_traces(self) -> None:
         """Of each hand-written trace the mode's obligations make what is written beside it."""
