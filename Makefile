@@ -13,7 +13,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-vllm test-vllm-gpu setup-vllm witness bench mutate lint docs lock clean
+.PHONY: help demo test test-vllm test-vllm-gpu setup-vllm witness bench differential mutate lint docs lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,9 @@ witness: $(STAMP) $(VLLM_VENV)/.stamp ## Label the plugin by what its traces of 
 bench: $(STAMP) ## Measure speed, as ratios to a baseline of the same run (a few minutes)
 	$(BIN)/python -m tests.bench
 	@test ! -e $(VLLM_VENV)/.stamp || $(VLLM_VENV)/bin/python -m tests_vllm.bench
+
+differential: $(STAMP) ## Compare the monitor with the naive projection on 100,000 streams (hours)
+	$(BIN)/python -m tests.differential 100000
 
 mutate: $(STAMP) ## Change the specification in every way and see that each is noticed (minutes)
 	$(BIN)/python -m proofs mutate

@@ -84,14 +84,14 @@ class _Object:
 def _objects(claims: Iterable[ClaimRun]) -> list[_Object]:
     found: dict[Hashable, _Object] = {}
     for claim in claims:
-        of = found.get(claim.object)
+        of = found.get(claim.content)
         if of is None:
-            of = found[claim.object] = _Object(claim.binding.get("cache_identity"))
+            of = found[claim.content] = _Object(claim.binding.get("cache_identity"))
         of.sizes[claim.claim_id] = claim.declared
         for position, block in claim.held.places(claim.declared):
             of.inside.setdefault(position, ("block", block))
     for claim in claims:
-        of = found[claim.object]
+        of = found[claim.content]
         for position, key in enumerate(claim.keys[: claim.declared]):
             if of.inside.get(position, ("block", 0))[0] == "block":
                 of.inside[position] = ("key", key)

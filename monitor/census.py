@@ -48,6 +48,7 @@ _REST_ON_BLOCKS: Final = frozenset(
     }
 )
 _REST_ON_REQUEST: Final = REPORTS | {Kind.REQUEST_ROUTED, Kind.REUSE_SERVED}
+_OF_COPIES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST})
 _BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which blocks it holds"
 _BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
@@ -95,7 +96,7 @@ class Census:
         self.blocks, self.objects, self.ranks = Blocks(self.claims), Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
         self.past = Past(seen, keep.records)
-        self._compiled, self._stream, self._keep = compiled, stream, keep
+        self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
         self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
@@ -150,21 +151,27 @@ class Census:
         self._take_in(claim)
         return claim
 
-    def join(self, claim: ClaimRun) -> None:
-        """A claim that a registry knows is on its object from now on, with what is held there."""
-        if self.objects.add(claim):
-            self.blocks.join(claim, self.objects.beside(claim))
+    def join(self, claim: ClaimRun, *, grows: bool = False) -> None:
+        """A claim that a registry knows is on its object from now on, with what is held there.
+
+        Args:
+            grows: more of the object is its own than was before.
+        """
+        if self.objects.add(claim) or (grows and claim.object is not None):
             self._place(claim)
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """A commitment states the contents of the claim's positions."""
         self.blocks.state(claim, keys)
-        self.blocks.join(claim, self.objects.beside(claim))
         self._place(claim)
 
     def _place(self, claim: ClaimRun) -> None:
         """What the claim holds was held before it came."""
-        claim.know(lead=claim.lead)
+        stale = self.blocks.join(claim)
+        if stale and (lost := self._track.lost) is not None:
+            claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be gone")
+        whole = claim.lead >= claim.constants.threshold
+        claim.know(lead=claim.lead, there=bool(claim.fact("there")) or whole)
         self.ranks.note(claim)
         self.room.forget()
 
@@ -188,8 +195,36 @@ class Census:
 
     # Moving claims.
 
-    def step(self, claim: ClaimRun, view: View, number: int) -> None:
-        """A claim takes in an event, of this number in the stream."""
+    def copies(self, event: Event) -> dict[str, ClaimRun] | None:
+        """Of the claims that are meant by news of a copy those of which it may change anything.
+
+        None where all are to be asked.
+        """
+        if event.kind not in _OF_COPIES or event.object_id is None or event.request_id is not None:
+            return None
+        if self.past.last_on(event.object_id):  # it is recalled
+            return None
+        return self.objects.restless(event)
+
+    def step(
+        self, claim: ClaimRun, view: View, number: int, among: dict[str, ClaimRun] | None = None
+    ) -> None:
+        """A claim takes in an event, of this number in the stream.
+
+        Args:
+            among: the claims that leave these where the event changes nothing of them.
+        """
+        if among is not None:
+            before = claim.standing
+            self._step(claim, view, number)
+            if claim.standing == before:
+                claim.rest(among)
+                return
+        else:
+            self._step(claim, view, number)
+        claim.stir()
+
+    def _step(self, claim: ClaimRun, view: View, number: int) -> None:
         name, declared, responsible = claim.claim_id, claim.declared, claim.responsible
         known = claim.past is None or claim.constants.watched
         if not known and view.kind in _REST_ON_BLOCKS:

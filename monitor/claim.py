@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from monitor.compile import CLAIM_REGISTERS
-from monitor.doubt import without
+from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.doubt import POOL, without
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
 from spec.alphabet import FACTS
@@ -17,7 +17,7 @@ from spec.states import TERMINAL, ClaimState, next_state
 from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from monitor.compile import Compiled, Registers
     from monitor.doubt import Step
@@ -75,6 +75,7 @@ class ClaimRun:
     entry: Trail = ()
     object: Hashable = None
     keys: tuple[str, ...] = ()
+    size: int = 0
     owner_claimed: str | None = None
     contradicted: tuple[At | None, str] | None = None
     observed: frozenset[Kind] = FACTS
@@ -98,6 +99,7 @@ class ClaimRun:
     unknown: frozenset[str] = frozenset()
     doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    _quiet: list[dict[str, ClaimRun]] = field(default_factory=list)
     _empty: Registers = ()
     _all: Sequence[int] = ()
     _scoped: Sequence[int] = ()
@@ -180,9 +182,19 @@ class ClaimRun:
         return self.responsible or (watched and self.state is not ClaimState.REFUSED)
 
     @property
+    def content(self) -> Hashable:
+        """What its positions are the same of as another claim's: its object, or what it states."""
+        return ("claim", self.claim_id) if self.keys else self.object
+
+    @property
     def lead(self) -> int:
         """Blocks held one after another from the predicate's start on."""
         return self.held.lead
+
+    @property
+    def extent(self) -> int:
+        """How many positions are its own: an object may be longer than a claim on it."""
+        return max(self.predicate.end if self.predicate else 0, self.size, len(self.keys))
 
     def loses(self, block: int, positions: Iterable[int]) -> bool:
         """A physical block is gone that held these positions; whether it was the last of any of
@@ -200,26 +212,72 @@ class ClaimRun:
 
     def know(self, **facts: int) -> None:
         """Set registers of the claim's ledgers."""
+        self.stir()
         known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
         self.facts = (*(known | facts).values(),)
 
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
         if self.predicate is None:
+            self.stir()
             self.predicate = predicate
             self.constants.threshold = predicate.threshold
             self.held.start = predicate.start
             self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
 
+    # Events that say nothing new.
+
+    def rest(self, among: dict[str, ClaimRun]) -> None:
+        """Leave this collection until anything changes of the claim."""
+        if among.pop(self.claim_id, None) is not None:
+            self._quiet.append(among)
+
+    def stir(self) -> None:
+        """Something changes of the claim: it is back wherever it was at rest."""
+        for among in self._quiet:
+            among[self.claim_id] = self
+        self._quiet.clear()
+
+    @property
+    def standing(self) -> Hashable:
+        """What the next event meets, as far as an event can change it without stirring."""
+        watches = tuple((request.facts, *request.watches) for request in self.requests.values())
+        return (self.facts, self.state, self.taint, self.steps, *self.base, *watches)
+
     # Requests in hand.
 
-    def open_request(self, request_id: str) -> bool:
-        """Follow a request; False if it was in hand already. It starts where the claim stands."""
+    def open_request(self, request_id: str, facts: Registers | None = None) -> bool:
+        """Follow a request; False if it was in hand already. It starts where the claim stands.
+
+        Args:
+            facts: the registers of the request, if anything is known of it.
+        """
         if request_id in self.requests:
             return False
+        self.stir()
         watches = [self.base[index] for index in self._scoped]
-        self.requests[request_id] = InHand(self._empty, watches)
+        self.requests[request_id] = InHand(self._empty if facts is None else facts, watches)
         return True
+
+    def unopened(self, known: Mapping[str, int], since: int) -> Registers:
+        """The registers of a request that nobody follows (`spec.projection.delivery.DELIVERY`).
+
+        Args:
+            known: what the pool knows of it.
+            since: the number of the event by which it arrived.
+        """
+        away = known["seen"] and self.fact("lead") < self.constants.threshold
+        held = self.responsible and known["seen"] and self.took <= since
+        derived = {"away": bool(away), "held": bool(held)}
+        first = dict(zip(REQUEST_REGISTERS, self._empty, strict=True))
+        return (*(first | dict(known) | derived).values(),)
+
+    def opens(self, view: View, facts: Registers) -> bool:
+        """Whether an event opens a request of these registers, which the claim does not follow."""
+        view.here = True
+        was, compiled = self.facts, self.compiled
+        req = compiled.request(view, self.constants, was, was, facts)
+        return compiled.delivers["opens"](view, self.constants, was, was, facts, req, None)
 
     def touch(self, request_id: str) -> None:
         """The request has had to do with this claim itself, not only with its pool."""
@@ -266,7 +324,7 @@ class ClaimRun:
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
         was = self.facts
-        if view.mine and self.taint is None and self.predicate is not None:
+        if view.mine and view.direct and self.taint is None and self.predicate is not None:
             broken = self.compiled.contradicts(view, self.constants, was)
             if broken >= 0 and not view.unsized:
                 assumption = FACTS_ARE_FACTS[broken]
@@ -291,18 +349,12 @@ class ClaimRun:
             view.here = True
             self._step_request(self.requests[view.request_id], view, was, now)
 
-    def step_request(self, request_id: str, view: View, *, there: bool = True) -> None:
-        """Take one event into one request alone (its arrival, told late).
-
-        Args:
-            there: the claim was responsible then, as it is now.
-        """
+    def step_request(self, request_id: str, view: View) -> None:
+        """Take one event into one request alone."""
         if self.taint is None:
+            self.stir()
             view.here = True
-            facts = self.facts
-            if not there:
-                facts = (*facts[:_RESPONSIBLE], False, *facts[_RESPONSIBLE + 1 :])
-            self._step_request(self.requests[request_id], view, facts, facts)
+            self._step_request(self.requests[request_id], view, self.facts, self.facts)
 
     def _step_request(self, request: InHand, view: View, was: Registers, now: Registers) -> None:
         after = self.compiled.request(view, self.constants, was, now, request.facts)
@@ -327,7 +379,7 @@ class ClaimRun:
             state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
-            if view.low is not None:
+            if view.low is not None and not POOL.isdisjoint(self.compiled.reads[index]):
                 view.low.here = view.here
                 other = step(
                     watch.state, watch.own, view.low, self.constants, was, now, req_was, req

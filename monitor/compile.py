@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from spec.facts import FACTS_ARE_FACTS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
+from spec.observed import facts_of
+from spec.projection.delivery import DELIVERY, STANDS
 from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var, variables
 from spec.verdicts import Verdict
 
@@ -56,7 +58,8 @@ class Compiled:
     `claim(e, c, was)` and `request(e, c, was, now, req_was)` give the registers after an event;
     `steps[i](state, own, e, c, was, now, req_was, req)` gives state, own registers and the
     index of the rule taken, or -1. `contradicts(e, c, was)` gives the index of the assumption in
-    `FACTS_ARE_FACTS` that an event breaks, or -1.
+    `FACTS_ARE_FACTS` that an event breaks, or -1. `delivers[scope](e, c, was, now, req_was, req,
+    stands)` says whether an event is delivered there (`spec.projection.delivery`).
     """
 
     mode: Mode
@@ -65,6 +68,7 @@ class Compiled:
     request: Callable[..., Registers]
     steps: tuple[Callable[..., tuple[int, Registers, int]], ...]
     contradicts: Callable[..., int]
+    delivers: Mapping[str, Callable[..., bool]]
     source: str
 
     @cached_property
@@ -90,9 +94,25 @@ class Compiled:
         return tuple(_having(o, Verdict.PENDING) for o in self.observers)
 
     @cached_property
+    def facts(self) -> tuple[frozenset[Kind], ...]:
+        """For each observer the kinds of facts that it rests on."""
+        return tuple(map(facts_of, self.observers))
+
+    @cached_property
+    def reads(self) -> tuple[frozenset[str], ...]:
+        """For each observer the fields of events that it reads."""
+        return tuple(map(_fields, self.observers))
+
+    @cached_property
     def violated(self) -> tuple[frozenset[int], ...]:
         """For each observer the states in which it is broken for good."""
         return tuple(_having(o, Verdict.VIOLATED) for o in self.observers)
+
+
+def _fields(observer: Observer) -> frozenset[str]:
+    terms = [t for rule in observer.rules for t in (rule.when, *rule.sets.values())]
+    read = [variable for term in terms for variable in variables(term)]
+    return frozenset(variable.name for variable in read if variable.scope is Scope.EVENT)
 
 
 def _having(observer: Observer, verdict: Verdict) -> frozenset[int]:
@@ -201,6 +221,19 @@ def compile_observer(observer: Observer) -> Callable[..., tuple[int, Registers, 
 
 
 @cache
+def compile_delivery() -> Mapping[str, Callable[..., bool]]:
+    """When an event is delivered to the claim itself, to a request, or opens one."""
+    names = {(Scope.STANDS, name): f"stands.{name}" for name in STANDS}
+    lines = []
+    for scope in DELIVERY.reasons:
+        lines.append(f"def {scope}(e, c, was, now, req_was, req, stands):")
+        lines.append(f"    return {to_python(DELIVERY.term(scope), names)}")
+    made: dict[str, Any] = {}
+    exec(compile("\n".join(lines), "<delivery>", "exec"), made)
+    return {scope: made[scope] for scope in DELIVERY.reasons}
+
+
+@cache
 def compile_mode(mode: Mode, bundle: Bundle) -> Compiled:
     """The observers of a mode's bundle as functions."""
     observers = MODES[mode].bundle(bundle)
@@ -219,5 +252,6 @@ def compile_mode(mode: Mode, bundle: Bundle) -> Compiled:
         request=made["request"],
         steps=tuple(made[f"observe_{i}"] for i in range(len(observers))),
         contradicts=made["contradicts"],
+        delivers=compile_delivery(),
         source=source,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.compile import compile_observer
 from spec.obligations import OBLIGATIONS
+from spec.observed import fields_behind
 from spec.terms import FALSE, Scope, variables
 from spec.verdicts import Verdict
 
@@ -21,6 +22,7 @@ __all__ = [
     "CACHED_BY",
     "FAILURES",
     "NAMES",
+    "NEED",
     "OTHERS",
     "POOL",
     "RIVALS",
@@ -45,6 +47,8 @@ BLOCKS: Final = frozenset({"lead"})
 """The field that rests on which blocks a claim holds."""
 RIVALS: Final = frozenset({"passed"})
 """The field that rests on which blocks of other claims could be taken."""
+NEED: Final = frozenset({"needed", "usable"})
+"""The fields that rest on what the request itself needs."""
 OTHERS: Final = frozenset({"others"})
 """The field that rests on what all requests in hand need."""
 CACHED_BY: Final = frozenset({"found", "away"})
@@ -60,7 +64,7 @@ def without(name: str, fields: frozenset[str]) -> Step | None:
 
     None where it reads none of them: it judges as well as before.
     """
-    observer = OBLIGATIONS[name]
+    observer, fields = OBLIGATIONS[name], fields_behind(fields)
     broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
     read = [_reads(rule, fields) for rule in observer.rules]
     if not any(read):

@@ -211,11 +211,11 @@ class Monitor:
         if self.only is not None and not claims:
             return f"claim {self.only} does not occur"
         if mixed := next((c.claim for c in claims if self._mixed(c.claim)), None):
-            said = f"asked for {mixed.declared_mode} and was accepted in {mixed.other_mode}"
-            return f"claim {mixed.claim_id} {said}"
+            both = f"asked for {mixed.declared_mode} and was accepted in {mixed.other_mode}"
+            return f"claim {mixed.claim_id} {both}"
         if not any(judged.entered for judged in claims):
-            said = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
-            others = sorted({mode for mode in said if mode in MODES and mode != self.mode})
+            modes = (mode for j in claims for mode in (j.claim.declared_mode, j.claim.other_mode))
+            others = sorted({mode for mode in modes if mode in MODES and mode != self.mode})
             rest = f" of this mode, only of {', '.join(others)}" if others else ""
             return f"no {self._entry} claim{rest}"
         return self._cut() or self._torn()
@@ -264,6 +264,10 @@ class Monitor:
         """The mode that a claim asked for, where that is another one."""
         said = claim.declared_mode
         return Mode(said) if said in MODES and said != self.mode else None
+
+    def judges(self, claim: ClaimRun) -> bool:
+        """Whether the claim asked for this mode, or was accepted in it, or named none."""
+        return self._other(claim) is None or self._mixed(claim)
 
     def _mixed(self, claim: ClaimRun) -> bool:
         """Whether nobody knows by which of two modes the claim goes, and this is one of them."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["again", "likeness"]
 
-_LASTING: Final = ("registered", "committed", "host")
+_LASTING: Final = ("registered", "committed", "there", "host", "copied")
 _MODES: Final = frozenset(Mode)
 _STOOD: Final = "it stood so when the claim was forgotten"
 

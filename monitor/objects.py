@@ -9,13 +9,14 @@ from monitor.terms import same
 from spec.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from monitor.claim import ClaimRun
     from spec.events import Event
 
 __all__ = ["Objects", "open_without"]
 
+_MOST_KEPT: Final = 8  # kinds and caches of events of one object
 _WITHIN = ("cache_identity", "token_map")
 _RESTS: Final = frozenset(
     {Kind.STORE_FINISHED, Kind.HOST_COPY_LOST, Kind.LOAD_FINISHED, Kind.PREFIX_REUSED}
@@ -44,6 +45,15 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
     return obligations & _JUDGED.get(kind, frozenset())
 
 
+def _means(event: Event, claim: ClaimRun) -> bool:
+    """Whether the object of a watched claim is the one that the event names, as far as it says."""
+    return not claim.unwatched and all(
+        value is None or same(name, claim.binding.get(name), value)
+        for name in _WITHIN
+        for value in (getattr(event, name),)
+    )
+
+
 def _known(name: str, stated: str | bytes) -> bytes:
     return stated if isinstance(stated, bytes) else digest(name, stated)
 
@@ -54,6 +64,7 @@ class Objects:
     def __init__(self) -> None:
         self._claims: dict[bytes, dict[str, ClaimRun]] = {}
         self._of: dict[str, bytes] = {}
+        self._restless: dict[bytes, dict[Hashable, dict[str, ClaimRun]]] = {}
 
     def add(self, claim: ClaimRun) -> bool:
         """The claim, once it is known to a registry and its object is stated; whether it is new."""
@@ -63,6 +74,8 @@ class Objects:
         known = _known("object_id", stated)
         self._of[claim.claim_id] = known
         self._claims.setdefault(known, {})[claim.claim_id] = claim
+        for among in self._restless.get(known, {}).values():
+            among[claim.claim_id] = claim
         cache = claim.binding.get("cache_identity")
         claim.object = (known, None if cache is None else _known("cache_identity", cache))
         return True
@@ -78,19 +91,29 @@ class Objects:
         if (known := self._of.pop(claim.claim_id, None)) is not None:
             there = self._claims[known]
             del there[claim.claim_id]
+            for among in self._restless.get(known, {}).values():
+                among.pop(claim.claim_id, None)
             if not there:
                 del self._claims[known]
+                self._restless.pop(known, None)
 
     def meant(self, event: Event) -> list[ClaimRun]:
         """The claims on the object that the event names, as far as the event says which."""
         if event.object_id is None:
             return []
-        return [
-            claim
-            for claim in self._claims.get(digest("object_id", event.object_id), {}).values()
-            if all(
-                value is None or same(name, claim.binding.get(name), value)
-                for name in _WITHIN
-                for value in (getattr(event, name),)
-            )
-        ]
+        there = self._claims.get(digest("object_id", event.object_id), {})
+        return [claim for claim in there.values() if _means(event, claim)]
+
+    def restless(self, event: Event) -> dict[str, ClaimRun] | None:
+        """Those of them of which such an event may change anything; None where that is not kept.
+
+        Claims leave it by `ClaimRun.rest`.
+        """
+        known = digest("object_id", event.object_id or "")
+        there, kept = self._claims.get(known, {}), self._restless.setdefault(known, {})
+        key = (event.kind, *(getattr(event, name) for name in _WITHIN))
+        if key not in kept:
+            if len(kept) >= _MOST_KEPT:
+                return None
+            kept[key] = {name: claim for name, claim in there.items() if _means(event, claim)}
+        return kept[key]

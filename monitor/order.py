@@ -7,8 +7,10 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from spec.claims import Mode
 from spec.durations import Duration, TimeUnit
 from spec.events import Mark
+from spec.modes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -165,7 +167,9 @@ class Clock:
     def early(self, claim: ClaimRun, event: Event) -> str:
         """What contradicts that the claim's duration is over; empty if nothing does."""
         if claim.duration is None:
-            return "a duration elapses of a claim that has none" if claim.registered else ""
+            asked = claim.declared_mode or claim.compiled.mode
+            plain = claim.registered and asked in MODES and asked != Mode.EXPIRING
+            return "a duration elapses of a claim that has none" if plain else ""
         end = next((end for end, _, name in self._ends if name == claim.claim_id), None)
         if end is not None and event.time_ns is not None and event.time_ns < end:
             return "a duration elapses before it is over by the clock of the stream"

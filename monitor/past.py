@@ -33,6 +33,7 @@ _UNSTATED: Final = bytes(DIGEST)
 _PLACE: Final = IDENTITY.index("object_id") * DIGEST
 _OBJECT: Final = slice(_PLACE, _PLACE + DIGEST)
 _CLEAN: Final = (Verdict.SATISFIED, Verdict.UNEXERCISED)
+_OWN: Final = ("footprint", "declared", "lead", "ended_by")
 _TOO_VARIED: Final = "claims ended in more ways than are remembered"
 
 
@@ -61,7 +62,7 @@ class _Record(NamedTuple):
     duration: str | None
     predicate: MaterializationPredicate | None
     priority: int | None
-    facts: tuple[int, int, int]  # blocks: the footprint, what was declared, and the lead
+    facts: tuple[int, ...]  # the registers `_OWN`
 
 
 class Past:
@@ -116,7 +117,7 @@ class Past:
             return
         owner, duration = (intern(text) or None for text in texts[1:])
         lead = claim.fact("lead") if claim.constants.watched else 0  # else that is not followed
-        facts = (claim.fact("footprint"), claim.fact("declared"), lead)
+        facts = (claim.fact("footprint"), claim.fact("declared"), lead, claim.fact("ended_by"))
         rest = (owner, duration, claim.predicate, claim.priority, facts)
         self._records[claim.claim_id] = _Record(alike, binding, *rest)
         if binding[_OBJECT] in self._on:
@@ -149,8 +150,7 @@ class Past:
         claim.priority = record.priority
         if record.predicate is not None:
             claim.fix_predicate(record.predicate)
-        footprint, declared, lead = record.facts
-        claim.know(footprint=footprint, declared=declared, lead=lead)
+        claim.know(**dict(zip(_OWN, record.facts, strict=True)))
         each = [record.binding[n * DIGEST : (n + 1) * DIGEST] for n in range(len(IDENTITY))]
         pairs = zip(IDENTITY, each, strict=True)
         claim.binding = {name: known for name, known in pairs if known != _UNSTATED}

@@ -68,6 +68,11 @@ class Positions:
         return bool(self._unnamed)
 
     @property
+    def sole(self) -> bool:
+        """Whether no position that a named block holds is held in one that nobody named, too."""
+        return all(self._unnamed.end(position) is None for position in self._named)
+
+    @property
     def blocks(self) -> set[int]:
         """The blocks that were named."""
         return set().union(*self._named.values())

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from monitor.claim import ClaimRun
+    from monitor.records import At
     from monitor.view import View
 
 __all__ = ["Ranks", "is_ranked"]
@@ -51,30 +52,38 @@ class Ranks:
         if (priority := self._holding.pop(claim.claim_id, None)) is not None:
             del self._priorities[bisect_left(self._priorities, priority)]
 
-    def judge(self, losers: Iterable[tuple[ClaimRun, View]], lowest: int | None) -> None:
+    def judge(
+        self,
+        losers: Iterable[tuple[ClaimRun, View]],
+        lowest: int | None,
+        lost: tuple[At | None, str] | None,
+    ) -> None:
         """Ranked claims lost blocks by one event: what each had beside it after the whole event.
 
         Args:
             losers: each with the event as it sees it.
             lowest: the lowest priority of which a block could be taken, None where not stated.
+            lost: since when nobody knows who holds blocks, and why.
         """
         losers = list(losers)
-        lost = {claim.priority or 0 for claim, _ in losers}
+        taken = {claim.priority or 0 for claim, _ in losers}
         for claim, view in losers:
             rank = claim.priority or 0
             view.spared = bool(self._priorities) and self._priorities[-1] > rank
-            if self._priorities and self._priorities[0] < rank:
-                view.passed, unknown = self._passed(rank, lowest, lost)
+            if lost is not None:
+                claim.doubt(RIVALS, lost[0], f"{lost[1]}, so nobody knows who holds blocks")
+            elif self._priorities and self._priorities[0] < rank:
+                view.passed, unknown = self._passed(rank, lowest, taken)
                 if unknown:
                     claim.doubt(RIVALS, view.at, unknown)
 
-    def _passed(self, rank: int, lowest: int | None, lost: set[int]) -> tuple[bool, str]:
+    def _passed(self, rank: int, lowest: int | None, taken: set[int]) -> tuple[bool, str]:
         """Whether a block of lower priority could have been taken instead, or why it is unknown."""
         if lowest is None:
             return False, _UNSTATED
         if lowest >= rank:
             return False, ""
-        if lowest in lost:
+        if lowest in taken:
             return False, _TOOK
         between: Sequence[int] = self._priorities[bisect_left(self._priorities, lowest) :]
         return (True, "") if between and between[0] < rank else (False, _NOBODY)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from monitor.claim import ClaimRun
+    from monitor.compile import Registers
     from monitor.records import At
     from monitor.track import Track
     from monitor.view import View
@@ -32,8 +33,8 @@ class Request(msgspec.Struct):
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
     usable at all, and so is in conflict with nobody. `since` is the number of the event by which it
-    arrived, `pool` the blocks that were claimed then, at most; `came` says that it arrived, with
-    its needs or without. `failed` names the known claims whose restore failed for it, and `unnamed`
+    arrived; `came` says that it arrived, with its needs or without, `unsure` that nobody knows
+    them. `failed` names the known claims whose restore failed for it, and `unnamed`
     says why there may be more. `losses` is how often track
     was lost before it arrived. `claims` have it in hand; `former` had, and it is too long ago, and
     `forgotten` had when they were forgotten.
@@ -44,8 +45,8 @@ class Request(msgspec.Struct):
     usable: int = 0
     arrived: bool = False
     since: int = 0
-    pool: int = 0
     came: bool = False
+    unsure: bool = False
     losses: int = -1
     unnamed: tuple[At | None, str] | None = None
     ended: bool = False
@@ -53,6 +54,17 @@ class Request(msgspec.Struct):
     claims: dict[str, ClaimRun] = msgspec.field(default_factory=dict)
     former: set[str] = msgspec.field(default_factory=set)
     forgotten: set[str] = msgspec.field(default_factory=set)
+
+    def known(self, *, before: bool = False) -> dict[str, int]:
+        """What the pool knows of the request, whoever follows it.
+
+        Args:
+            before: its arrival, by which it is known.
+        """
+        came = self.came and not before
+        there = came and not self.ended
+        needed, usable = (self.needed, self.usable) if there else (0, 0)
+        return {"seen": came, "arrived": there, "needed": needed, "usable": usable}
 
     def tell(self, view: View) -> None:
         """What the request needs, of what."""
@@ -108,10 +120,14 @@ class Requests:
         own = self._in_hand.get(request_id, 0)
         return self._needs - (own or 0), self._untold == (own is None)
 
-    def arrive(self, event: Event, at: At, now: int, pool: int) -> None:
-        """A request arrives, or another of the same id, which is followed where that one is."""
+    def arrive(self, event: Event, at: At, now: int, *, unsure: bool = False) -> None:
+        """A request arrives, or another of the same id, which is followed where that one is.
+
+        Args:
+            unsure: nobody knows what it needs.
+        """
         name = event.request_id or ""
-        request = Request(at, since=now, pool=pool, losses=self._track.losses, came=True)
+        request = Request(at, since=now, losses=self._track.losses, came=True, unsure=unsure)
         if (before := self._requests.get(name)) is not None:
             request.claims, request.forgotten = before.claims, before.forgotten
         if event.needed is not None:
@@ -128,10 +144,13 @@ class Requests:
             self._needs -= needed or 0
             self._untold -= needed is None
 
-    def follow(self, claim: ClaimRun, request_id: str, at: At) -> bool:
+    def follow(self, claim: ClaimRun, request_id: str, at: At, facts: Registers) -> bool:
         """A claim has a request in hand from now on, unless there are too many.
 
         Nothing is concluded of a claim that has too many in hand.
+
+        Args:
+            facts: the registers of the request, where the claim does not follow it yet.
 
         Returns:
             Whether it has it in hand, new or not.
@@ -149,7 +168,7 @@ class Requests:
             return False
         self._pairs += 1
         self.get(request_id).claims[claim.claim_id] = claim
-        claim.open_request(request_id)
+        claim.open_request(request_id, facts)
         return True
 
     def end(self, request_id: str) -> None:

@@ -96,12 +96,12 @@ class Room:
         if blocks:
             self._claims[name] = claim
             self.keyed += bool(claim.keys)
-        there = self._objects.setdefault(claim.object, _Object())
+        there = self._objects.setdefault(claim.content, _Object())
         span = there.span
         there.put(name, blocks)
         self.bound += there.span - span
         if not there.blocks:
-            del self._objects[claim.object]
+            del self._objects[claim.content]
         self.forget()
 
     def forget(self) -> None:
@@ -151,7 +151,7 @@ class Room:
         """Blocks that the claim has alone."""
         if (claim := self._claims.get(claim_id)) is None:
             return 0
-        there = self._objects[claim.object]
+        there = self._objects[claim.content]
         return max(0, there.blocks[claim_id] - there.beside((claim_id,)))
 
     def freed(self, names: Collection[str]) -> Freed:
@@ -159,7 +159,7 @@ class Room:
         by_object: dict[Hashable, list[str]] = {}
         for name in names:
             if (claim := self._claims.get(name)) is not None:
-                by_object.setdefault(claim.object, []).append(name)
+                by_object.setdefault(claim.content, []).append(name)
         blocks, shares = 0, dict[str, int]()
         for of, named in by_object.items():
             there = self._objects[of]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from monitor.authority import authorised
 from monitor.blame import Blame, Early, tell_outcome
 from monitor.census import TOO_LATE, Census, Keep
-from monitor.doubt import CACHED_BY, NAMES, OTHERS, POOL
+from monitor.doubt import CACHED_BY, NAMES, NEED, OTHERS, POOL
 from monitor.objects import open_without
 from monitor.order import Order
 from monitor.ranks import is_ranked
@@ -18,16 +18,15 @@ from monitor.seen import Seen, digest
 from monitor.terms import binds, fix_terms, predicate_of, unstated
 from monitor.track import Track
 from monitor.view import View
-from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, REPORTS, Kind
+from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 from spec.modes import MODES
-from spec.observed import facts_of
 from spec.states import TERMINAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from monitor.claim import ClaimRun
-    from monitor.compile import Compiled
+    from monitor.compile import Compiled, Registers
     from monitor.past import Past
     from monitor.records import At, Stamp
     from monitor.requests import Request
@@ -62,6 +61,8 @@ class Stream:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
+        self._losses = 0  # of track, that the blocks were told of
+        self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
         self._newest = 0  # the event that registered the last claim
@@ -116,12 +117,14 @@ class Stream:
 
     def _begin(self, stamp: Stamp) -> None:
         """The first line says what the hooks of the stream observe."""
-        self._begun = True
+        self._begun, self._derived = True, stamp.form.derived
         if stamp.observes is not None:
-            self._census.observed = stamp.observes
+            self._census.observed, compiled = stamp.observes, self._compiled
             if stamp.form is CANONICAL:
                 self._census.blind = frozenset(
-                    o.name for o in self._compiled.observers if not facts_of(o) <= stamp.observes
+                    observer.name
+                    for observer, facts in zip(compiled.observers, compiled.facts, strict=True)
+                    if not facts <= stamp.observes
                 )
 
     def lose(self, at: At | None, why: str) -> None:
@@ -146,6 +149,9 @@ class Stream:
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
         self._count += 1
+        self._census.blocks.now = self._count
+        if self._track.losses != self._losses:
+            self._losses, self._census.blocks.lost = self._track.losses, self._count - 1
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -161,6 +167,12 @@ class Stream:
     def _take_unnamed(self, event: Event, at: At) -> None:
         """A fact that names no claim is about the claims on its object, or of its blocks."""
         if event.object_id is None and event.kind is Kind.BLOCK_CACHED:
+            return
+        if (among := self._census.copies(event)) is not None:
+            for restless in list(among.values()):
+                view = self._view(event, restless, at)
+                view.mine, view.named = True, False
+                self._census.step(restless, view, self._count, among)
             return
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
@@ -179,17 +191,21 @@ class Stream:
     def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
         claim = self._claim(event, claim_id, at)
         bound = binds(claim, event)
+        grows = claim.extent < (event.footprint or 0)
+        claim.size = max(claim.size, event.footprint or 0)
         if claim.known or event.kind in _BEGINS:
-            self._census.join(claim)
+            self._census.join(claim, grows=grows)
         if event.kind is Kind.CLAIM_COMMITTED and event.content_keys and bound:
             self._census.state(claim, event.content_keys)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
                 return
-        if event.kind is Kind.DURATION_ELAPSED and (fault := self._clock.early(claim, event)):
+        elapses = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
+        if elapses and (fault := self._clock.early(claim, event)):
             self._contradict([claim], at, fault)
-        self._concern(event, claim, at, mine=bound)
+        over = claim.unwatched and event.kind in FACTS
+        self._concern(event, claim, at, mine=bound and not over, named=not over)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
         if entered and (missing := unstated(claim)):
@@ -242,7 +258,7 @@ class Stream:
         if claim is None:
             claim = self._census.make(claim_id)
             self._early.tell(claim, at)
-            if self.gap is not None and event.kind not in _BEGINS:
+            if self._track.lost is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
         if event.kind in _INTRODUCES:
             if not claim.registered:
@@ -306,9 +322,9 @@ class Stream:
                 self._census.ranks.note(claim)
             if event.kind is Kind.BLOCK_EVICTED:
                 ranked = [(claim, view) for claim, view in views if is_ranked(claim)]
-                self._census.ranks.judge(ranked, event.lowest_priority)
+                self._census.ranks.judge(ranked, event.lowest_priority, self._track.lost)
                 late = [claim for name, claim in self._census.owing.items() if name not in losers]
-                for claim in late:  # news of it was due before this
+                for claim in late if ranked else ():  # news of it was due before this
                     self._deliver(claim, View(event.kind, at))
         for claim, view in views:
             self._deliver(claim, view)
@@ -321,9 +337,10 @@ class Stream:
         if request_id is None:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
-            if self.requests.has(request_id):
+            twice = self.requests.has(request_id)
+            if twice:
                 self._contradict(None, at, f"request {request_id} arrives twice")
-            self.requests.arrive(event, at, self._count, self._census.room.bound)
+            self.requests.arrive(event, at, self._count, unsure=twice)
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
             self._contradict(None, at, f"request {request_id} ends and never arrived")
         named = event.claim_id is not None or event.blocking_claim_ids
@@ -352,16 +369,17 @@ class Stream:
                     self._census.too_late(forgotten, event)
             request.forgotten.clear()
         concerned = self._concerned(event, request, named)
-        ends = self._ends(event, request) if concerned or named else Ends(self._census.room)
+        ends = self._ends(event, request)
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
             self._early.add(strangers, event, at, blames[0])
         others, told = self.requests.others(request_id)
         for claim in concerned:
-            followed = self._open(claim, event, at)
             view = self._view(event, claim, at)
             view.named, view.others = False, others
+            if request.unsure and (claim.responsible or claim.claim_id in named):
+                claim.doubt(NEED, request.at, f"request {request_id} arrived twice")
             if event.kind in CONFLICT_ACTIONS:
                 self._track.doubt_pool(claim)
                 self._track.doubt_failures(claim, request)
@@ -378,9 +396,20 @@ class Stream:
                 if event.kind in CONFLICT_ACTIONS:
                     blames[1].tell(view.low, claim, claim.claim_id)
                 self._crowd(view.low, claim, ends.low)
+            follows = self._has_part(claim, event, request, view)
+            followed = follows and self._open(claim, event, at)
+            view.here = False
             self._deliver(claim, view)
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self.requests.close(claim, request_id)
+
+    def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: View) -> bool:
+        """Whether a claim follows the request, or does so from this event on."""
+        if view.request_id in claim.requests or self._track.lost is not None:
+            return True
+        facts = self._unopened(claim, event, request)
+        views = [view] if view.low is None else [view, view.low]
+        return any(claim.opens(each, facts) for each in views)
 
     def _concerned(self, event: Event, request: Request, named: Iterable[str]) -> list[ClaimRun]:
         """Claims with a part in the request: it is in hand, or it presses on their pool.
@@ -401,7 +430,7 @@ class Stream:
         return [c for c in found.values() if c.taint is None or c.claim_id in request.claims]
 
     def _open(self, claim: ClaimRun, event: Event, at: At, name: str | None = None) -> bool:
-        """Follow a request for a claim, telling it of an arrival that was before its time.
+        """Follow a request for a claim, which may have arrived before.
 
         Returns:
             Whether it is followed: one that a forgotten claim had in hand is not, nor one too many.
@@ -414,16 +443,13 @@ class Stream:
             return False
         if claim.claim_id in request.former or claim.claim_id in request.forgotten:
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
-        new = request_id not in claim.requests
-        if not self.requests.follow(claim, request_id, at):
-            return False
-        if new and event.kind is not Kind.REQUEST_ARRIVED:
-            view = View(Kind.REQUEST_ARRIVED, request.at, request_id)
-            request.tell(view)
-            there = claim.responsible and claim.took <= request.since
-            view.rest = request.pool - (claim.declared if there else 0)
-            claim.step_request(request_id, view, there=there)
-        return True
+        facts = self._unopened(claim, event, request)
+        return self.requests.follow(claim, request_id, at, facts)
+
+    def _unopened(self, claim: ClaimRun, event: Event, request: Request) -> Registers:
+        """The registers of a request before this event, for a claim that does not follow it."""
+        before = event.kind is Kind.REQUEST_ARRIVED
+        return claim.unopened(request.known(before=before), request.since)
 
     # Blocks.
 
@@ -432,26 +458,31 @@ class Stream:
         computed = event.request_id
         if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
             computed = self._computing(claim, at)
-        kin = [each for each in self._census.objects.beside(claim) if not each.ended]
+        kin = [each for each in self._census.objects.beside(claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
         if held.clash:
             why = "a block is cached at one position and was held at another"
             self._contradict(held.clash, at, why)
         self._census.room.forget()
-        if not (held.stated or claim.ended) and claim.lead < claim.constants.threshold:
-            claim.distrust(at, "the load does not say how many blocks it brought back")
         others = [each for each in held.changed if each is not claim]
+        for each in () if held.stated else (claim, *others):
+            if not each.ended and each.lead < each.constants.threshold:
+                each.distrust(at, "the load does not say how many blocks it brought back")
         for each in (claim, *others):
             if self._mode["ranked"]:
                 self._census.ranks.note(each)
             if each is not claim and each.lead == each.fact("lead"):
                 continue
             view = self._view(event, each, at)
-            view.mine = True
-            view.request_id, view.lead = computed, each.lead
-            followed = event.kind is not Kind.BLOCK_CACHED or self._tiered
-            if computed is not None and followed and self._open(each, event, at, computed):
-                each.touch(computed)
+            view.mine, view.lead = True, each.lead
+            view.direct = each is claim
+            followed, view.request_id = computed, computed
+            if event.kind is Kind.LOAD_FINISHED and not view.direct:  # no load of its own
+                followed, view.request_id = None, None
+            elif event.kind is Kind.BLOCK_CACHED and not self._tiered:
+                followed = None
+            if followed is not None and self._open(each, event, at, followed):
+                each.touch(followed)
             self._deliver(each, view)
 
     def _computing(self, claim: ClaimRun, at: At) -> str | None:
@@ -466,7 +497,12 @@ class Stream:
         return None
 
     def _look_up(self, event: Event, claim: ClaimRun, at: At) -> None:
-        """What a look-up finds of a claim is what is held, as far as it asked for it."""
+        """What a look-up finds of a claim is what is held, as far as it asked for it.
+
+        Where hooks do not observe each loss, finding less contradicts nothing.
+        """
+        if not self._census.observed >= BLOCKS_GONE:
+            return
         if event.held is None or event.held >= claim.lead or claim.predicate is None:
             return
         if event.asked is None:
@@ -516,11 +552,13 @@ class Stream:
     def _ends(self, event: Event, request: Request) -> Ends:
         """The sums of the pool; at the end of a request, of what was there from its arrival on."""
         mixed, room = self._census.blocks.mixed, self._census.room
+        if event.kind not in CONFLICT_ACTIONS and room.bound + request.needed <= request.usable:
+            return Ends(room)  # it fits beside them, whatever they share
         if event.kind is Kind.REQUEST_FINISHED:
             return room.since(request.since, mixed)
         return room.ends(mixed)
 
     def _deliver(self, claim: ClaimRun, view: View) -> None:
         self._census.step(claim, view, self._count)
-        if claim.contradicted is not None:
+        if claim.contradicted is not None and self._track.contradicted(claim, view.kind):
             self.left = self.left or claim.contradicted

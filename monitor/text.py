@@ -124,8 +124,9 @@ def _applies(report: Report) -> str:
     """Whether what is proved of the mode holds of what was read."""
     if report.theorem.applies:
         return "applies: its assumptions hold of every line"
-    at = report.theorem.at
-    where = "" if at is None else f" from line {at.line} of {_file(at.file)}"
+    at, several = report.theorem.at, len(report.inputs) > 1
+    where = "" if at is None else f" from line {at.line}"
+    where += f" of {_file(at.file)}" if at is not None and several else ""
     return f"does not apply{where}: {printable(report.theorem.because)}"
 
 

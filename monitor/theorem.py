@@ -39,8 +39,8 @@ class Theorem:
                 return f"{event.kind} is outside the world of {self._mode}"
         observes = record.stamp.observes
         if observes is not None and (unseen := sorted(FACTS - observes)):
-            rest = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
-            return f"the hooks of the stream do not observe {unseen[0]}{rest}"
+            rest = f", {len(unseen) - 1} more" if len(unseen) > 1 else ""
+            return f"unobserved are {unseen[0]}{rest}"
         return ""
 
     def left(self, others: Iterable[tuple[At | None, str]]) -> tuple[At | None, str] | None:

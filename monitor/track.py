@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.doubt import FAILURES, NAMES, POOL
+from spec.alphabet import Kind
 
 if TYPE_CHECKING:
     from monitor.claim import ClaimRun
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Track"]
 
+_REGISTRY: Final = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
+
 
 class Track:
     """Where track of a stream's claims and requests was first `lost`, why, and how often."""
@@ -20,10 +23,20 @@ class Track:
     def __init__(self) -> None:
         self.lost: tuple[At | None, str] | None = None
         self.losses = 0
+        self._contradicted: set[str] = set()
 
     def lose(self, at: At | None, why: str) -> None:
         """From here on nobody knows what the pool holds, nor what happened to its requests."""
         self.lost, self.losses = self.lost or (at, why), self.losses + 1
+
+    def contradicted(self, claim: ClaimRun, kind: Kind) -> bool:
+        """Whether a claim was just found to be contradicted; who is in the pool may be unknown."""
+        if claim.claim_id in self._contradicted or claim.contradicted is None:
+            return False
+        self._contradicted.add(claim.claim_id)
+        if kind in _REGISTRY:
+            self.lose(*claim.contradicted)
+        return True
 
     def doubt_pool(self, claim: ClaimRun) -> None:
         """Who else is in the pool matters to a claim."""

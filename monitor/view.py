@@ -26,6 +26,7 @@ class View:
     mine: bool = False
     named: bool = False
     here: bool = False
+    direct: bool = True
     lead: int = 0
     footprint: int = 0
     needed: int = 0

@@ -13,6 +13,7 @@ from proofs import commands_certificate, commands_cores, commands_explain
 from proofs.beside import second_process
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
 from proofs.engines.answers import EngineName
+from proofs.frame.command import FRAME, run_frame
 from proofs.itf import check_suffix
 from proofs.junit import to_junit
 from proofs.labels import command as command_lower
@@ -44,8 +45,12 @@ app = new_app("proofs", "Prove what a mode's obligations are worth, for every ru
 
 @app.command(epilog="Example: python -m proofs check hard_protected")
 def check(
-    mode: Annotated[
-        str | None, typer.Argument(metavar="MODE", help=f"One of {', '.join(Mode)}, {LOWERING}.")
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODE",
+            help=f"One of {', '.join(Mode)}, {LOWERING}, {FRAME}; after {FRAME}, any modes.",
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
     bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
@@ -54,6 +59,10 @@ def check(
     ] = EngineName.AUTO,
     depth: Annotated[int, typer.Option(help="Events that bounded searches go to.")] = DEPTH,
     story: Annotated[bool, typer.Option("--story", help="Tell every run, in full.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help=f"Of {FRAME}: what each lemma says, and rests on."),
+    ] = False,
     certificate: Annotated[
         Path | None, typer.Option(help="Write what `recheck` checks again to this folder.")
     ] = None,
@@ -77,18 +86,39 @@ def check(
     In place of a mode, lowering: does the relation that labels runtimes fail closed, for every
     descriptor, and is it the same in both implementations?
 
-    Exit 0: witnessed and proved. 1: refuted. 2: bad input. 3: unknown, vacuous, or shown only
-    within a bound.
+    Or frame: does an event that is not delivered to a claim change nothing of it, and is the
+    Python that the monitor runs what the specification says? For the modes named after it, or all.
+
+    Exit 0: witnessed and proved. 1: refuted; a lemma fails; a clause is never compared; or an
+    obligation became redundant, or needed again, and nobody has said so. 2: bad input. 3: unknown,
+    vacuous, or shown only within a bound.
     """
-    if mode is not None and resolve(mode, [*Mode, LOWERING], what="mode") == LOWERING:
-        asked = (every, bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
-        if any((*asked, story, certificate, trace)):
+    name, more = (names[0], names[1:]) if names else (None, [])
+    asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
+    strange = any((*asked, story, certificate, trace))
+    special = None if name is None else resolve(name, [*Mode, LOWERING, FRAME], what="mode")
+    if special == LOWERING:
+        if strange or every or more or verbose:
             raise SpecError(
                 "lowering is no mode: it takes --format and --junit alone", "leave the rest out"
             )
         check_target(junit)
         raise typer.Exit(run_check(form, junit))
-    modes = _modes(mode, every)
+    if special == FRAME:
+        if strange or (every and more):
+            raise SpecError(
+                "frame is no mode: it takes modes, -v, --format and --junit alone",
+                "leave the rest out",
+            )
+        check_target(junit)
+        chosen_modes = [Mode(resolve(each, list(Mode), what="mode")) for each in more]
+        modes_once = list(dict.fromkeys(chosen_modes)) or list(Mode)
+        raise typer.Exit(run_frame(modes_once, form, junit, verbose=verbose))
+    if more or verbose:
+        raise SpecError(
+            f"several modes and -v go with {FRAME} alone", "name one mode, or ask for --all"
+        )
+    modes = _modes(name, every)
     chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
     by = EngineName(resolve(engine, list(EngineName), what="engine"))
     if not 1 <= depth <= _DEEPEST:
@@ -122,7 +152,7 @@ def check(
             if form is Format.TEXT:
                 status.stop()
                 with page() as out:
-                    print_check(out, checks[-1], story=story)
+                    print_check(out, checks[-1], story=story, certified=certificate is not None)
                 status.start()
     if junit is not None:
         write_bytes(junit, to_junit(checks))

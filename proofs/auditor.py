@@ -2,6 +2,9 @@
 
 `BELIEFS` may read the kind of a report, `named`, `here` and what the report itself says; it cannot
 read facts, the key of an object, or any ledger of facts. `check_reports_only` holds it to that.
+
+Whom the last action on the request blamed is remembered: whether it named the claim itself, and
+what the others that it named amount to by the footprints declared.
 """
 
 from __future__ import annotations
@@ -10,12 +13,19 @@ from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, Kind
 from spec.ledgers import kind
 from spec.machine import Ledger, Register
 from spec.terms import KindIn, Scope, Sort, Term, Var, children, variables
-from spec.vocabulary import e
+from spec.vocabulary import EVENT_FIELDS, e
 
-__all__ = ["BELIEFS", "REPORT_FIELDS", "believed", "believes", "check_reports_only"]
+__all__ = ["BELIEFS", "NAMES", "REPORT_FIELDS", "believed", "believes", "check_reports_only"]
 
 _B, _I = Sort.BOOL, Sort.INT
-_SORTS = {
+NAMES = tuple(
+    name
+    for name in ("blamed", "blamed_rest", "blamed_least", "tied", "accuses", "stranger")
+    if name in EVENT_FIELDS
+)
+"""What a report says of those whom it blames, by the names in it."""
+
+_SORTS: dict[str, Sort] = {
     "responsible": _B,
     "useful": _B,
     "harms": _I,
@@ -28,9 +38,10 @@ _SORTS = {
     "worker": _I,
     "hit_told": _B,
     "hit": _B,
+    **{name: EVENT_FIELDS[name][0] for name in NAMES},
 }
 REPORT_FIELDS = frozenset(
-    {"named", "here", "blamed", "echo", "outcome", "breaks", "cost", "worker", "hit", "from_tier"}
+    {"named", "here", "echo", "outcome", "breaks", "cost", "worker", "hit", "from_tier", *NAMES}
 )
 
 
@@ -72,6 +83,16 @@ _answer = _hears(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED) | (
     )
 )
 
+_blames = e.here & (
+    kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses)
+)  # a deferral may leave the names to a later action
+
+
+def _remembered(name: str) -> Term:
+    sort = EVENT_FIELDS[name][0]
+    return _blames.ite(Var(Scope.EVENT, name, sort), Var(Scope.BELIEVED, name, sort))
+
+
 BELIEFS = Ledger(
     name="beliefs",
     registers=tuple(Register(n, s, False if s is _B else 0) for n, s in _SORTS.items()),
@@ -86,6 +107,7 @@ BELIEFS = Ledger(
         **_told("cost", Kind.ROUTE_COST_REPORTED, e.cost),
         **_told("worker", Kind.ROUTE_PLACEMENT_REPORTED, e.worker),
         **_told("hit", Kind.ROUTE_REUSE_REPORTED, e.hit),
+        **{name: _remembered(name) for name in NAMES},
     },
 )
 

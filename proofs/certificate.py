@@ -1,21 +1,27 @@
-"""A proof on paper: the invariant, three questions about it, and a manifest that says of what.
+"""Proofs on paper: invariants, runs, the questions about them, and a manifest that says of what.
 
-A folder holds `manifest.json` and four files for each mode. Nothing in it is believed: `read`
-compares every byte with what the specification, as it is now, makes of the invariant alone.
+A folder holds `manifest.json` and the files of each mode: theorem, lemmas, witness, receptiveness,
+and what else `PARTS` has. Nothing in it is believed: `read` compares every byte with what the
+specification, as it is now, makes of the invariants and runs alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 import stat
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 import z3
 
-from proofs.engines.spacer import ProofResult
-from proofs.questions import Question, Questions
-from proofs.smtlib import SmtlibError, Tree
+from proofs.certified.lemmas import Lemmas
+from proofs.certified.page import DataError, Page, Part
+from proofs.certified.runs import Witness
+from proofs.certified.strategy import Strategy
+from proofs.certified.theorem import Theorem
+from proofs.encode import Integers
+from proofs.lemmas import lemmas_of
+from proofs.model import model_of
 from spec import __version__
 from spec.claims import Mode
 from spec.cli import json_page
@@ -23,17 +29,20 @@ from spec.digest import spec_digest
 from spec.errors import SpecError
 from spec.files import write_bytes
 from spec.modes import MODES, Bundle
+from spec.worlds import WORLDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from proofs.engines.spacer import Proof
-
 __all__ = [
+    "LEMMAS",
     "LIMIT",
     "MANIFEST",
+    "PARTS",
     "SCHEMA",
+    "THEOREM",
+    "WITNESS",
     "CertificateError",
     "Entry",
     "File",
@@ -42,12 +51,15 @@ __all__ = [
     "write_certificate",
 ]
 
-SCHEMA = "resident-claims/certificate/1"
+SCHEMA = "resident-claims/certificate/2"
 MANIFEST = "manifest.json"
 LIMIT = 1 << 20
 """No file of a certificate is larger, in bytes."""
 
-INVARIANT = "invariant"
+THEOREM, LEMMAS, WITNESS = Theorem(), Lemmas(), Witness()
+PARTS: Final[list[Part]] = [THEOREM, LEMMAS, WITNESS, Strategy()]
+"""Of what a certificate consists; a further part may have a folder of its own."""
+
 _AGAIN = "python -m proofs check --all --certificate DIR writes one"
 _T = TypeVar("_T")
 
@@ -57,24 +69,30 @@ class CertificateError(SpecError):
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file beside the manifest; `answer` is what a solver must say to it, null for none."""
+    """A file beside the manifest; each of its questions must be answered unsat, data has none."""
 
     name: str
     sha256: str
-    answer: str | None
+    questions: list[str]
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One mode's proof: under which obligations and readings which clauses hold of every run.
+    """What is certified of one mode: under which obligations and readings, of which kinds of
+    events, which clauses hold of every run.
 
-    `files` are the invariant and, by the name of the question, the three questions about it.
+    `waits` names for a clause the obligations that may owe something where it is not compared,
+    `lemmas` is what the theorem leans on. Lemmas and receptiveness are those of the contract,
+    whichever bundle is proved. `files` are named without the mode, in order.
     """
 
     mode: str
     bundle: str
     clauses: dict[str, str]
+    waits: dict[str, list[str]]
     obligations: list[str]
     readings: list[str]
+    world: list[str]
+    lemmas: dict[str, str]
     tool: str
     z3: str
     spec: str
@@ -92,32 +110,35 @@ class _Head(msgspec.Struct, frozen=True):
     schema: str
 
 
-def write_certificate(folder: Path, mode: Mode, bundle: Bundle, proof: Proof) -> Path:
-    """Write one mode's proof into `folder`, beside those of other modes; returns the manifest.
+def write_certificate(
+    folder: Path, mode: Mode, bundle: Bundle, written: Mapping[str, bytes]
+) -> Path:
+    """Write what shows one mode into `folder`, beside other modes; returns the manifest.
 
-    The same proof gives the same bytes. A certificate of the same mode is replaced.
+    The same data give the same bytes. A certificate of the same mode is replaced. Whether it shows
+    anything is for `recheck` to say; `check` writes only what was proved.
+
+    Args:
+        written: the data that the parts are made of, by the names of their files.
 
     Raises:
-        ValueError: the proof proves nothing, or has no invariant.
         CertificateError: the folder holds what is no certificate, or one of another specification.
+        DataError: the data are not what they should be.
         OutputError: it cannot be written.
     """
-    if proof.result is not ProofResult.PROVED or proof.invariant is None:
-        raise ValueError(f"no invariant proves {mode}")
     others = [entry for entry in _present(folder) if entry.mode != mode]
-    questions = Questions(mode, bundle)
-    pages = _pages(questions, questions.body_of(proof.invariant))
+    pages = _pages(mode, bundle, written)
     for name, page in pages.items():
-        write_bytes(folder / _file_name(mode, name), page)
-    entries = [*others, _entry(questions, pages)]
+        write_bytes(folder / _path(mode, name), page.content)
+    entries = [*others, _entry(mode, bundle, pages)]
     order = list(Mode)
     entries.sort(key=lambda entry: order.index(Mode(entry.mode)))
     write_bytes(folder / MANIFEST, json_page(Manifest(SCHEMA, entries)))
     return folder / MANIFEST
 
 
-def read(folder: Path) -> dict[Mode, dict[Question, bytes]]:
-    """The questions of the certificate in `folder`, each as the specification states it now.
+def read(folder: Path) -> dict[Mode, dict[str, Page]]:
+    """The pages with questions of the certificate in `folder`, as the specification states them.
 
     Raises:
         CertificateError: a file is missing, damaged or doctored, or speaks of anything but this
@@ -126,7 +147,7 @@ def read(folder: Path) -> dict[Mode, dict[Question, bytes]]:
     entries = _manifest(folder)
     if not entries:
         raise CertificateError(f"{folder / MANIFEST} proves no mode", _AGAIN)
-    return {Mode(entry.mode): _questions(folder, entry) for entry in entries}
+    return {Mode(entry.mode): _checked(folder, entry) for entry in entries}
 
 
 def _present(folder: Path) -> list[Entry]:
@@ -136,30 +157,48 @@ def _present(folder: Path) -> list[Entry]:
         raise CertificateError(problem.cause, "name an empty folder") from None
 
 
-def _pages(questions: Questions, body: Tree) -> dict[str, bytes]:
-    made = {INVARIANT: questions.invariant(body)}
-    return made | {q.value: questions.question(q, body) for q in Question}
+def _names(mode: Mode) -> list[str]:
+    return [f"{part.folder}{name}" for part in PARTS for name in part.names(mode)]
 
 
-def _file_name(mode: Mode, page: str) -> str:
-    return f"{mode}.{page}.smt2"
+def _path(mode: Mode, name: str) -> str:
+    """Where a file of a mode is, below the folder."""
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{mode}.{last}"
 
 
-def _entry(questions: Questions, pages: Mapping[str, bytes]) -> Entry:
+def _pages(mode: Mode, bundle: Bundle, written: Mapping[str, bytes]) -> dict[str, Page]:
+    """Every page of a mode, made of what is written."""
+    made: dict[str, Page] = {}
+    for part in PARTS:
+        given = {name: written[f"{part.folder}{name}"] for name in part.data(mode)}
+        try:
+            pages = part.pages(mode, bundle, given)
+        except DataError as problem:
+            raise DataError(f"{part.folder}{problem.file}", problem.cause) from None
+        made |= {f"{part.folder}{name}": page for name, page in pages.items()}
+    return {name: made[name] for name in _names(mode)}
+
+
+def _entry(mode: Mode, bundle: Bundle, pages: Mapping[str, Page]) -> Entry:
+    names = list(MODES[mode].names(bundle))
+    clauses = model_of(mode, bundle, Integers()).clauses
+    waits = {clause.name: sorted(clause.settled & set(names)) for clause in clauses}
     return Entry(
-        mode=questions.mode.value,
-        bundle=questions.bundle.value,
-        clauses=questions.clauses,
-        obligations=questions.obligations,
-        readings=list(MODES[questions.mode].readings),
+        mode=mode.value,
+        bundle=bundle.value,
+        clauses={clause.name: clause.says for clause in clauses},
+        waits={name: waited for name, waited in waits.items() if waited},
+        obligations=names,
+        readings=list(MODES[mode].readings),
+        world=[kind.value for kind in sorted(WORLDS[mode])],
+        lemmas={lemma.name: lemma.says for lemma in lemmas_of(mode)},
         tool=__version__,
         z3=z3.get_version_string(),
         spec=spec_digest(),
         files={
             name: File(
-                _file_name(questions.mode, name),
-                hashlib.sha256(page).hexdigest(),
-                None if name == INVARIANT else "unsat",
+                _path(mode, name), hashlib.sha256(page.content).hexdigest(), list(page.questions)
             )
             for name, page in pages.items()
         },
@@ -199,10 +238,10 @@ def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
         raise CertificateError(f"{path} is no manifest: {said}", _AGAIN) from None
 
 
-def _questions(folder: Path, entry: Entry) -> dict[Question, bytes]:
-    """What the current specification asks about the invariant of an entry, if that is all of it."""
-    mode, questions = Mode(entry.mode), Questions(Mode(entry.mode), Bundle(entry.bundle))
-    names = {name: _file_name(mode, name) for name in (INVARIANT, *(q.value for q in Question))}
+def _checked(folder: Path, entry: Entry) -> dict[str, Page]:
+    """What the current specification asks of the data of an entry, if that is all of it."""
+    mode, bundle = Mode(entry.mode), Bundle(entry.bundle)
+    names = {name: _path(mode, name) for name in _names(mode)}
     if {name: file.name for name, file in entry.files.items()} != names:
         strange = sorted({file.name for file in entry.files.values()} - set(names.values()))
         what = f"names {_short(strange[0])}" if strange else "does not name each of them once"
@@ -222,27 +261,24 @@ def _questions(folder: Path, entry: Entry) -> dict[Question, bytes]:
                 _AGAIN,
             )
     try:
-        body = questions.read(found[INVARIANT].decode("ascii"))
-    except (SmtlibError, UnicodeDecodeError) as problem:
-        raise CertificateError(
-            f"{folder / names[INVARIANT]} is no invariant: {problem}", _AGAIN
-        ) from None
-    pages = _pages(questions, body)
+        pages = _pages(mode, bundle, found)
+    except DataError as problem:
+        raise CertificateError(f"{folder / names[problem.file]} {problem.cause}", _AGAIN) from None
     for name, page in pages.items():
-        if found[name] != page:
+        if found[name] != page.content:
             raise CertificateError(
-                f"{folder / names[name]} is not what this specification makes of the invariant"
+                f"{folder / names[name]} is not what this specification makes of it"
                 f"{_by_another(entry)}",
                 _AGAIN,
             )
-    expected = _entry(questions, pages)
-    for part in ("clauses", "obligations", "readings", "files"):
+    expected = _entry(mode, bundle, pages)
+    for part in ("clauses", "waits", "obligations", "readings", "world", "lemmas", "files"):
         if getattr(entry, part) != getattr(expected, part):
             raise CertificateError(
                 f"{folder / MANIFEST}: the {part} of {mode} are not those of this specification",
                 _AGAIN,
             )
-    return {question: pages[question.value] for question in Question}
+    return {name: page for name, page in pages.items() if page.questions}
 
 
 def _by_another(entry: Entry) -> str:

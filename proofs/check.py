@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from proofs.beside import Task
-from proofs.certificate import write_certificate
+from proofs.certificate import LEMMAS, THEOREM, WITNESS, write_certificate
 from proofs.cores import cores_of, proof_of, rests_on
 from proofs.engines.answers import EngineName
 from proofs.engines.switched import Switched, readable_contract
@@ -18,6 +18,7 @@ from proofs.necessity import lacking
 from proofs.paper import paper_as_contract, paper_by_clause
 from proofs.reach import reachable
 from proofs.receptive import receptive
+from proofs.redundant import redundancy
 from proofs.replay import to_events
 from proofs.results import (
     SCHEMA,
@@ -67,6 +68,7 @@ class _Runs(NamedTuple):
     reached: Reached
     receptive: Receptive
     lemmas: list[Leaned]
+    written: dict[str, bytes]  # what a certificate says of the lemmas, if one is wanted
 
 
 class _Apart(NamedTuple):
@@ -98,17 +100,16 @@ def check_mode(
         engine: answers whether the theorem holds.
         plain: of the runs that an obligation or rule prevents, find the plainest.
         beside: works on other questions while the theorem is being proved.
-        certificate: a folder in which to write what `recheck` checks again.
+        certificate: a folder in which to write what `recheck` checks again, if all of it is shown:
+            theorem, lemmas, witness, receptiveness.
         trace: a file for the run that refutes the theorem, or else for the witness.
 
     Raises:
         SpecError: `certificate` or `trace` cannot be written.
     """
-    runs = Task(beside, partial(_runs, mode, bundle, depth))
+    runs = Task(beside, partial(_runs, mode, bundle, depth, wanted=certificate is not None))
     progress(f"{mode}: proving the auditor's theorem")
     sound, answer = sound_by(engine, mode, bundle, depth)
-    if certificate is not None and answer.proof is not None:
-        write_certificate(certificate, mode, bundle, answer.proof)
     progress(f"{mode}: taking the contract apart")
     same = bundle is Bundle.CONTRACT and answer.engine is EngineName.RECORDED
     known = answer.proof if same else None  # which is what would be asked for again
@@ -121,7 +122,10 @@ def check_mode(
         shown = (answer.shown.model, answer.shown.found)
     if trace is not None:
         _write(trace, bundle, sound, shown)
-    written = certificate is not None and answer.proof is not None
+    wanted = certificate is not None
+    written = _certified(mode, bundle, answer.proof, found) if wanted else None
+    if certificate is not None and written is not None:
+        write_certificate(certificate, mode, bundle, written)
     return Check(
         mode=mode,
         bundle=bundle,
@@ -135,24 +139,50 @@ def check_mode(
         paper=apart.paper or paper_as_contract(sound),
         added=[Added(name, why) for name, why in spec.added.items()],
         necessary=apart.necessary,
+        redundancy=redundancy(mode, apart.necessary),
         guards=apart.guards,
         core=apart.cores.core,
         in_every_core=apart.cores.in_every,
         unused=apart.cores.unused,
-        certificate=str(certificate) if written else None,
+        certificate=None if written is None else str(certificate),
     )
 
 
-def _runs(mode: Mode, bundle: Bundle, depth: int) -> _Runs:
+def _runs(mode: Mode, bundle: Bundle, depth: int, *, wanted: bool) -> _Runs:
     started = time.perf_counter()
     added = frozenset(MODES[mode].added)
     witness = Switched(mode).witness(depth, added if bundle is Bundle.PAPER else frozenset())
     seconds = round(time.perf_counter() - started, 3)
+    proofs = {lemma.name: lemma.prove() for lemma in lemmas_of(mode)}
     lemmas = [
-        Leaned(lemma.name, lemma.says, "proved" if lemma.holds() else "failed")
+        Leaned(lemma.name, lemma.says, proofs[lemma.name].result, list(lemma.parts))
         for lemma in lemmas_of(mode)
     ]
-    return _Runs(witness, seconds, tales(mode), reachable(mode), receptive(mode), lemmas)
+    shown = wanted and all(lemma.result == "proved" for lemma in lemmas)
+    return _Runs(
+        witness,
+        seconds,
+        tales(mode),
+        reachable(mode),
+        receptive(mode),
+        lemmas,
+        LEMMAS.written(mode, proofs) if shown else {},
+    )
+
+
+def _certified(
+    mode: Mode, bundle: Bundle, proof: Proof | None, runs: _Runs
+) -> dict[str, bytes] | None:
+    """What a certificate is made of, or None where a part of it is not shown."""
+    shown = runs.receptive.result == "proved"
+    shown = shown and all(lemma.result == "proved" for lemma in runs.lemmas)
+    if not shown or proof is None or proof.invariant is None or runs.witness.found is None:
+        return None
+    return (
+        THEOREM.written(mode, bundle, proof.invariant)
+        | runs.written
+        | WITNESS.written(mode, bundle, runs.witness.found)
+    )
 
 
 def _apart(mode: Mode, depth: int, plain: bool, proof: Proof) -> _Apart:

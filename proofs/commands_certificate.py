@@ -32,7 +32,8 @@ def _recheck(
 ) -> None:
     """Check a certificate again, by a solver of your choice.
 
-    Is it about this specification, and does its invariant carry the theorem?
+    Is it about this specification? Does the invariant carry the theorem, does each lemma hold, is
+    the witness a run that satisfies each obligation, and can a runtime always do its part?
 
     Exit 0: it holds. 1: it fails. 2: damaged, doctored or foreign. 3: unknown.
     """
@@ -49,17 +50,23 @@ def _recheck(
 
 def _print(answer: Answer) -> None:
     seconds = f"{answer.seconds:.3f} s"
-    typer.echo(f"{answer.mode:<15} {answer.question:<12} {answer.answer:<8} {seconds:>9}")
+    unsat = f"{answer.unsat} of {answer.asked} unsat"
+    page = answer.page.removesuffix(".smt2")
+    typer.echo(f"{answer.mode:<15} {page:<36} {unsat:>16} {seconds:>9}")
+    for said, names in (("sat", answer.sat), ("unknown", answer.unknown)):
+        for name in names:
+            typer.echo(f"    {said}: {name}")
 
 
 def _summary(found: Recheck) -> str:
-    unsat = sum(answer.answer == "unsat" for answer in found.answers)
+    unsat = sum(answer.unsat for answer in found.answers)
+    asked = sum(answer.asked for answer in found.answers)
     seconds = sum(answer.seconds for answer in found.answers)
     says = {
         "holds": "the certificate holds",
-        "fails": "the certificate FAILS: where sat, the invariant does not carry the theorem",
+        "fails": "the certificate FAILS: where sat, what is written does not show it",
     }.get(found.result, "UNKNOWN: the work limit was reached")
     return (
-        f"{unsat} of {len(found.answers)} unsat by {found.solver} {found.version} in "
+        f"{unsat} of {asked} unsat by {found.solver} {found.version} in "
         f"{seconds:.1f} s, specification {short_digest()}:\n{says}"
     )

@@ -51,7 +51,7 @@ class Move:
             for name, value in system.event("").items()
         }
         about = z3.BoolVal(self.about_claim)
-        kind = system.numbers.const(system.alphabet.index(self.kind))
+        kind = system.numbers.kind(system.alphabet.index(self.kind))
         said = {"kind": kind, "mine": about, "named": about, "here": self.here}
         return plain | said | {"authorised": z3.BoolVal(True)} | dict(self.fields)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Bits", "Expr", "Integers", "Numbers", "encode"]
 
 Expr = Any  # z3 has no types
+_KINDS = 7  # bits for the number of a kind, however few there are for other numbers
 
 
 class Numbers(Protocol):
@@ -36,6 +37,11 @@ class Numbers(Protocol):
 
     def sort(self) -> Expr: ...
 
+    def kind(self, index: int) -> Expr:
+        """The number of a kind of event."""
+
+    def kind_var(self, name: str) -> Expr: ...
+
 
 class Integers:
     """Mathematical integers."""
@@ -50,6 +56,12 @@ class Integers:
 
     def sort(self) -> Expr:
         return z3.IntSort()
+
+    def kind(self, index: int) -> Expr:
+        return z3.IntVal(index)
+
+    def kind_var(self, name: str) -> Expr:
+        return z3.Int(name)
 
 
 class Bits:
@@ -70,6 +82,12 @@ class Bits:
 
     def sort(self) -> Expr:
         return z3.BitVecSort(self.width)
+
+    def kind(self, index: int) -> Expr:
+        return z3.BitVecVal(index, _KINDS)
+
+    def kind_var(self, name: str) -> Expr:
+        return z3.BitVec(name, _KINDS)
 
 
 def encode(

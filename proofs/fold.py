@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from spec.alphabet import Kind
 
-__all__ = ["Known", "fold"]
+__all__ = ["Known", "fold", "substitute"]
 
 Known = dict[tuple[Scope, str], Const]
 
@@ -62,6 +62,30 @@ def fold(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Const]) -> Te
                 return _arith(op, go(left), go(right))
             case Ite(cond, then, otherwise):
                 return _choose(go(cond), go(then), go(otherwise))
+        return t
+
+    return go(term)
+
+
+def substitute(term: Term, known: Mapping[tuple[Scope, str], Term]) -> Term:
+    """The term with variables replaced, and otherwise as it is."""
+
+    def go(t: Term) -> Term:
+        match t:
+            case Var(scope, name, _):
+                return known.get((scope, name), t)
+            case Not(arg):
+                return Not(go(arg))
+            case And(args):
+                return And(tuple(map(go, args)))
+            case Or(args):
+                return Or(tuple(map(go, args)))
+            case Compare(op, left, right):
+                return Compare(op, go(left), go(right))
+            case Arith(op, left, right):
+                return Arith(op, go(left), go(right))
+            case Ite(cond, then, otherwise):
+                return Ite(go(cond), go(then), go(otherwise))
         return t
 
     return go(term)

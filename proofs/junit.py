@@ -26,7 +26,8 @@ class _Case(NamedTuple):
 def to_junit(checks: list[Check]) -> bytes:
     """One test suite; a refuted or vacuous part is a failure, an unknown one an error.
 
-    What the paper's bundle carries is told and fails nothing, and nor does a redundant obligation.
+    What the paper's bundle carries is told and fails nothing, and nor does an obligation that is
+    known to be redundant.
     """
     suite = ET.Element("testsuite", name="resident-claims proofs")
     cases = [(check, case) for check in checks for case in _cases(check)]
@@ -83,6 +84,11 @@ def _cases(check: Check) -> Iterator[_Case]:
         error="" if reached.complete else limit,
         said=f"{len(reached.fewest)} reached, {len(reached.dead)} out of reach",
     )
+    yield _Case(
+        "compared",
+        failure=f"never compared: {', '.join(reached.uncompared)}" if reached.uncompared else "",
+        said=f"{len(reached.compared)} ways in which a clause could fail",
+    )
     receptive = check.receptive
     yield _Case(
         "receptive",
@@ -91,9 +97,19 @@ def _cases(check: Check) -> Iterator[_Case]:
         error=limit if receptive.result == "unknown" else "",
     )
     for lemma in check.lemmas:
-        yield _Case(f"lemma.{lemma.name}", error="" if lemma.result == "proved" else lemma.result)
+        yield _Case(
+            f"lemma.{lemma.name}",
+            failure="it fails" if lemma.result == "failed" else "",
+            error=limit if lemma.result == "unknown" else "",
+        )
     for name, clause in check.paper.clauses.items():
         yield _Case(f"paper.{name}", said=_said(clause.result, clause.length))
+    changed = [*check.redundancy.unasked, *check.redundancy.needed]
+    yield _Case(
+        "redundancy",
+        failure=f"not as known: {', '.join(changed)}" if changed else "",
+        said=f"known to be redundant: {', '.join(check.redundancy.known) or 'none'}",
+    )
     for part, found in (("necessary", check.necessary), ("guard", check.guards)):
         for name, without in found.items():
             yield _Case(

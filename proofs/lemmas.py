@@ -1,19 +1,22 @@
-"""What lets one claim and one integer stand for a pool: small statements, each checked by Z3.
+"""What a mode's theorem leans on besides its own proof: small statements, each shown by Z3.
 
 The theorem follows one claim; the others enter as sums and a minimum over blocks that they declare.
-That this says the same as a statement about every claim by name is not taken for granted.
+That this says the same as a statement about every claim by name is not taken for granted, and
+neither is it that soft_priority's comparison of runs compares anything.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import z3
 
-from proofs.encode import Expr, Integers, encode
+from proofs import others
+from proofs.control import CONTROLS, Control, find
+from proofs.encode import Expr, Integers
 from proofs.engines.recorded import prove
-from proofs.engines.spacer import ProofResult
+from proofs.engines.spacer import Invariant, ProofResult
 from proofs.pair import swap_lemma
 from proofs.system import System
 from proofs.theorems import Clause
@@ -21,176 +24,168 @@ from spec.alphabet import CONFLICT_ACTIONS, ENDS, Kind
 from spec.claims import Mode
 from spec.ledgers import kind, was
 from spec.modes import Bundle
-from spec.obligations.pressure import blame_is_right
-from spec.terms import Scope
 from spec.vocabulary import e
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-__all__ = ["LEMMAS", "Lemma", "lemmas_of"]
+    from proofs.engines.unrolling import Found
+
+__all__ = ["LEMMAS", "Always", "Lemma", "Proven", "Runs", "Valid", "lemmas_of"]
+
+RLIMIT = 200_000_000
+"""Work for one part of a lemma; some hundred times what the hardest one takes."""
+
+
+@dataclass(frozen=True)
+class Always:
+    """Holds in every run that keeps the contract of hard_protected, however long."""
+
+    clause: Clause
+
+    def model(self) -> System:
+        """The contract, with the statement in the place of the theorem's clauses."""
+        system = System(Mode.HARD_PROTECTED, Bundle.CONTRACT, Integers())
+        system.clauses = (self.clause,)
+        return system
+
+
+@dataclass(frozen=True)
+class Valid:
+    """Formulas with names that hold whatever their variables are: the cases of an induction."""
+
+    parts: Callable[[], Mapping[str, Expr]]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs that there are, each of which shows something."""
+
+    controls: tuple[Control, ...]
+
+
+Statement: TypeAlias = "Always | Valid | Runs"
+
+
+@dataclass(frozen=True)
+class Proven:
+    """`proved`, `failed`, or `unknown` for want of work; with the invariant or the runs that show
+    it."""
+
+    result: str
+    invariant: Invariant | None = None
+    runs: Mapping[str, Found] | None = None
 
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement that a mode's theorem leans on; `holds` says whether Z3 proves it."""
+    """A statement that the theorems of some modes lean on."""
 
     name: str
     says: str
     modes: frozenset[Mode]
-    holds: Callable[[], bool]
+    states: Statement
+
+    def prove(self) -> Proven:
+        """What Z3 says of it."""
+        match self.states:
+            case Always() as always:
+                proof = prove(f"lemma {self.name}", always.model())
+                return Proven(_SAID[proof.result], invariant=proof.invariant)
+            case Valid(parts):
+                answers = [_valid(formula) for formula in parts().values()]
+                return Proven(next((a for a in answers if a != "proved"), "proved"))
+            case Runs(controls):
+                runs, complete = find(controls)
+                missing = "failed" if complete else "unknown"
+                return Proven(missing if len(runs) < len(controls) else "proved", runs=runs)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The questions of which it consists; none where it is a single one."""
+        match self.states:
+            case Valid(parts):
+                return tuple(parts())
+            case Runs(controls):
+                return tuple(control.name for control in controls)
+        return ()
+
+    def holds(self) -> bool:
+        """Whether Z3 proves it."""
+        return self.prove().result == "proved"
 
 
-def _valid(claim: Expr) -> bool:
-    solver = z3.Solver()
+_SAID = {ProofResult.PROVED: "proved", ProofResult.REFUTED: "failed"} | dict.fromkeys(
+    (ProofResult.UNKNOWN, ProofResult.BOUNDED), "unknown"
+)
+
+
+def _valid(claim: Expr) -> str:
+    solver = z3.SolverFor("QF_LIA")
+    solver.set("rlimit", RLIMIT)
     solver.add(z3.Not(claim))
-    return bool(solver.check() == z3.unsat)
+    return {"unsat": "proved", "sat": "failed"}.get(str(solver.check()), "unknown")
 
 
-def _always(clause: Clause) -> bool:
-    """A statement of ours, in the place of the theorem's clauses, holds in every run."""
-    system = System(Mode.HARD_PROTECTED, Bundle.CONTRACT, Integers())
-    system.clauses = (clause,)
-    return prove(f"lemma {clause.name}", system).result is ProofResult.PROVED
+_judged = kind(Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)
+_LEDGER = Clause("ledger", "", (_judged & was.responsible).implies(was.declared.eq(was.footprint)))
+_ONE_LIFE = Clause("one life", "", ~(e.mine & kind(Kind.CLAIM_COMMITTED) & was.committed))
+_OWNER = Clause("owner", "", ~(e.mine & kind(*ENDS) & ~e.authorised))
 
-
-def _ledger() -> bool:
-    """At each action on a request, and at its end, what is declared is what is committed."""
-    judged = kind(Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)
-    same = (judged & was.responsible).implies(was.declared.eq(was.footprint))
-    return _always(Clause("ledger", "", same))
-
-
-def _one_life() -> bool:
-    """A claim that was responsible once and is settled again is never committed a second time."""
-    again = e.mine & kind(Kind.CLAIM_COMMITTED) & was.committed
-    return _always(Clause("one life", "", ~again, settled=True))
-
-
-def _owner() -> bool:
-    """Nobody but the owner, or the runtime within its rights, ends a claim."""
-    ends = kind(*ENDS)
-    stranger = e.mine & ends & ~e.authorised
-    return _always(Clause("owner", "", ~stranger))
-
-
-def _sums() -> bool:
-    """Adding a claim whose declared and committed blocks agree keeps two sums equal."""
-    declared, committed, d, c = z3.Ints("declared committed d c")
-    return _valid(z3.Implies(z3.And(declared == committed, d == c), declared + d == committed + c))
-
-
-def _least() -> bool:
-    """Irredundance of every named claim is irredundance of the smallest: one more claim added."""
-    bound, total, least, blocks = z3.Ints("bound total least blocks")
-    every = z3.Bool("every")  # each claim named so far: bound < total + its blocks
-    smaller = z3.If(blocks < least, blocks, least)
-    so_far = every == (bound < total + least)
-    then = z3.And(every, bound < total + blocks) == (bound < total + smaller)
-    return _valid(z3.Implies(so_far, then))
-
-
-def _two_named() -> bool:
-    """What either of two named claims sees of a refusal is what is true of all names at once."""
-    needed, usable, third, third_named, third_least = z3.Ints(
-        "needed usable third third_named third_least"
-    )
-    stranger, arrived = z3.Bools("stranger arrived")
-    blocks = dict(zip("AB", z3.Ints("blocks_A blocks_B"), strict=True))
-    responsible = dict(zip("AB", z3.Bools("responsible_A responsible_B"), strict=True))
-    blamed = dict(zip("AB", z3.Bools("blamed_A blamed_B"), strict=True))
-    mine = {x: z3.If(responsible[x], blocks[x], 0) for x in "AB"}
-    told = {x: z3.If(blamed[x], mine[x], 0) for x in "AB"}
-    total = needed + mine["A"] + mine["B"] + third
-    named = told["A"] + told["B"] + third_named
-    conflict = z3.And(arrived, needed <= usable, usable < total)
-    sensible = z3.And(
-        *(blocks[x] >= 1 for x in "AB"),
-        needed >= 1,
-        third >= third_named,
-        third_named >= third_least,
-        (third_named >= 1) == (third_least >= 1),
-        third_least >= 0,
-    )
-    truth = z3.And(
-        z3.Not(stranger),
-        *(z3.Implies(blamed[x], responsible[x]) for x in "AB"),
-        z3.If(
-            conflict,
-            z3.And(
-                total <= usable + named,
-                *(z3.Implies(blamed[x], usable + named < total + blocks[x]) for x in "AB"),
-                z3.Implies(third_named >= 1, usable + named < total + third_least),
-            ),
-            z3.And(z3.Not(z3.Or(blamed["A"], blamed["B"])), third_named == 0),
-        ),
-    )
-
-    def seen(me: str, other: str) -> Expr:
-        least = z3.If(
-            told[other] == 0,
-            third_least,
-            z3.If(z3.Or(third_named == 0, told[other] < third_least), told[other], third_least),
-        )
-        values = {
-            (Scope.EVENT, "rest"): mine[other] + third,
-            (Scope.EVENT, "blamed"): blamed[me],
-            (Scope.EVENT, "blamed_rest"): told[other] + third_named,
-            (Scope.EVENT, "blamed_least"): least,
-            (Scope.EVENT, "stranger"): z3.Or(
-                stranger, z3.And(blamed[other], z3.Not(responsible[other]))
-            ),
-            (Scope.WAS, "responsible"): responsible[me],
-            (Scope.WAS, "declared"): blocks[me],
-            (Scope.REQ_WAS, "arrived"): arrived,
-            (Scope.REQ_WAS, "needed"): needed,
-            (Scope.REQ_WAS, "usable"): usable,
-        }
-        term = blame_is_right(was.declared)
-        return encode(term, lambda scope, name: values[scope, name], {}, Integers())
-
-    return _valid(z3.Implies(sensible, z3.And(seen("A", "B") == truth, seen("B", "A") == truth)))
-
-
-_HARD = frozenset({Mode.HARD_PROTECTED})
+_HARD, _SOFT = frozenset({Mode.HARD_PROTECTED}), frozenset({Mode.SOFT_PRIORITY})
 LEMMAS: tuple[Lemma, ...] = (
     Lemma(
         "ledger",
         "when a request is acted on or ends, a responsible claim's declared footprint is its "
         "committed one",
         _HARD,
-        _ledger,
+        Always(_LEDGER),
     ),
     Lemma(
         "sums",
         "so the sum over any number of other claims is the same in both ledgers",
         _HARD,
-        _sums,
+        Valid(others.sums),
     ),
     Lemma(
         "least",
-        "every named claim is needed exactly if the smallest named one is, for any number named",
+        "every blamed claim is needed exactly if the one that frees least is, however many there "
+        "are",
         _HARD,
-        _least,
+        Valid(others.least),
     ),
     Lemma(
-        "two named claims",
-        "two claims that are judged apart agree with each other and with what is true of all names",
+        "fields",
+        "what the world takes for granted of these sums and of the least holds of any pool",
         _HARD,
-        _two_named,
+        Valid(others.fields),
     ),
-    Lemma("one life", "a settled claim is never committed a second time", _HARD, _one_life),
+    Lemma(
+        "two claims",
+        "two claims that are judged apart, among any number of others, agree with each other and "
+        "with what is true of all who are blamed",
+        _HARD,
+        Valid(others.two_claims),
+    ),
+    Lemma("one life", "a claim is never committed a second time", _HARD, Always(_ONE_LIFE)),
     Lemma(
         "owner",
         "nobody but the owner, or the runtime within its rights, ends a claim",
         _HARD,
-        _owner,
+        Always(_OWNER),
     ),
     Lemma(
         "swap",
         "runs that each keep the ranks lose in swapped order when priorities are swapped",
-        frozenset({Mode.SOFT_PRIORITY}),
-        swap_lemma,
+        _SOFT,
+        Valid(swap_lemma),
+    ),
+    Lemma(
+        "control",
+        "there are such runs, original and swapped; and with equal priorities neither order of "
+        "losses is promised: either has a run that keeps every obligation",
+        _SOFT,
+        Runs(CONTROLS),
     ),
 )
 

@@ -23,21 +23,23 @@ if TYPE_CHECKING:
     from proofs.model import Model
     from proofs.system import Step
 
-__all__ = ["CARRIES", "LIFE", "minimise", "plainest"]
+__all__ = ["CARRIES", "CHOICE", "LIFE", "minimise", "plainest"]
 
 RLIMIT = 20_000_000
 """The work that one wish may take; a wish that takes more is passed over."""
 
 _SAID = ("said_resident", "said_active", "said_total", "said_usable", "said_shortfall")
 _BLAME = ("blamed", "blamed_rest", "blamed_least", "stranger", "accuses", "smear", "restore")
-_ROOM = ("shared", "others", "tied")
+_ROOM = ("shared", "tied", "others")
+CHOICE = ("takeable", "keeps")
+"""What an eviction says of each of two ranked claims."""
 CARRIES: dict[Kind, tuple[str, ...]] = {
     **dict.fromkeys(CONFLICT_ACTIONS, (*_BLAME, *_ROOM, "echo", "proof", *_SAID)),
     Kind.CLAIM_COMMITTED: ("footprint",),
     Kind.CLAIM_RETIRED: ("footprint", "by"),
     Kind.CLAIM_ACCEPTED: ("footprint",),
     Kind.BLOCK_CACHED: ("lead", "found"),
-    Kind.BLOCK_EVICTED: ("lead", "passed", "spared"),
+    Kind.BLOCK_EVICTED: ("lead", "passed", "spared", *CHOICE),
     Kind.BLOCK_LOST: ("lead",),
     Kind.LOAD_FINISHED: ("lead",),
     Kind.REQUEST_ARRIVED: ("needed", "usable", "shared"),
@@ -265,12 +267,13 @@ class _Wishes:
             plain = value if name in _TRUE_WHERE_PLAIN else z3.Not(value)
         else:
             plain = value == self._numbers.const(0)
-        carriers = [kind for kind in self._alphabet if name in CARRIES.get(kind, ())]
+        field = name.partition(".")[0]
+        carriers = [kind for kind in self._alphabet if field in CARRIES.get(kind, ())]
         return z3.Or(plain, self._is(event, carriers))
 
     def _is(self, event: Mapping[str, Expr], kinds: list[Kind]) -> Expr:
         index = {kind: i for i, kind in enumerate(self._alphabet)}
-        return z3.Or([event["kind"] == self._numbers.const(index[kind]) for kind in kinds])
+        return z3.Or([event["kind"] == self._numbers.kind(index[kind]) for kind in kinds])
 
 
 _NOT_ABOUT_CLAIMS = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}

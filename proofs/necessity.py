@@ -29,7 +29,7 @@ __all__ = ["DEPTH", "lacking", "question_without"]
 DEPTH = 8
 DEEP = 16
 """How many events are searched where Spacer says that there is such a run."""
-FURTHER = 2
+FURTHER = 3
 """How many events more than the fewest a run may take that can be written as events."""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.encode import Expr, Numbers
-from proofs.system import REPLAY, Step, System, switch
+from proofs.system import REPLAY, Step, System, switch, waited_for
 from proofs.theorems import Clause
 from spec.alphabet import FACTS, Kind
 from spec.claims import Mode
@@ -29,17 +29,20 @@ FIRST_LOSS = Clause(
     "first loss",
     "knows which of two claims lost blocks first, as long as all are lost to eviction",
     TRUE,
-    settled=True,
-)
+    (("lost", TRUE),),
+).after("claim_scoped_telemetry")
 RANK = Clause(
     "promise",
-    "no block of a claim is evicted while one of the claim of lower priority could be taken",
+    "no block of a claim is evicted while one of the claim of lower priority could be taken; so "
+    "where either could be taken the lower one lost blocks first",
     TRUE,
+    (("a lower one", TRUE), ("either", TRUE)),
 )
 
 _SIDES = ("A", "B")
 _SHARED = ("lost_first", "said_first")
 _RESET = "reset"  # a claim lost blocks to something else than eviction
+_EITHER = "either"  # when a claim lost blocks first, one of the other could have been taken
 
 
 class Pair:
@@ -57,11 +60,13 @@ class Pair:
     ) -> None:
         self.mode, self.numbers = Mode.SOFT_PRIORITY, numbers
         self.one = System(self.mode, bundle, numbers, without=without, switched=switched)
+        self._alone = System(self.mode, bundle, numbers, without=without, replay=True)
         self.observers, self.alphabet = self.one.observers, self.one.alphabet
         self.clauses: tuple[Clause, ...] = tuple(
             clause for clause in (FIRST_LOSS, RANK) if only is None or clause.name in only
         )
         self.sides: Mapping[str, str] = {side: f"{side}/" for side in _SIDES}
+        self._names = [clause.name for clause in self.clauses]
         self._replay, self._switched = replay, switched
 
     def mine(self, side: str) -> str:
@@ -79,7 +84,8 @@ class Pair:
             made[f"{side}/priority"] = self.numbers.var(f"{side}/priority")
         for name in _SHARED:
             made[name] = self.numbers.var(f"{name}{suffix}")
-        made[_RESET] = z3.Bool(f"{_RESET}{suffix}")
+        for name in (_RESET, _EITHER):
+            made[name] = z3.Bool(f"{name}{suffix}")
         return made
 
     def event(self, suffix: str) -> dict[str, Expr]:
@@ -98,7 +104,7 @@ class Pair:
     def initial(self, state: Mapping[str, Expr]) -> Expr:
         num = self.numbers
         parts = [state[name] == num.const(0) for name in _SHARED]
-        parts.append(z3.Not(state[_RESET]))
+        parts += [z3.Not(state[_RESET]), z3.Not(state[_EITHER])]
         for side in _SIDES:
             parts.append(self.one.initial(_side(state, side)))
             parts.append(z3.Not(state[f"{side}/lost"]))
@@ -109,7 +115,7 @@ class Pair:
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         num = self.numbers
-        index = {k: num.const(i) for i, k in enumerate(self.alphabet)}
+        index = {k: num.kind(i) for i, k in enumerate(self.alphabet)}
         fact = z3.Or([event["kind"] == index[k] for k in self.alphabet if k in FACTS])
         evicted = event["kind"] == index[Kind.BLOCK_EVICTED]
         loses = z3.Or(
@@ -121,7 +127,8 @@ class Pair:
             side: z3.And(evicted, event[f"mine.{side}"], state[f"{side}/was.registered"])
             for side in _SIDES
         }
-        steps, following, first, said = {}, {}, state["lost_first"], state["said_first"]
+        steps, following, chosen = {}, {}, list[Expr]()
+        first, said = state["lost_first"], state["said_first"]
         for number, side in enumerate(_SIDES, start=1):
             view = {**event, "mine": event[f"mine.{side}"], "named": event[f"named.{side}"]}
             view |= self._ranks(state, event, side)
@@ -131,14 +138,17 @@ class Pair:
             following[f"{side}/lost"] = z3.Or(state[f"{side}/lost"], lost[side])
             nobody = state["lost_first"] == num.const(0)
             first = z3.If(z3.And(lost[side], nobody), num.const(number), first)
+            chosen.append(z3.And(lost[side], nobody, self._takeable(state, event, side)))
             told = z3.And(loses, event[f"named.{side}"], state["said_first"] == num.const(0))
             said = z3.If(told, num.const(number), said)
         following["lost_first"], following["said_first"] = first, said
         gone = event["kind"] == index[Kind.BLOCK_LOST]
         hit = z3.And(gone, z3.Or(event["mine.A"], event["mine.B"]))
         following[_RESET] = z3.Or(state[_RESET], hit, z3.And(lost["A"], lost["B"]))
+        alone = z3.Not(z3.And(lost["A"], lost["B"]))
+        following[_EITHER] = z3.Or(state[_EITHER], z3.And(alone, z3.Or(chosen)))
         a, b = steps["A"], steps["B"]
-        settled = z3.And(a.settled, b.settled)
+        owing = {name: z3.Or(owes, b.owing[name]) for name, owes in a.owing.items()}
         possible = [
             a.possible,
             b.possible,
@@ -155,47 +165,71 @@ class Pair:
             z3.Implies(lost[side], z3.Not(self._ranks(state, event, side)["passed"]))
             for side in _SIDES
         ]
+        lower_first = z3.If(
+            first == num.const(1),
+            state["A/priority"] <= state["B/priority"],
+            state["B/priority"] <= state["A/priority"],
+        )
+        known = z3.And(waited_for(FIRST_LOSS, owing), z3.Not(following[_RESET]))
         holds = {
-            FIRST_LOSS.name: z3.Implies(z3.And(settled, z3.Not(following[_RESET])), first == said),
-            RANK.name: z3.And(passed),
+            FIRST_LOSS.name: z3.Implies(known, first == said),
+            RANK.name: z3.And(*passed, z3.Implies(following[_EITHER], lower_first)),
+        }
+        lower = [z3.And(lost[x], self._lower(state, x)) for x in _SIDES]
+        compared = {
+            (FIRST_LOSS.name, "lost"): z3.And(known, first != num.const(0)),
+            (RANK.name, "a lower one"): z3.Or(lower),
+            (RANK.name, "either"): following[_EITHER],
         }
         return Step(
             z3.And(possible),
             following,
-            {clause.name: holds[clause.name] for clause in self.clauses},
+            {name: holds[name] for name in self._names},
             {name: z3.And(kept, b.keeps[name]) for name, kept in a.keeps.items()},
             a.exercised,
-            settled,
+            owing,
+            {key: where for key, where in compared.items() if key[0] in self._names},
         )
 
     def _ranks(
         self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str
     ) -> dict[str, Expr]:
         """What an eviction says of a claim and the other one, by their ranks."""
-        other = _SIDES[1 - _SIDES.index(side)]
+        other = _other(side)
         own, theirs = state[f"{side}/priority"], state[f"{other}/priority"]
         there = state[f"{other}/was.registered"]
         return {
-            "passed": z3.And(there, theirs < own, event[f"takeable.{other}"]),
+            "passed": z3.And(self._lower(state, side), event[f"takeable.{other}"]),
             "spared": z3.And(there, own < theirs, event[f"keeps.{other}"]),
         }
 
+    def _lower(self, state: Mapping[str, Expr], side: str) -> Expr:
+        """The other claim is there, and its priority is lower."""
+        other = _other(side)
+        there = state[f"{other}/was.registered"]
+        return z3.And(there, state[f"{other}/priority"] < state[f"{side}/priority"])
+
+    def _takeable(self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str) -> Expr:
+        """The other claim is there, and a block of it could be taken instead."""
+        other = _other(side)
+        return z3.And(state[f"{other}/was.registered"], event[f"takeable.{other}"])
+
     def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
-        index = {k: self.numbers.const(i) for i, k in enumerate(self.alphabet)}
+        """Each event is about one of the claims, and could be written if there were no other."""
         parts = [z3.Xor(event["mine.A"], event["mine.B"])]
         for side in _SIDES:
-            mine, lead = event[f"mine.{side}"], state[f"{side}/was.lead"]
-            registered = state[f"{side}/was.registered"]
+            mine, some = event[f"mine.{side}"], self.numbers.const(0) < state[f"{side}/was.lead"]
+            view = {**event, "mine": mine, "named": event[f"named.{side}"]}
+            alone = self._alone.step(_side(state, side), view | self._ranks(state, event, side))
             parts.append(event[f"named.{side}"] == mine)
-            new = event["kind"] == index[Kind.CLAIM_REGISTERED]
-            parts.append(z3.Implies(mine, new != registered))
-            cached = z3.And(mine, event["kind"] == index[Kind.BLOCK_CACHED])
-            gone = z3.And(mine, event["kind"] == index[Kind.BLOCK_EVICTED])
-            said = z3.And(mine, event["kind"] == index[Kind.CLAIM_BLOCK_LOST])
-            parts.append(z3.Implies(cached, lead < event["lead"]))
-            parts.append(z3.Implies(gone, event["lead"] < lead))
-            parts.append(z3.Implies(said, event["breaks"] == (lead < state[f"{side}/c.threshold"])))
+            parts.append(z3.Implies(mine, alone.possible))
+            parts.append(z3.Implies(event[f"takeable.{side}"], some))
+            parts.append(event[f"keeps.{side}"] == some)
         return z3.And(parts)
+
+
+def _other(side: str) -> str:
+    return _SIDES[1 - _SIDES.index(side)]
 
 
 def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:
@@ -203,12 +237,11 @@ def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:
     return {n.removeprefix(prefix): v for n, v in state.items() if n.startswith(prefix)}
 
 
-def swap_lemma() -> bool:
-    """Two runs that keep `RANK`, with priorities swapped, lose in swapped order. Checked by Z3."""
+def swap_lemma() -> dict[str, Expr]:
+    """Two runs that keep `RANK`, with priorities swapped, lose in swapped order, if in both either
+    claim could lose first."""
     p, q, first, second = z3.Ints("p q first second")
-    one_of = [z3.Or(x == 1, x == 2) for x in (first, second)]
-    keeps_1 = z3.If(first == 1, p <= q, q <= p)
-    keeps_2 = z3.If(second == 1, q <= p, p <= q)
-    solver = z3.Solver()
-    solver.add(*one_of, p != q, keeps_1, keeps_2, first == second)
-    return bool(solver.check() == z3.unsat)
+    either = [z3.Or(x == 1, x == 2) for x in (first, second)]
+    original = z3.If(first == 1, p <= q, q <= p)
+    swapped = z3.If(second == 1, q <= p, p <= q)
+    return {"swapped": z3.Implies(z3.And(*either, p != q, original, swapped), first != second)}

@@ -1,6 +1,8 @@
-"""What a bundle can reach: every state of every observer, every rule, and each mode's whole story.
+"""What a bundle can reach: every state of every observer, every rule, and each clause where it says
+something.
 
-A rule that never fires and a state that is never entered say nothing, however sound the bundle is.
+A rule that never fires and a state that is never entered say nothing, however sound the bundle is,
+and neither does a clause that is never compared where it could be otherwise.
 """
 
 from __future__ import annotations
@@ -93,31 +95,57 @@ class Reached(msgspec.Struct, frozen=True):
     obligations being kept.
 
     `dead` is proved for runs of every length to be out of reach, and says why, or nothing where no
-    reason is known; `missing` was neither reached by `depth` events nor proved dead. `complete` is
-    false where the work limit was met.
+    reason is known; `missing` was neither reached by `depth` events nor proved dead. `compared` are
+    the fewest events after which a clause is compared in each of the places by which it is tested
+    (`clause: place`), all obligations being kept; in those of `uncompared` no run of `depth` events
+    compares it. `complete` is false where the work limit was met.
     """
 
     depth: int
     fewest: dict[str, int]
     dead: dict[str, str]
     missing: list[str]
+    compared: dict[str, int]
+    uncompared: list[str]
     complete: bool
     seconds: float
 
     @property
     def explained(self) -> bool:
-        """Everything is reached, or out of reach for a reason."""
-        return self.complete and not self.missing and all(self.dead.values())
+        """Everything is reached, or out of reach for a reason, and each clause is compared."""
+        return (
+            self.complete and not self.missing and not self.uncompared and all(self.dead.values())
+        )
 
 
 def reachable(mode: Mode, bundle: Bundle = Bundle.CONTRACT, depth: int = DEPTH) -> Reached:
     """Which states and rules of a bundle are exercised by some run, and which by none."""
     started = time.perf_counter()
     dead = _dead(mode, bundle)
-    fewest, missing, complete = _search(_model(mode, bundle), dead, depth)
+    model = _model(mode, bundle)
+    fewest, missing, complete = _search(model, dead, depth)
     seconds = round(time.perf_counter() - started, 3)
     why = {name: DEAD[mode].get(name, "") for name in sorted(dead)}
-    return Reached(depth, fewest, why, missing, complete, seconds)
+    places = _places(model)
+    return Reached(
+        depth,
+        {name: at for name, at in fewest.items() if name not in places},
+        why,
+        [name for name in missing if name not in places],
+        {name: at for name, at in fewest.items() if name in places},
+        [name for name in missing if name in places],
+        complete,
+        seconds,
+    )
+
+
+def _places(model: Model) -> set[str]:
+    """Where each clause is tested."""
+    return {_place(clause.name, name) for clause in model.clauses for name, _ in clause.tested}
+
+
+def _place(clause: str, name: str) -> str:
+    return f"{clause}: {name}"
 
 
 def _names(observers: tuple[Observer, ...]) -> set[str]:
@@ -148,7 +176,7 @@ def _search(model: Model, dead: set[str], depth: int) -> tuple[dict[str, int], l
     run, complete = Run.of(model, RLIMIT), True
     solver = run.solver
     fewest = {f"{o.name}:{o.initial}": 0 for o in model.observers}
-    left = _names(model.observers) - dead - set(fewest)
+    left = (_names(model.observers) | _places(model)) - dead - set(fewest)
     for length in range(1, depth + 1):
         step = run.happen()
         solver.add(step.possible)
@@ -183,6 +211,8 @@ def _goals(model: Model, state: dict[str, Expr], step: Step) -> dict[str, Expr]:
         for index, rule in enumerate(o.rules, start=1):
             fired = state[f"{prefix}own.{o.name}.{_FIRED}"] == const(index)
             found[f"{o.name}.{rule.name}"] = z3.And(fired, *others)
+    for (clause, name), compared in step.compared.items():
+        found[_place(clause, name)] = z3.And(step.kept, compared)
     return found
 
 

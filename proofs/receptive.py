@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from proofs.system import Step
     from spec.claims import Mode
 
-__all__ = ["Receptive", "receptive"]
+__all__ = ["Receptive", "receptive", "receptive_questions"]
 
 RLIMIT = 50_000_000
 _EVENTS = tuple(sorted(Kind))
@@ -61,17 +61,12 @@ class _Questions:
     """Claims to be proved, each by one unsatisfiable question."""
 
     def __init__(self) -> None:
-        self.asked, self.refuted, self.unknown = 0, list[str](), list[str]()
-        self._solver = z3.SolverFor("QF_LIA")
-        self._solver.set("rlimit", RLIMIT)
+        self.asked: dict[str, list[Expr]] = {}
 
     def prove(self, name: str, given: Iterable[Expr], then: Expr) -> None:
-        self._solver.push()
-        self._solver.add(*given, z3.Not(then))
-        answer, self.asked = self._solver.check(), self.asked + 1
-        self._solver.pop()
-        if answer != z3.unsat:
-            (self.refuted if answer == z3.sat else self.unknown).append(name)
+        if name in self.asked:
+            raise ValueError(f"{name} is asked twice")
+        self.asked[name] = [*given, z3.Not(then)]
 
 
 class _Space:
@@ -90,7 +85,7 @@ class _Space:
         return Duty(self.system, {n: step.following.get(n, v) for n, v in self.state.items()})
 
     def kind(self, *kinds: Kind) -> Expr:
-        number = self.system.numbers.const
+        number = self.system.numbers.kind
         return z3.Or([self.event["kind"] == number(_EVENTS.index(k)) for k in kinds])
 
 
@@ -101,18 +96,43 @@ def receptive(mode: Mode, environment: frozenset[Kind] = ENVIRONMENT) -> Recepti
         environment: the kinds of events that the runtime does not choose.
     """
     started = time.perf_counter()
-    space, questions = _Space(mode, Bundle.CONTRACT, environment), _Questions()
-    for part in (_environment, _region, _strategy, _others):
-        part(space, questions)
-    failed = [*questions.refuted, *questions.unknown]
-    result = "refuted" if questions.refuted else ("unknown" if failed else "proved")
+    solver = z3.SolverFor("QF_LIA")
+    solver.set("rlimit", RLIMIT)
+    refuted, unknown = list[str](), list[str]()
+    space = _Space(mode, Bundle.CONTRACT, environment)
+    asked = _asked(space)
+    for name, formulas in asked.items():
+        solver.push()
+        solver.add(*formulas)
+        answer = solver.check()
+        solver.pop()
+        if answer != z3.unsat:
+            (refuted if answer == z3.sat else unknown).append(name)
     return Receptive(
-        result,
-        failed,
+        "refuted" if refuted else ("unknown" if unknown else "proved"),
+        [*refuted, *unknown],
         [move.name for move in space.now.moves()],
-        questions.asked,
+        len(asked),
         round(time.perf_counter() - started, 3),
     )
+
+
+def receptive_questions(
+    mode: Mode, environment: frozenset[Kind] = ENVIRONMENT
+) -> dict[str, list[Expr]]:
+    """What the theorem asks: formulas, by names, of which all together are unsatisfiable.
+
+    Args:
+        environment: as for `receptive`.
+    """
+    return _asked(_Space(mode, Bundle.CONTRACT, environment))
+
+
+def _asked(space: _Space) -> dict[str, list[Expr]]:
+    questions = _Questions()
+    for part in (_environment, _region, _strategy, _others):
+        part(space, questions)
+    return questions.asked
 
 
 def _environment(space: _Space, questions: _Questions) -> None:

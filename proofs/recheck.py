@@ -1,9 +1,9 @@
 """A certificate checked again: what it says against the specification, then each question solved.
 
 The texts come from `proofs.certificate.read`, so a solver sees only what this specification makes
-of the invariant. Each question gets a solver that knows nothing else: Z3 in a context of its own,
-or cvc5, which had no part in finding the invariant. Both trust the translation of the
-specification into formulas.
+of invariants and runs. Each page gets a solver that knows nothing else: Z3 in a context of its own,
+or cvc5, which had no part in finding them. Both trust the translation of the specification into
+formulas.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from proofs.certified.page import Page
+
 __all__ = ["Answer", "Recheck", "Solver", "SolverMissing", "recheck"]
 
-SCHEMA = "resident-claims/recheck/1"
+SCHEMA = "resident-claims/recheck/2"
 
 
 class Solver(StrEnum):
@@ -38,6 +40,7 @@ class Solver(StrEnum):
 
 RLIMIT = {Solver.Z3: 200_000_000, Solver.CVC5: 20_000_000}
 """Work for one question, in each solver's own unit; some 200 times what the hardest one takes."""
+_SAID = ("unsat", "sat")
 
 
 class SolverMissing(SpecError):
@@ -45,16 +48,28 @@ class SolverMissing(SpecError):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the solver said to one question: unsat, sat or unknown."""
+    """What the solver said to the questions of one page: how many were unsat, and the names of
+    those that were not, sat or unknown."""
 
     mode: str
-    question: str
-    answer: str
+    page: str
+    asked: int
+    unsat: int
+    sat: list[str]
+    unknown: list[str]
     seconds: float
+
+    @property
+    def answer(self) -> str:
+        """`unsat` of a page of which each question was."""
+        return "sat" if self.sat else "unknown" if self.unknown else "unsat"
 
 
 class Recheck(msgspec.Struct, frozen=True):
-    """The published form of `python -m proofs recheck`: `holds`, `fails` or `unknown`."""
+    """The published form of `python -m proofs recheck`: `holds`, `fails` or `unknown`.
+
+    `answers` has one for each page of each mode.
+    """
 
     schema: str
     tool: str
@@ -66,7 +81,7 @@ class Recheck(msgspec.Struct, frozen=True):
 
     @property
     def code(self) -> Code:
-        """The exit code: OK only where every question was answered unsat."""
+        """The exit code: OK only where each question was answered unsat."""
         codes = {"holds": Code.OK, "fails": Code.VIOLATED}
         return codes.get(self.result, Code.INCONCLUSIVE)
 
@@ -82,7 +97,7 @@ def recheck(
 
     Args:
         rlimit: work for one question; `RLIMIT` of the solver if None.
-        progress: told each answer as it comes.
+        progress: told the answers of each page as they come.
 
     Raises:
         CertificateError: it is damaged, doctored, or about something else.
@@ -90,36 +105,54 @@ def recheck(
     """
     ask, version = (_z3, z3.get_version_string()) if solver is Solver.Z3 else (_cvc5, _version())
     answers = []
-    for mode, questions in read(folder).items():
-        for question, text in questions.items():
+    for mode, pages in read(folder).items():
+        for name, page in pages.items():
             started = time.perf_counter()
-            said = ask(text.decode(), RLIMIT[solver] if rlimit is None else rlimit)
+            said = ask(page.content.decode(), RLIMIT[solver] if rlimit is None else rlimit)
             seconds = round(time.perf_counter() - started, 3)
-            answers.append(Answer(mode, question, said, seconds))
+            answers.append(_answer(mode, name, page, said, seconds))
             progress(answers[-1])
     said_all = {answer.answer for answer in answers}
     result = "holds" if said_all == {"unsat"} else "fails" if "sat" in said_all else "unknown"
     return Recheck(SCHEMA, __version__, spec_digest(), solver, version, result, answers)
 
 
-def _z3(text: str, rlimit: int) -> str:
-    solver = z3.SolverFor("QF_LIA", ctx=z3.Context())
-    solver.set("rlimit", rlimit)
-    solver.from_string(text)
-    return str(solver.check())
+def _answer(mode: str, name: str, page: Page, said: list[str], seconds: float) -> Answer:
+    """The answers by their questions; where there are not as many, nothing is known of any."""
+    if len(said) != len(page.questions):
+        said = ["unknown"] * len(page.questions)
+    by_answer: dict[str, list[str]] = {"unsat": [], "sat": [], "unknown": []}
+    for question, answer in zip(page.questions, said, strict=True):
+        by_answer[answer if answer in _SAID else "unknown"].append(question)
+    unsat = len(by_answer["unsat"])
+    return Answer(mode, name, len(said), unsat, by_answer["sat"], by_answer["unknown"], seconds)
 
 
-def _cvc5(text: str, rlimit: int) -> str:
+def _z3(text: str, rlimit: int) -> list[str]:
+    context = z3.Context()
+    try:
+        return _evaluated(context, f"(set-option :rlimit {rlimit})\n{text}").split("\n")[:-1]
+    except z3.Z3Exception as problem:
+        return [str(problem)]
+    finally:
+        _evaluated(context, "(set-option :rlimit 0)")  # it holds for the whole process
+
+
+def _evaluated(context: Any, text: str) -> str:
+    return str(z3.Z3_eval_smtlib2_string(context.ref(), text))
+
+
+def _cvc5(text: str, rlimit: int) -> list[str]:
     cvc5 = _import_cvc5()
     solver = cvc5.Solver()
-    solver.setOption("rlimit", str(rlimit))
+    solver.setOption("incremental", "true")
+    solver.setOption("rlimit-per", str(rlimit))
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
     said = []
     while not (command := parser.nextCommand()).isNull():
         said.append(command.invoke(solver, parser.getSymbolManager()).strip())
-    said = [line for line in said if line]
-    return said[0] if said in (["unsat"], ["sat"]) else "unknown"
+    return [line for line in said if line]
 
 
 def _version() -> str:

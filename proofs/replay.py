@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from spec.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events import EVENT_ENCODER, CapacityProof, Event
+from spec.modes import MODES
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from proofs.engines.search import Found
     from proofs.model import Model
@@ -95,13 +96,14 @@ def to_events(model: Model, found: Found) -> list[Event]:
         for number, (side, prefix) in enumerate(model.sides.items())
     }
     rest = _Claim(OTHER, 1)
-    if Kind.CLAIM_REGISTERED not in model.alphabet:
+    if not MODES[model.mode].constants["watched"]:
         scribe.register(next(iter(claims.values())))
     for event in found.events:
         kind = model.alphabet[int(event["kind"])]
         side = next((s for s in claims if event[model.mine(s)]), None)
         if side is not None:
-            _about_claim(scribe, claims[side], kind, event)
+            others = [c for s, c in claims.items() if s != side and event[f"takeable.{s}"]]
+            _about_claim(scribe, claims[side], kind, event, takeable=others)
         elif event.get("named"):
             _about_claim(scribe, claims[""], kind, event, mine=False)
         elif kind in (Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED):
@@ -112,7 +114,13 @@ def to_events(model: Model, found: Found) -> list[Event]:
 
 
 def _about_claim(
-    scribe: _Scribe, claim: _Claim, kind: Kind, event: Mapping[str, Value], *, mine: bool = True
+    scribe: _Scribe,
+    claim: _Claim,
+    kind: Kind,
+    event: Mapping[str, Value],
+    *,
+    mine: bool = True,
+    takeable: Sequence[_Claim] = (),
 ) -> None:
     fields: dict[str, Any] = {"claim_id": claim.claim_id}
     if not mine:
@@ -133,20 +141,30 @@ def _about_claim(
             fields |= scribe.hold(claim, lead)
         case Kind.BLOCK_EVICTED | Kind.BLOCK_LOST:
             fields |= scribe.drop(claim, lead)
+            if kind is Kind.BLOCK_EVICTED and claim.priority is not None:
+                ranks = [c.priority for c in (claim, *takeable) if c.priority is not None]
+                fields["lowest_priority"] = min(ranks)
         case Kind.PREFIX_LOOKUP:
-            fields["held"] = claim.lead
+            asked = claim.threshold - (not event["covers"])
+            fields |= {"asked": asked, "held": min(asked, claim.lead)}
         case Kind.CLAIM_RESTORED:
             fields["from_tier"] = bool(event["from_tier"])
         case Kind.CLAIM_RESTORATION_FAILED:
-            fields["outcome"] = "refusal" if event["outcome"] else "fallback_recompute"
+            fields["outcome"] = _outcome(event)
             fields["outcome_claim_id"] = _STRANGER if event["smear"] else claim.claim_id
-        case Kind.CLAIM_DEMOTED | Kind.CLAIM_EXPIRED | Kind.CLAIM_RELEASED:
-            fields["by"] = _OWNER if event["authorised"] else "stranger"
+        case Kind.CLAIM_DEMOTED | Kind.CLAIM_EXPIRED | Kind.CLAIM_RELEASED | Kind.CLAIM_RETIRED:
+            fields["by"] = _OWNER
         case Kind.REQUEST_ROUTED | Kind.ROUTE_COST_REPORTED | Kind.ROUTE_PLACEMENT_REPORTED:
             fields |= {"cost": int(event["cost"]), "worker": f"worker:{event['worker']}"}
         case Kind.REUSE_SERVED | Kind.ROUTE_REUSE_REPORTED:
             fields["hit"] = bool(event["hit"])
     scribe.write(kind, **fields)
+
+
+def _outcome(event: Mapping[str, Value]) -> str:
+    if not event["outcome"]:
+        return "fallback_recompute"
+    return "refusal" if event["refusal"] else "harm" if event["harm"] else "demotion"
 
 
 def _about_rest(scribe: _Scribe, rest: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from proofs.reach import Reached
 from proofs.receptive import Receptive
+from proofs.redundant import Redundancy
 from proofs.story import Line
 from proofs.tale import Tale
 from spec.events import Event
@@ -48,11 +49,15 @@ class Consistent(msgspec.Struct, frozen=True):
 
 
 class Leaned(msgspec.Struct, frozen=True):
-    """A lemma that a mode's theorem leans on: `proved` by Z3, or `failed`."""
+    """A lemma that a mode's theorem leans on: `proved` by Z3, `failed`, or `unknown`.
+
+    `parts` are the questions of which it consists, as the base case and the step of an induction.
+    """
 
     name: str
     says: str
     result: str
+    parts: list[str]
 
 
 class Sound(msgspec.Struct, frozen=True):
@@ -152,6 +157,7 @@ class Check(msgspec.Struct, frozen=True):
     paper: Paper
     added: list[Added]
     necessary: dict[str, Lacking]
+    redundancy: Redundancy
     guards: dict[str, Lacking]
     core: dict[str, list[str]]
     in_every_core: dict[str, list[str]]
@@ -176,12 +182,23 @@ def proof_schema() -> dict[str, Any]:
 def exit_code(checks: list[Check]) -> int:
     """0 if each mode is witnessed, told, proved and receptive, 1 if one is refuted, 3 otherwise.
 
-    A redundant obligation is no failure, and neither is a gap in the paper's bundle unless that is
-    the bundle which was asked about.
+    A mode is refuted, too, where a lemma fails, where no run compares a clause, and where an
+    obligation has become redundant of which that is not known, or is needed again. A gap in the
+    paper's bundle is no failure unless that is the bundle which was asked about.
     """
-    if any("refuted" in (c.sound.result, c.receptive.result) for c in checks):
+    if any(map(_refuted, checks)):
         return 1
     return 0 if checks and all(map(_holds, checks)) else 3
+
+
+def _refuted(check: Check) -> bool:
+    reached, redundancy = check.consistent.reached, check.redundancy
+    return (
+        "refuted" in (check.sound.result, check.receptive.result)
+        or any(lemma.result == "failed" for lemma in check.lemmas)
+        or bool(reached.uncompared and reached.complete)
+        or bool(redundancy.unasked or redundancy.needed)
+    )
 
 
 def _holds(check: Check) -> bool:
@@ -192,4 +209,5 @@ def _holds(check: Check) -> bool:
         and found.result == "witnessed"
         and all(tale.result == "told" for tale in found.tales)
         and found.reached.explained
+        and not check.redundancy.undecided
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proofs.endings import Ending, endings
-from proofs.minimise import CARRIES
+from proofs.minimise import CARRIES, CHOICE
 from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, KINDS, Kind
 from spec.states import ClaimState, next_state
 from spec.verdicts import Verdict
@@ -32,7 +32,7 @@ _BELIEF = {
     "believed.acted": ("has heard of an action", ""),
     "believed.restored": ("believes it restored", "believes a restore is due"),
 }
-_TOLD_OTHERWISE = frozenset({"smear", "echo", "authorised"})
+_TOLD_OTHERWISE = frozenset({"smear", "echo", "authorised", "passed", "spared", *CHOICE})
 _FIELDS: dict[Kind, tuple[str, ...]] = {
     kind: tuple(name for name in names if name not in _TOLD_OTHERWISE)
     for kind, names in CARRIES.items()
@@ -138,11 +138,21 @@ def _about(model: Model, kind: Kind, event: Mapping[str, Value]) -> str:
     else:
         parts = ["another claim"]
     parts += [f"{_label(name)} {_shown(event[name])}" for name in _FIELDS.get(kind, ())]
+    if kind is Kind.BLOCK_EVICTED:
+        parts += _choice(model, event)
     if kind in ENDS and not event["authorised"]:
         parts.append("by a stranger")
     if kind in CONFLICT_ACTIONS:
         parts += _blames(event)
     return ", ".join(parts)
+
+
+def _choice(model: Model, event: Mapping[str, Value]) -> list[str]:
+    """Whose blocks the eviction could have taken, where claims are ranked."""
+    if len(model.sides) == 1:
+        return ["passed over a lower one"] if event["passed"] else []
+    others = [side for side in model.sides if not event[model.mine(side)]]
+    return [f"claim {side} had one to take" for side in others if event[f"takeable.{side}"]]
 
 
 def _label(name: str) -> str:

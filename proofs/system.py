@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spec.claims import Mode
     from spec.machine import Ledger, Observer
 
-__all__ = ["BEFORE", "LEDGERS", "REPLAY", "Step", "System", "switch"]
+__all__ = ["BEFORE", "LEDGERS", "REPLAY", "Step", "System", "switch", "waited_for"]
 
 LEDGERS: tuple[tuple[Ledger, Scope, Scope], ...] = (
     (CLAIM_FACTS, Scope.WAS, Scope.NOW),
@@ -43,14 +43,23 @@ BEFORE = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS, Scope.BELIEVES: Scope.
 
 @dataclass(frozen=True)
 class Step:
-    """One event, symbolically: what makes it possible, what follows, and what the clauses say."""
+    """One event, symbolically: what makes it possible, what follows, and what the clauses say.
+
+    `compared` has a formula for each part of what a clause is tested by (`Clause.tested`).
+    """
 
     possible: Expr
     following: dict[str, Expr]
     clauses: dict[str, Expr]
     keeps: dict[str, Expr]  # each observer of the bundle is not violated after the event
     exercised: dict[str, Expr]  # each observer is satisfied after the event
-    settled: Expr  # nothing is owed after the event
+    owing: dict[str, Expr]  # each observer owes something after the event
+    compared: dict[tuple[str, str], Expr]  # a clause is compared, where it could be otherwise
+
+    @property
+    def settled(self) -> Expr:
+        """Nothing is owed after the event."""
+        return z3.Not(z3.Or(list(self.owing.values())))
 
     @property
     def kept(self) -> Expr:
@@ -66,6 +75,15 @@ class Step:
 def switch(name: str) -> Expr:
     """The constant that leaves an obligation, a rule (`name.rule`) or `REPLAY` in force."""
     return z3.Bool(f"on {name}")
+
+
+def waited_for(clause: Clause, owing: Mapping[str, Expr]) -> Expr:
+    """None of the obligations that a clause waits for owes anything.
+
+    Args:
+        owing: that each obligation in force owes something.
+    """
+    return z3.And([z3.Not(owing[name]) for name in sorted(clause.settled) if name in owing])
 
 
 class System:
@@ -138,7 +156,7 @@ class System:
             for name, (sort, _) in EVENT_FIELDS.items()
             if name != "rest"
         }
-        made["kind"] = self.numbers.var(f"e.kind{suffix}")
+        made["kind"] = self.numbers.kind_var(f"e.kind{suffix}")
         return made
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
@@ -155,7 +173,7 @@ class System:
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         """One event out of a state, as expressions over both."""
         num = self.numbers
-        kinds = {k: event["kind"] == num.const(i) for i, k in enumerate(self.alphabet)}
+        kinds = {k: event["kind"] == num.kind(i) for i, k in enumerate(self.alphabet)}
         following: dict[str, Expr] = {}
         sources = {
             (after, r.name): ledger.following[r.name]
@@ -187,14 +205,13 @@ class System:
 
         for scope, name in sources:
             resolve(scope, name)
-        keeps, settled, exercised = {}, [], {}
+        keeps, owing, exercised = {}, {}, {}
         for o in self.observers:
             after = self._observe(o, state, lambda t, o=o: term(t, o.name), following)
             verdicts = {v: self._in(o, after, v) for v in Verdict}
             keeps[o.name] = z3.Not(verdicts[Verdict.VIOLATED])
-            settled.append(z3.Not(verdicts[Verdict.PENDING]))
+            owing[o.name] = verdicts[Verdict.PENDING]
             exercised[o.name] = verdicts[Verdict.SATISFIED]
-        quiet = z3.And(settled)
         possible = [term(faithful()), z3.Or(list(kinds.values()))]
         if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal is for a failed restore
             possible.append(z3.Not(event["restore"]))
@@ -210,13 +227,13 @@ class System:
             ints = [v for n, v in event.items() if n != "kind" and not z3.is_bool(v)]
             possible.extend(v <= num.const(num.limit) for v in ints)
             possible.append(following["was.rest"] <= num.const(num.limit))
-        clauses = {
-            clause.name: z3.Implies(quiet, term(clause.holds))
-            if clause.settled
-            else term(clause.holds)
-            for clause in self.clauses
-        }
-        return Step(z3.And(possible), following, clauses, keeps, exercised, quiet)
+        clauses, compared = {}, {}
+        for clause in self.clauses:
+            said = waited_for(clause, owing)
+            clauses[clause.name] = z3.Implies(said, term(clause.holds))
+            for name, where in clause.tested:
+                compared[clause.name, name] = z3.And(said, term(where))
+        return Step(z3.And(possible), following, clauses, keeps, exercised, owing, compared)
 
     def _observe(self, o: Observer, state: Mapping[str, Expr], term, following) -> Expr:  # type: ignore[no-untyped-def]
         index = {s.name: i for i, s in enumerate(o.states)}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from proofs.reach import Reached
     from proofs.receptive import Receptive
+    from proofs.redundant import Redundancy
     from proofs.results import Check, Consistent, Lacking, Leaned, PaperClause, Sound
     from proofs.story import Line
 
@@ -44,10 +45,13 @@ _SIGNS = {"proved": "holds", "refuted": "intact", "bounded": "so far"}
 _VERDICTS = {0: "holds", 1: "refuted", 3: "undecided"}
 
 
-def print_check(console: Console, check: Check, *, story: bool = False) -> None:
+def print_check(
+    console: Console, check: Check, *, story: bool = False, certified: bool = False
+) -> None:
     """One mode, in plain words.
 
     Args:
+        certified: a certificate was asked for.
         story: tell every run that breaks a clause of the paper's bundle, or that an obligation
             prevents.
     """
@@ -56,6 +60,9 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
     _print_sound(console, check.sound)
     if check.certificate is not None:
         indented(console, Text(f"Certificate: {printable(check.certificate)}"))
+    elif certified:
+        why = "theorem, lemmas, witness and receptiveness are not all shown"
+        indented(console, Text(f"Certificate: none is written, since {why}.", style="red"))
     _print_lemmas(console, check.lemmas)
     _print_consistent(console, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
@@ -63,6 +70,7 @@ def print_check(console: Console, check: Check, *, story: bool = False) -> None:
         _print_receptive(console, check.receptive)
     _print_paper(console, check, story=story)
     _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
+    _print_redundancy(console, check.redundancy)
     if story:
         _print_lacking(console, "Guards", "guards", check.guards, story=story)
     else:
@@ -115,15 +123,31 @@ def _print_reached(console: Console, found: Reached) -> None:
         indented(console, Text(f"{why or 'UNEXPLAINED'}: {names}"), 4)
     if found.missing:
         indented(console, Text(f"neither reached nor out of reach: {', '.join(found.missing)}"), 4)
+    every = len(found.compared) + len(found.uncompared)
+    said = f"each in at most {max(found.compared.values(), default=0)} events"
+    if found.uncompared:
+        said += f"; NEVER in up to {found.depth}: {', '.join(found.uncompared)}"
+    result = f"{len(found.compared)} of {every} ways in which a clause could fail"
+    _headline(console, "Compared", result, f"{said}.")
 
 
 def _print_lemmas(console: Console, lemmas: Sequence[Leaned]) -> None:
     if not lemmas:
         return
-    failed = [lemma.name for lemma in lemmas if lemma.result != "proved"]
-    result = "failed" if failed else "proved"
-    names = ", ".join(failed or [lemma.name for lemma in lemmas])
-    _headline(console, "Lemmas", result, f"on which that leans (docs/theorem.md): {names}.")
+    left = [lemma for lemma in lemmas if lemma.result != "proved"]
+    result = "proved"
+    if left:
+        result = "failed" if any(lemma.result == "failed" for lemma in left) else "unknown"
+    _headline(console, "Lemmas", result, "on which that leans (docs/theorem.md):")
+    rows = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        rows.add_column(overflow="fold")
+    for lemma in lemmas:
+        says = f"{lemma.says} ({'; '.join(lemma.parts)})" if lemma.parts else lemma.says
+        style = _STYLE.get(lemma.result, "yellow")
+        sign = "holds" if lemma.result == "proved" else lemma.result
+        rows.add_row(Text(sign, style=style), Text(lemma.name, style="bold"), Text(says))
+    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
 
 
 def _print_receptive(console: Console, found: Receptive) -> None:
@@ -188,6 +212,17 @@ def _print_lacking(
         if story and each.story:
             indented(console, Text(f"Without {name}, {_length(each)} can break {_failed(each)}:"))
             _print_story(console, each.story)
+
+
+def _print_redundancy(console: Console, found: Redundancy) -> None:
+    for name, why in found.known.items():
+        indented(console, Text(f"Known to be redundant: {name}, since {why}."))
+    for name in found.unasked:
+        text = f"REDUNDANT, and not known to be: {name} (proofs/redundant.py)."
+        indented(console, Text(text, style="red"))
+    for name in found.needed:
+        text = f"NEEDED, and known as redundant: {name} (proofs/redundant.py)."
+        indented(console, Text(text, style="red"))
 
 
 def _print_guards(console: Console, found: Mapping[str, Lacking]) -> None:

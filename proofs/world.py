@@ -46,7 +46,13 @@ POOL = Ledger(
 )
 
 _CLAIM_ABOUT = FACTS - {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+_ROUTED = (Kind.REQUEST_ROUTED, Kind.REUSE_SERVED)
+_OF_AN_OWNER = (
+    *(Kind.CLAIM_RETIRED, Kind.CLAIM_RELEASED),
+    *(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED),
+)
 _AT_REQUEST = REQUEST_KINDS - {Kind.REQUEST_ARRIVED}
+_OF_BOTH = (_AT_REQUEST | {Kind.BLOCK_CACHED}) - CONFLICT_ACTIONS - {Kind.REQUEST_FINISHED}
 
 
 def _if(kinds: Term, then: Term) -> Term:
@@ -99,9 +105,10 @@ def faithful() -> Term:
 def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
     """What a run must also satisfy to be written as a file of events and read back the same.
 
-    One other claim stands for the rest, every block fact moves the run of held blocks, conflicts
-    are met by refusing or deferring, and fields that an event does not carry have their plain
-    value.
+    One other claim stands for the rest, every block fact moves the run of held blocks, a request in
+    hand caches them, one owner acts, conflicts are met by refusing or deferring, and fields that an
+    event does not carry have their plain value. Where the mode is not owed from registration on,
+    the claim was registered before the run.
 
     Args:
         identity: each report names the claim that it is about.
@@ -115,13 +122,15 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         disj(e.mine, e.named, e.here, kind(Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED)),
         _if(kind(*about), (e.mine & e.named) if identity else (e.mine | e.named)),
         _if(kind(*_AT_REQUEST), e.here),
+        _if(kind(*_OF_BOTH), e.mine | e.named),
         _if(c.watched & e.mine & ~kind(Kind.CLAIM_REGISTERED), was.registered),
-        _if(e.mine & kind(Kind.CLAIM_REGISTERED), ~was.registered),
+        _if(e.mine & kind(Kind.CLAIM_REGISTERED), c.watched & ~was.registered),
+        _if(kind(*_ROUTED), was.registered),
         _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),
         _if(~e.mine & kind(Kind.CLAIM_RETIRED), e.footprint.eq(e.rest)),
         _if(kind(Kind.REQUEST_FINISHED), e.stood.eq(_stood)),
         *(number.eq(0) for number in (e.shared, e.tied, e.others)),
-        _if(kind(Kind.BLOCK_CACHED), ~e.found),
+        _if(kind(Kind.BLOCK_CACHED), ~e.found & (e.here | ~req_was.arrived)),
         _if(e.mine & kind(Kind.BLOCK_CACHED), was.lead < e.lead),
         _if(e.mine & kind(*BLOCKS_GONE), e.lead < was.lead),
         _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(now.lead < c.threshold)),
@@ -133,4 +142,5 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         e.smear.eq(refused & (e.stranger | (e.blamed_rest >= 1))),
         ~e.echo,
         e.authorised,
+        _if(kind(*_OF_AN_OWNER), e.by.eq(1)),
     )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from runtime_hooks.ahead import Ahead
+from runtime_hooks.ledger import WATCHED
 from runtime_hooks.pins import Pins
-from runtime_hooks.requests import claim_of, name_of, release_of
-from runtime_hooks.voice import terms
+from runtime_hooks.requests import claim_of, name_of, object_of, release_of
+from runtime_hooks.voice import contents_of, terms
 from spec.alphabet import Kind
 from spec.errors import ClaimError
 
@@ -87,7 +88,10 @@ class Intake:
         if claim is None or reason:
             self._turn_away(claim, arrival.request_id)
             return reason
-        self._accept(claim, tuple(arrival.keys[: claim.footprint_blocks]))
+        keys = tuple(arrival.keys[: claim.footprint_blocks])
+        if claim.protection_mode not in WATCHED:
+            self._custody.clear_way(keys, claiming=True)
+        self._accept(claim, keys)
         return ""
 
     def give_up(self, arrival: Arrival) -> str:
@@ -127,20 +131,20 @@ class Intake:
 
     def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> None:
         """Take a claim without fault. A mode without acceptance begins with the registration."""
-        said = terms(claim)
+        said = {**terms(claim), "object_id": object_of(keys[-1])}
         self._voice.fact(Kind.CLAIM_REGISTERED, **said)
         entry = self._registry.add(claim, keys, self._now)
         self._taken.append(entry)
         self._custody.add(entry)
         if not entry.watched:
-            self._voice.fact(Kind.CLAIM_COMMITTED, **said)
+            self._voice.fact(Kind.CLAIM_COMMITTED, **said, content_keys=contents_of(keys))
             self._voice.report(Kind.CLAIM_ACCEPTED, **said)
-        self._custody.place_found(keys)
+        self._custody.find(entry)
         self._tier.begin(entry)
 
     def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
         """Claim the prompt of a request that has ended; why that was turned away, or empty."""
-        if len(list(self._pool.find(arrival.keys))) < len(arrival.keys):
+        if len(dict(self._pool.find(arrival.keys))) < len(arrival.keys):
             return "its prompt is not in the cache"
         blocks = len(arrival.keys)
         return self.take(replace(arrival, claim=stated, blocks=blocks, reusable=blocks))
@@ -153,8 +157,9 @@ class Intake:
             return f"claim id {claim.claim_id} is registered ahead, for another request"
         if why := self._alarm():
             return why
-        own = arrival.blocks - min(claim.footprint_blocks, arrival.reusable)
-        return self._registry.fault(claim, len(arrival.keys), max(own, self._beside()))
+        reusable, footprint = arrival.keys[: arrival.reusable], claim.footprint_blocks
+        own = arrival.blocks - self._custody.ledger.spared(reusable, more=footprint)
+        return self._registry.fault(claim, arrival.keys, max(own, self._beside()))
 
     def _cache(self, arrival: Arrival) -> CacheIdentity:
         """The identity of the blocks that a request uses."""
@@ -162,11 +167,17 @@ class Intake:
         return self._identity.model_copy(update=own)
 
     def _turn_away(self, claim: ResidentClaim | None, request_id: str) -> None:
-        """Tell a rejection, under the claim's own id where nobody else has or had it."""
+        """Tell a rejection, under the claim's own id where nobody else has or had it.
+
+        A claim that would only be watched has no object: what is there of it is news to nobody.
+        """
         name = name_of(f"claim of {request_id}")
         if claim is not None:
             waits = self.ahead.waits(claim.claim_id)
             if not waits and self._registry.decide(claim):
                 name = claim.claim_id
-            self._voice.fact(Kind.CLAIM_REGISTERED, **{**terms(claim), "claim_id": name})
+            said = {**terms(claim), "claim_id": name}
+            if claim.protection_mode in WATCHED:
+                del said["object_id"]
+            self._voice.fact(Kind.CLAIM_REGISTERED, **said)
         self._voice.report(Kind.CLAIM_REJECTED, claim_id=name)

@@ -95,7 +95,7 @@ class Keeper:
         self._settings, self._pool, self._clock = settings, pool, clock
         self._callers = Callers()
         self._voice = Voice(journal, settings.drill)
-        self.custody = Custody(pool, self._registry, self._voice, self.tick)
+        self.custody = Custody(pool, self._registry, self._voice, self.tick, self._has)
         self.tier = Tier(tier, self.custody, self._registry, self._voice, self.tick)
         self._now = dict.fromkeys(TimeUnit, 0)  # in ns; steps that have begun
         self._intake = Intake(
@@ -202,7 +202,7 @@ class Keeper:
         """
         self.tick()
         for needed in (self._need(arrival), arrival.blocks):
-            if in_conflict(self._registry.declared, needed, self._pool.usable):
+            if in_conflict(len(self._registry.declared), needed, self._pool.usable):
                 self.fail()
                 request = self._refused[arrival.request_id] = _InHand(arrival, needed)
                 if self._in_hand.pop(arrival.request_id, None) is None:
@@ -285,6 +285,10 @@ class Keeper:
 
     # What the entries above are made of.
 
+    def _has(self, request_id: str) -> bool:
+        """Whether a request came and has not ended."""
+        return any(request_id in some for some in (self._in_hand, self._put_off, self._refused))
+
     def _neediest(self) -> int:
         """What the neediest request in hand needs, by what was stated and as claims stand now."""
         in_hand = self._in_hand.values()
@@ -311,12 +315,12 @@ class Keeper:
         One with which the request shares blocks is none: its room would be the request's own.
         """
         request.seen = self._registry.version
-        needed, usable = self._need(request.arrival), self._pool.usable
-        if not in_conflict(self._registry.taken, needed, usable):
+        needed, usable, taken = self._need(request.arrival), self._pool.usable, self._registry.taken
+        if not in_conflict(len(taken), needed, usable):
             return []
         shared = self.custody.ledger.on(request.arrival.keys)
         yielding = [entry for entry in self._yielding() if entry not in shared]
-        return blockers(yielding, self._registry.taken + needed - usable) or None
+        return blockers(yielding, taken, len(taken) + needed - usable) or None
 
     def _let_in(self, request: _InHand, yielding: Sequence[Entry]) -> None:
         """A request may be scheduled, for which these claims are demoted."""
@@ -339,7 +343,8 @@ class Keeper:
 
     def _tell_again(self, request: _InHand) -> None:
         """What was told of a request, if anything, stands: name the claims that came since, too."""
-        conflict = in_conflict(self._registry.declared, request.needed, self._pool.usable)
+        declared = len(self._registry.declared)
+        conflict = in_conflict(declared, request.needed, self._pool.usable)
         if conflict and request.told and request.acted != self._registry.version:
             self._act(request.told, request)
 
@@ -347,9 +352,9 @@ class Keeper:
         """Report what is done about a request that does not fit, and because of whom."""
         request_id, needed = request.arrival.request_id, request.needed
         request.acted, request.told = self._registry.version, kind
-        declared, usable = self._registry.declared, self._pool.usable
+        declared, usable = len(self._registry.declared), self._pool.usable
         kept = (entry for entry in self._registry.live.values() if not entry.watched)
-        named = blockers(kept, declared + needed - usable)
+        named = blockers(kept, self._registry.declared, declared + needed - usable)
         refusal = Refusal(
             request_id,
             tuple(entry.claim_id for entry in named),

@@ -6,14 +6,18 @@ import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Mapping
+from math import ceil
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from runtime_hooks.config import TAKEN
+from runtime_hooks.enforce.room import Cells
 from runtime_hooks.ledger import WATCHED, Entry
 from spec.claims import Mode
 from spec.durations import TimeUnit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from runtime_hooks.config import Settings
     from spec.claims import ResidentClaim
 
@@ -32,8 +36,8 @@ _NOT_HERE: Final = {
 class Registry:
     """The claims of one engine: live by id, and by when they end.
 
-    `declared` is the footprint of all live claims but those that are only watched, which keep
-    nobody out; `version` changes whenever there is more or less room beside them.
+    `declared` are the blocks of all live claims but those that are only watched, which keep nobody
+    out; `version` changes whenever there is more or less room beside them.
 
     Args:
         usable: blocks of the pool that are usable at all.
@@ -43,7 +47,9 @@ class Registry:
     def __init__(self, settings: Settings, usable: int, *, tier: bool = False) -> None:
         self.live: dict[str, Entry] = {}
         self.version = 0
-        self.declared = self._kept = self._copied = self._others = 0
+        self.declared = Cells()
+        self._kept, self._here = Cells(), Cells()  # of claims that are kept; of them without copies
+        self._others = 0  # claims that are not offloadable
         self._settings, self._usable = settings, usable
         self._modes = frozenset(TAKEN) - (set() if tier else {Mode.OFFLOADABLE})
         self._lives: set[bytes] = set()
@@ -52,16 +58,18 @@ class Registry:
         # By the clock that counts, when claims end: by id, which has one life.
         self._ends: dict[TimeUnit, list[tuple[int, str]]] = {unit: [] for unit in TimeUnit}
 
-    def fault(self, claim: ResidentClaim, blocks: int, beside: int) -> str:
+    def fault(self, claim: ResidentClaim, keys: Sequence[bytes], beside: int) -> str:
         """Why the claim cannot be accepted; empty where it can be.
 
         Args:
-            blocks: whole blocks of the prompt that the claim came with.
+            keys: the contents of the whole blocks of the prompt that the claim came with.
             beside: what the neediest request in hand needs beside all claims, in blocks.
         """
-        of, size = claim.claim_id, claim.footprint_blocks
-        alone = not self._others and claim.protection_mode is Mode.OFFLOADABLE
-        free = self._usable - self.declared + (self._copied if alone else 0)
+        of, footprint = claim.claim_id, claim.footprint_blocks
+        cells = self.declared
+        if claim.protection_mode is Mode.OFFLOADABLE and not self._others:
+            cells = self._unspared()
+        size, free = cells.lacks(keys[:footprint]), self._usable - len(cells)
         if (mode := claim.protection_mode) not in self._modes:
             return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
         if _digest(of) in self._lives:
@@ -73,8 +81,8 @@ class Registry:
         if self._spent[_digest(claim.owner_scope)] >= self._settings.owner_lives:
             most = self._settings.owner_lives
             return f"{most} claims of {claim.owner_scope} were decided on, which is the most"
-        if size > blocks:
-            return f"the prompt has {blocks} whole blocks, and the claim is for {size}"
+        if footprint > len(keys):
+            return f"the prompt has {len(keys)} whole blocks, and the claim is for {footprint}"
         if mode in WATCHED:
             return ""
         if size > free:
@@ -101,9 +109,9 @@ class Registry:
         self.live[claim.claim_id] = entry
         self.decide(claim)
         self._owners[claim.owner_scope] += 1
-        self._count(entry, 1)
+        self._count(entry, there=True)
         if (duration := claim.duration) is not None:
-            end = now[duration.unit] + int(duration.exact * _PER[duration.unit])
+            end = now[duration.unit] + ceil(duration.exact * _PER[duration.unit])
             heapq.heappush(self._ends[duration.unit], (end, claim.claim_id))
         return entry
 
@@ -111,20 +119,25 @@ class Registry:
         """The entry is over."""
         del self.live[entry.claim_id]
         self.copy(entry, there=False)
-        self._count(entry, -1)
+        self._count(entry, there=False)
         scope = entry.claim.owner_scope
         self._owners[scope] -= 1
         if not self._owners[scope]:
             del self._owners[scope]
 
     @property
-    def taken(self) -> int:
+    def taken(self) -> Cells:
         """Blocks that claims keep from requests.
 
         What is copied elsewhere takes no room. But beside a claim of another mode every footprint
         counts: whether a request conflicts with that one is judged by all that are declared.
         """
-        return self._kept if self._others else self._kept - self._copied
+        return self._kept if self._others else self._here
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the pool takes blocks in the order of priorities."""
+        return Mode.SOFT_PRIORITY in self._settings.enforce
 
     def copy(self, entry: Entry, there: bool) -> None:
         """A copy of the claim's blocks is kept elsewhere now, or no more."""
@@ -132,15 +145,21 @@ class Registry:
             entry.copied = there
             self.version += 1
             if self.keeps(entry):
-                self._copied += entry.footprint if there else -entry.footprint
+                (self._here.remove if there else self._here.add)(entry.keys)
 
-    def _count(self, entry: Entry, sign: int) -> None:
+    def _unspared(self) -> Cells:
+        """The blocks of offloadable claims that take room, where there are no others."""
+        return self._here if Mode.OFFLOADABLE in self._settings.enforce else self.declared
+
+    def _count(self, entry: Entry, *, there: bool) -> None:
         if entry.watched:
             return
         self.version += 1
-        self.declared += sign * entry.footprint
-        self._kept += sign * entry.footprint if self.keeps(entry) else 0
-        self._others += sign * (entry.claim.protection_mode is not Mode.OFFLOADABLE)
+        kept = (self._kept, self._here) if self.keeps(entry) else ()
+        for cells in (self.declared, *kept):
+            (cells.add if there else cells.remove)(entry.keys)
+        offloadable = entry.claim.protection_mode is Mode.OFFLOADABLE
+        self._others += 0 if offloadable else 1 if there else -1
 
     def keeps(self, entry: Entry) -> bool:
         """Whether something is done to keep the claim."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
 from runtime_hooks.requests import name_of
@@ -71,33 +72,44 @@ class Tier:
     def begin(self, entry: Entry) -> None:
         """A claim was accepted, of which there may be a copy already."""
         if self._copies is not None and entry.claim.protection_mode is Mode.OFFLOADABLE:
-            self.stored(self._copies.has(entry.keys))
+            there = set(self._copies.has(entry.keys))
+            self._copied(entry, {at for at, key in enumerate(entry.keys) if key in there}, set())
 
     def stored(self, keys: Iterable[bytes]) -> None:
         """Contents were copied to the tier. Once all of a claim are, its blocks may leave."""
         self._tick()
         for entry, positions in self._claims_on(keys).items():
-            entry.stored |= positions
-            if entry.copied or len(entry.stored) < entry.footprint:
-                continue
-            self._voice.fact(Kind.STORE_FINISHED, claim_id=entry.claim_id)
-            self._voice.report(Kind.CLAIM_OFFLOADED, claim_id=entry.claim_id)
-            if self._registry.keeps(entry) and self._copies is not None:
-                self._copies.keep(entry.keys)
-                self._custody.let_go(entry)
-            self._registry.copy(entry, there=True)
+            self._copied(entry, set(), positions)
+
+    def _copied(self, entry: Entry, found: set[int], stored: set[int]) -> None:
+        """There are copies at these positions, found in the tier or stored.
+
+        A store of what was never there since the claim was taken was made for others, and is found.
+        """
+        entry.stored |= found | stored
+        if entry.copied or len(entry.stored) < entry.footprint:
+            return
+        copied = Kind.STORE_FINISHED if stored and entry.there else Kind.HOST_COPY_FOUND
+        self._voice.fact(copied, claim_id=entry.claim_id)
+        self._voice.report(Kind.CLAIM_OFFLOADED, claim_id=entry.claim_id)
+        if self._registry.keeps(entry) and self._copies is not None:
+            self._copies.keep(entry.keys)
+            self._custody.let_go(entry)
+        self._registry.copy(entry, there=True)
 
     def forgotten(self, keys: Iterable[bytes] | None) -> None:
         """The tier gave up copies, or all of them (None)."""
         self._tick()
         for entry, positions in self._claims_on(keys).items():
             entry.stored -= positions
-            if entry.copied:
-                self._voice.fact(Kind.HOST_COPY_LOST, claim_id=entry.claim_id)
-                self._registry.copy(entry, there=False)
-                self._custody.hold(entry, entry.blocks.values())
-                if not entry.holds:
-                    self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
+            if not entry.copied:
+                continue
+            self._voice.fact(Kind.HOST_COPY_LOST, claim_id=entry.claim_id)
+            self._registry.copy(entry, there=False)
+            self._custody.want(entry)
+            if not entry.holds:
+                self._voice.report(Kind.CLAIM_HARMED, claim_id=entry.claim_id)
+                self._still_required(entry)
 
     def loading(self, request_id: str, keys: Sequence[bytes]) -> list[str]:
         """A request needs these contents back; the ids of the claims that they are copies of."""
@@ -110,30 +122,27 @@ class Tier:
             if max(positions) + 1 >= entry.claim.materialization_predicate.end:
                 load.whole.add(entry.claim_id)
                 entry.restores += 1
-                self._voice.report(
-                    Kind.CLAIM_RESTORE_REQUIRED,
-                    claim_id=entry.claim_id,
-                    request_id=name_of(request_id),
-                )
+                self._require(entry, request_id)
         return sorted(load.claims)
 
-    def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
-        """The contents are back, and cached: the blocks of the request from its first on."""
+    def _require(self, entry: Entry, request_id: str) -> None:
+        about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
+        self._voice.report(Kind.CLAIM_RESTORE_REQUIRED, **about)
+
+    def _still_required(self, entry: Entry) -> None:
+        """Other restores of the claim are under way, and may come back all the same."""
+        for request_id, load in self._loads.items():
+            if entry.claim_id in load.whole:
+                self._require(entry, request_id)
+
+    def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> bool:
+        """The contents are back, and cached: the blocks of the request from its first on; whether
+        any of them is a claim's.
+        """
         self._tick()
         load = self._over(request_id)
-        self._custody.place([pair for pair in pairs if pair[0] not in load.keys])
-        brought = {key: block for key, block in pairs if key in load.keys}
-        self._custody.watch.place(brought.items())
-        gained = self._custody.ledger.place(brought.items())
-        for entry, places in gained.items():
-            if entry.claim_id not in load.claims:
-                self._custody.tell_cached(entry, places)
-        for entry in self._live(load):
-            self._custody.hold(entry, gained.get(entry, {}).values())
-            back = {at: brought[key] for at, key in enumerate(entry.keys) if key in brought}
-            if back:
-                whole = entry.look()[1] and entry.claim_id in load.whole
-                self._tell_loaded(entry, request_id, back, whole=whole)
+        self._bring(request_id, load, pairs)
+        return any(map(self._custody.concerned, load.keys))
 
     def under_way(self, request_id: str) -> bool:
         """Whether a request waits for copies of claims."""
@@ -145,30 +154,61 @@ class Tier:
         """
         self._tick()
         load = self._over(request_id)
-        brought = {key: block for key, block in pairs if key in load.keys}
-        for entry in self._live(load):
-            keys = enumerate(entry.keys)
-            back = {at: entry.blocks.get(at, brought[key]) for at, key in keys if key in brought}
-            self._tell_loaded(entry, request_id, back, whole=entry.claim_id in load.whole)
-        self._voice.fact(Kind.BLOCK_LOST, block_ids=tuple(brought.values()))
+        if brought := self._bring(request_id, load, pairs):
+            self._custody.lost(brought)
 
-    def _tell_loaded(
-        self, entry: Entry, request_id: str, back: dict[int, int], *, whole: bool
-    ) -> None:
-        """Blocks of a claim are back, by position; with them it may be whole."""
-        about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
-        blocks, positions = tuple(back.values()), tuple(back)
-        self._voice.fact(Kind.LOAD_FINISHED, **about, block_ids=blocks, positions=positions)
-        if whole:
-            self._voice.report(Kind.CLAIM_RESTORED, **about, from_tier=True)
+    def _bring(self, request_id: str, load: _Load, pairs: Sequence[tuple[bytes, int]]) -> list[int]:
+        """Contents are back; the blocks that hold them.
+
+        Claims that have no copy did not load them: they are told first that they are there.
+        """
+        first = sum(1 for _ in takewhile(lambda pair: pair[0] not in load.keys, pairs))
+        brought = {key: block for key, block in pairs[first:] if key in load.keys}
+        self._custody.place(list(brought.items()), None, loaded=load.claims)
+        self._custody.tell_unclaimed(first, list(brought.items()), None)
+        for entry in self._live(load):
+            contents = zip(entry.keys, entry.contents, strict=True)
+            back = [(content.at, brought[key]) for key, content in contents if key in brought]
+            if not back:
+                continue
+            about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
+            blocks, positions = tuple(b for _, b in back), tuple(at for at, _ in back)
+            self._voice.fact(Kind.LOAD_FINISHED, **about, block_ids=blocks, positions=positions)
+            rose = entry.gain(None)
+            if entry.claim_id in load.whole and entry.holds:
+                self._voice.report(Kind.CLAIM_RESTORED, **about, from_tier=True)
+            elif rose and not entry.restores:
+                self._voice.report(Kind.CLAIM_MATERIALIZED, claim_id=entry.claim_id)
+        return list(brought.values())
 
     def failed(self, request_id: str) -> tuple[str, ...]:
         """The contents did not come back: the claims that the request is refused for."""
         if request_id not in self._loads or not (load := self._over(request_id)).claims:
             return ()
         self._tick()
+        return self._refuse(request_id, self._live(load))
+
+    def withheld(self, request_id: str, keys: Sequence[bytes], found: int) -> tuple[str, ...]:
+        """A request can use these contents, and is to be scheduled with the first `found`: the
+        claims that it is refused for, because they are away, copied, and not brought back for it.
+        """
+        ledger = self._custody.ledger
+        if not (keys and ledger.claims(keys[0])):
+            return ()
+        missing = [
+            entry
+            for entry, asked in ledger.shared(keys).items()
+            if entry.copied and self._registry.keeps(entry) and not entry.holds
+            if found < entry.claim.materialization_predicate.end <= asked
+        ]
+        if not missing:
+            return ()
+        self._tick()
+        return self._refuse(request_id, missing)
+
+    def _refuse(self, request_id: str, missing: Sequence[Entry]) -> tuple[str, ...]:
+        """Claims did not come back for a request; those that it is refused for."""
         named = name_of(request_id)
-        missing = self._live(load)
         for entry in missing:
             self._voice.fact(Kind.LOAD_FAILED, claim_id=entry.claim_id, request_id=named)
         claims = tuple(entry.claim_id for entry in missing if self._registry.keeps(entry))
@@ -185,6 +225,8 @@ class Tier:
             self._voice.report(
                 Kind.REQUEST_REFUSED, request_id=named, blocking_claim_ids=claims, restore=True
             )
+        for entry in missing:
+            self._still_required(entry)
         return claims
 
     def _over(self, request_id: str) -> _Load:

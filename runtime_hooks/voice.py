@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.requests import identity_text
+from runtime_hooks.requests import identity_text, name_of
 from spec.alphabet import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from runtime_hooks.config import Drill
     from runtime_hooks.journal import Journal
     from runtime_hooks.ledger import Entry
     from spec.claims import ResidentClaim
 
-__all__ = ["Voice", "terms"]
+__all__ = ["Voice", "blocks_of", "contents_of", "terms"]
 
 
 class Voice:
@@ -37,20 +40,50 @@ class Voice:
             fields.update((name, said) for name, said in named.items() if name in fields)
         self._journal.write(self.now_ns, kind, fields)
 
-    def cached(self, entry: Entry, places: dict[int, int]) -> None:
-        """A claim gained blocks, by position; say so, and where its predicate came to hold.
+    def cached(
+        self, entry: Entry, places: Sequence[tuple[int, int]], computed_by: str | None
+    ) -> None:
+        """A claim gained blocks, each with its position; say so, and where its predicate came to
+        hold.
 
         While it is being restored nobody says that: what is said next is how that came out.
         """
         about = {"claim_id": entry.claim_id}
-        blocks, positions = tuple(places.values()), tuple(places)
-        self.fact(Kind.BLOCK_CACHED, **about, block_ids=blocks, positions=positions)
-        if entry.look() == (False, True) and not entry.restores:
-            self.report(Kind.CLAIM_MATERIALIZED, **about)
+        for part in _once(places):
+            self.fact(Kind.BLOCK_CACHED, **about, **blocks_of(part, computed_by))
+            if entry.gain(computed_by) and not entry.restores:
+                self.report(Kind.CLAIM_MATERIALIZED, **about)
 
     def gap(self) -> None:
         """Something could not be told."""
         self._journal.gap()
+
+
+def blocks_of(places: Sequence[tuple[int, int]], computed_by: str | None) -> dict[str, Any]:
+    """What is said of blocks that are cached, each with its position: the request that computed
+    them, or that they were found.
+    """
+    said: dict[str, Any] = {
+        "block_ids": tuple(block for _, block in places),
+        "positions": tuple(at for at, _ in places),
+    }
+    return said | ({"found": True} if computed_by is None else {"request_id": name_of(computed_by)})
+
+
+def _once(places: Sequence[tuple[int, int]]) -> Iterable[Sequence[tuple[int, int]]]:
+    """The same in parts, each with every position once at most; all of them are in the first."""
+    parts: list[dict[int, int]] = []
+    for at, block in places:
+        part = next((part for part in parts if at not in part), None)
+        if part is None:
+            parts.append(part := {})
+        part[at] = block
+    return (list(part.items()) for part in parts)
+
+
+def contents_of(keys: Sequence[bytes]) -> tuple[str, ...]:
+    """The contents of a claim's positions as events name them."""
+    return tuple(hashlib.blake2b(key, digest_size=_CONTENT).hexdigest() for key in keys)
 
 
 def terms(claim: ResidentClaim) -> dict[str, Any]:
@@ -66,3 +99,6 @@ def terms(claim: ResidentClaim) -> dict[str, Any]:
         "priority": claim.priority,
         "footprint": claim.footprint_blocks,
     }
+
+
+_CONTENT: Final = 12  # bytes of the name of a content

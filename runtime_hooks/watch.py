@@ -29,15 +29,21 @@ class Watch:
 
     def __init__(self, pool: Ranking, registry: Registry, voice: Voice) -> None:
         self.ledger = Ledger()
-        self._ranks = Ranks(pool)
-        self._registry, self._voice = registry, voice
+        self._ranks = Ranks(pool, kept=registry.ranks)
+        self._voice = voice
 
-    def place(self, pairs: Iterable[tuple[bytes, int]]) -> None:
-        """Blocks came to hold contents: claims gain them, and it is told."""
+    def add(self, entry: Entry) -> None:
+        """From now on the contents of the claim's positions are the claim's."""
+        self.ledger.add(entry)
+        self._take(entry, entry.pairs)
+
+    def place(self, pairs: Iterable[tuple[bytes, int]], computed_by: str | None) -> None:
+        """Blocks came to hold these contents, computed by this request, or found: claims gain them,
+        and it is told.
+        """
         for entry, places in self.ledger.place(pairs).items():
-            if (priority := self._priority(entry)) is not None:
-                self._ranks.take(reversed(places.values()), priority)
-            self._voice.cached(entry, places)
+            self._take(entry, places)
+            self._voice.cached(entry, places, computed_by)
 
     def apart(
         self, kind: Kind, blocks: Sequence[int] | None
@@ -51,29 +57,32 @@ class Watch:
         lowest = self._ranks.passed_over(parts)
         return [(p, {"lowest_priority": low}) for p, low in zip(parts, lowest, strict=True)]
 
-    def gone(self, kind: Kind, blocks: Sequence[int] | None) -> None:
+    def gone(self, blocks: Sequence[int] | None) -> None:
         """Blocks are gone, or all of them (None), which was stated: tell it of the claims."""
-        if not (losers := self.ledger.lose(blocks)):
-            return
+        losers = self.ledger.lose(blocks)
         self._ranks.forget(blocks)
         for entry, lost in losers.items():
             about = {"claim_id": entry.claim_id}
             if entry.look() == (True, False):
                 self._voice.report(Kind.CLAIM_UNMATERIALIZED, **about)
-            elif kind is Kind.BLOCK_EVICTED and entry.claim.priority is not None:
+            elif entry.claim.priority is not None:
                 self._voice.report(Kind.CLAIM_BLOCK_LOST, **about, block_ids=tuple(lost))
 
     def remove(self, entry: Entry) -> None:
         """The claim is over: its blocks are nobody's."""
-        if (priority := self._priority(entry)) is not None:
-            last_first = sorted(entry.blocks, reverse=True)
-            self._ranks.drop([entry.blocks[at] for at in last_first], priority)
+        if (priority := entry.claim.priority) is not None:
+            last_first = [block for _, block in entry.pairs][::-1]
+            self._ranks.drop(last_first, priority)
         self.ledger.remove(entry)
 
-    def _ranked(self, block: int) -> frozenset[str]:
-        owners = self.ledger.owners(block)
-        return frozenset(e.claim_id for e in owners if e.claim.priority is not None)
+    def _take(self, entry: Entry, places: Iterable[tuple[int, int]]) -> None:
+        if (priority := entry.claim.priority) is not None:
+            self._ranks.take([block for _, block in places][::-1], priority)
 
-    def _priority(self, entry: Entry) -> int | None:
-        """By which its blocks are ranked, if they are."""
-        return entry.claim.priority if self._registry.keeps(entry) else None
+    def _ranked(self, block: int) -> frozenset[str]:
+        return frozenset(
+            entry.claim_id
+            for content in self.ledger.holding((block,))
+            for entry in content.owners
+            if entry.claim.priority is not None
+        )

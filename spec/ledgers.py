@@ -114,6 +114,7 @@ _failed = e.mine & kind(Kind.LOAD_FAILED) & was.responsible
 _registered = e.mine & was.registered  # a route can be taken only for a claim that is there
 
 _retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
+_whole = now.lead >= c.threshold
 _copied = e.mine & kind(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND)
 _placed = kind(Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.LOAD_FINISHED)
 
@@ -128,7 +129,9 @@ CLAIM_FACTS = Ledger(
         ),
         "footprint": (e.mine & kind(Kind.CLAIM_COMMITTED)).ite(e.footprint, was.footprint),
         "lead": (e.mine & _placed).ite(e.lead, was.lead),
-        "there": (now.lead >= c.threshold) | (was.there & ~(e.mine & kind(Kind.CLAIM_COMMITTED))),
+        "there": (e.mine & kind(Kind.CLAIM_COMMITTED)).ite(
+            _whole, was.there | (e.mine & _placed & _whole)
+        ),
         "host": (was.host | _copied) & ~(e.mine & kind(Kind.HOST_COPY_LOST)),
         "copied": was.copied | _copied,
         "ended_by": (e.mine & kind(Kind.CLAIM_RETIRED) & was.responsible).ite(e.by, was.ended_by),
@@ -150,15 +153,20 @@ def _since_arrival(register: str, happened: Term) -> Term:
     return (before | (e.here & happened)) & ~(e.here & kind(Kind.REQUEST_ARRIVED))
 
 
+def _while_in_hand(register: str, value: Term) -> Term:
+    """What the arrival states, until the request ends."""
+    before = Var(Scope.REQ_WAS, register, value.sort)
+    kept = (e.here & kind(Kind.REQUEST_FINISHED)).ite(0, before)
+    return (e.here & kind(Kind.REQUEST_ARRIVED)).ite(value, kept)
+
+
 def _taken(register: str, at: Term, value: Term) -> Term:
     return (e.here & at).ite(value, Var(Scope.REQ_WAS, register, value.sort))
 
 
 _stocked = (was.lead >= c.threshold) | was.host
-_came_back = e.mine & (
-    kind(Kind.LOAD_FINISHED)
-    | conj(kind(Kind.BLOCK_CACHED), ~e.here | e.found, was.lead < c.threshold)
-)  # not by a computation of the request itself
+_computes = conj(e.here, ~e.found, kind(Kind.BLOCK_CACHED))
+_came_back = e.mine & (kind(Kind.LOAD_FINISHED) | ((was.lead < c.threshold) & ~_computes))
 
 REQUEST_FACTS = Ledger(
     name="request facts",
@@ -167,11 +175,15 @@ REQUEST_FACTS = Ledger(
         "seen": req_was.seen | (e.here & kind(Kind.REQUEST_ARRIVED)),
         "arrived": (req_was.arrived | (e.here & kind(Kind.REQUEST_ARRIVED)))
         & ~(e.here & kind(Kind.REQUEST_FINISHED)),
-        "held": (req_was.held | (e.here & kind(Kind.REQUEST_ARRIVED))) & now.responsible,
-        "needed": _taken("needed", kind(Kind.REQUEST_ARRIVED), e.needed),
-        "usable": _taken("usable", kind(Kind.REQUEST_ARRIVED), e.usable),
-        "away": (now.lead < c.threshold)
-        | (req_was.away & ~(e.here & kind(Kind.REQUEST_ARRIVED)) & ~_came_back),
+        "held": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
+            now.responsible, req_was.held & (now.responsible | ~was.responsible)
+        ),
+        "needed": _while_in_hand("needed", e.needed),
+        "usable": _while_in_hand("usable", e.usable),
+        "away": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
+            ~_whole,
+            e.mine.ite((req_was.seen & ~_whole) | (req_was.away & ~_came_back), req_was.away),
+        ),
         "asks": _since_arrival("asks", conj(e.mine, kind(Kind.PREFIX_LOOKUP), e.covers, _stocked)),
         "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED))
         & ~(e.mine & e.here & kind(Kind.LOAD_FAILED)),

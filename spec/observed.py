@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from spec.alphabet import FACTS, Kind
 from spec.ledgers import CLAIM_FACTS, REQUEST_FACTS
-from spec.terms import KindIn, Scope, Term, Var, children
+from spec.terms import KindIn, Scope, Term, Var, children, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spec.machine import Observer
 
-__all__ = ["facts_behind", "facts_of"]
+__all__ = ["facts_behind", "facts_of", "fields_behind"]
 
 _LEDGERS = {
     Scope.WAS: CLAIM_FACTS.following,
@@ -39,10 +39,21 @@ def facts_behind(term: Term) -> frozenset[Kind]:
     return frozenset(found)
 
 
-@cache
 def facts_of(observer: Observer) -> frozenset[Kind]:
     """The kinds of facts that an obligation rests on."""
     return frozenset[Kind]().union(*(facts_behind(rule.when) for rule in observer.rules))
+
+
+@cache
+def fields_behind(fields: frozenset[str]) -> frozenset[str]:
+    """These fields of events, and the registers that nobody knows where they are unknown."""
+    found = fields
+    while True:
+        terms = [*CLAIM_FACTS.following.items(), *REQUEST_FACTS.following.items()]
+        more = {n for n, term in terms if any(v.name in found for v in variables(term))}
+        if more <= found:
+            return found
+        found |= more
 
 
 def _parts(term: Term) -> Iterator[Term]:

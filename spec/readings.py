@@ -92,7 +92,7 @@ READINGS: tuple[Reading, ...] = (
     ),
     Reading(
         "loss",
-        "there before, and not after; a copy counts in offloadable alone",
+        "held before, not after; copies count in offloadable",
         "A claim is lost when its predicate, true of the blocks on the GPU, becomes false while "
         "the runtime is responsible. A copy that can be restored counts in offloadable alone: "
         "there the claim is lost with the last of both. Of several copies of a position on the "
@@ -102,7 +102,7 @@ READINGS: tuple[Reading, ...] = (
     ),
     Reading(
         "reuse",
-        "what a request reuses was there before it, or was loaded",
+        "what is reused was there before, or was loaded",
         "A request reuses a claim that was away when it arrived, or since, only if the claim was "
         "loaded since it was last away, for any request, or computed by another one. A request "
         "that asked for all of a claim, of which a copy is there, and computes it instead has "

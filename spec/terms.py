@@ -58,6 +58,7 @@ class Scope(Enum):
     REQ_WAS = "req_was"  # the request's fact ledger before the event
     REQ = "req"  # the same after the event
     OWN = "own"  # a register of the observer that the term belongs to
+    STANDS = "stands"  # what is derived of where the claim stands before the event
     BELIEVED = "believed"  # what an auditor believed before the event
     BELIEVES = "believes"  # the same after the event
 

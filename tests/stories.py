@@ -13,7 +13,7 @@ from spec.alphabet import Kind
 from spec.events import CapacityProof, Event
 
 CLAIMS: Final = ("claim:a", "claim:b", "claim:c")
-REQUESTS: Final = ("request:1", "request:2")
+REQUESTS: Final = ("request:1", "request:2", "request:3")
 USABLE: Final = 6
 PREDICATES: Final = {
     "claim:a": "leading_prefix_at_least(2)",
@@ -34,6 +34,11 @@ def blocks(claim: str, *positions: int) -> dict[str, Any]:
     }
 
 
+def contents(claim: str) -> tuple[str, ...]:
+    """The contents of its positions, which no other claim has."""
+    return tuple(f"{claim}/{position}" for position in range(FOOTPRINTS[claim]))
+
+
 def say(kind: Kind, claim: str, request: str | None = None, **more: Any) -> Event:
     return Event(kind=kind, claim_id=claim, request_id=request, **more)
 
@@ -42,7 +47,7 @@ def at(kind: Kind, request: str, **more: Any) -> Event:
     return Event(kind=kind, request_id=request, **more)
 
 
-def registered(claim: str, request: str) -> list[Event]:
+def registered(claim: str, request: str, **more: Any) -> list[Event]:
     known = say(
         Kind.CLAIM_REGISTERED,
         claim,
@@ -52,17 +57,27 @@ def registered(claim: str, request: str) -> list[Event]:
         mode="demotable",
         owner_scope="owner",
         priority=PRIORITIES[claim],
+        **more,
     )
     return [known]
 
 
-def accepted(claim: str, request: str) -> list[Event]:
+def accepted(claim: str, request: str, **more: Any) -> list[Event]:
     size = FOOTPRINTS[claim]
     return [
-        *registered(claim, request),
-        say(Kind.CLAIM_COMMITTED, claim, footprint=size),
+        *registered(claim, request, **more),
+        say(Kind.CLAIM_COMMITTED, claim, footprint=size, content_keys=contents(claim)),
         say(Kind.CLAIM_ACCEPTED, claim, footprint=size),
     ]
+
+
+def timed(claim: str, request: str) -> list[Event]:
+    """Accepted for a time that the stream tells."""
+    return accepted(claim, request, duration="60 steps")
+
+
+def registered_for_a_time(claim: str, request: str) -> list[Event]:
+    return registered(claim, request, duration="60 steps")
 
 
 def misstated(claim: str, request: str) -> list[Event]:
@@ -101,12 +116,26 @@ def filled(claim: str, request: str) -> list[Event]:
 
 def thinned(claim: str, request: str) -> list[Event]:
     """The tail is evicted; the predicate of the first two claims does not need it."""
-    gone = blocks(claim, 2)["block_ids"]
-    return [at(Kind.BLOCK_EVICTED, request, block_ids=gone), say(Kind.CLAIM_BLOCK_LOST, claim)]
+    gone: dict[str, Any] = {"block_ids": blocks(claim, 2)["block_ids"]}
+    gone["lowest_priority"] = PRIORITIES[claim]
+    return [at(Kind.BLOCK_EVICTED, request, **gone), say(Kind.CLAIM_BLOCK_LOST, claim)]
 
 
 def evicted(claim: str, request: str) -> list[Event]:
+    """All blocks are gone, and those of no claim of lower priority could be taken."""
+    gone: dict[str, Any] = {"block_ids": blocks(claim, 0, 1, 2)["block_ids"]}
+    return [Event(kind=Kind.BLOCK_EVICTED, **gone, lowest_priority=PRIORITIES[claim])]
+
+
+def evicted_whatever(claim: str, request: str) -> list[Event]:
+    """All blocks are gone, and nothing is said of what could be taken."""
     return [Event(kind=Kind.BLOCK_EVICTED, block_ids=blocks(claim, 0, 1, 2)["block_ids"])]
+
+
+def passed_over(claim: str, request: str) -> list[Event]:
+    """A block is gone where one of the lowest claim could be taken."""
+    gone = blocks(claim, 2)["block_ids"]
+    return [Event(kind=Kind.BLOCK_EVICTED, block_ids=gone, lowest_priority=1)]
 
 
 def reset(claim: str, request: str) -> list[Event]:
@@ -139,6 +168,17 @@ def demoted_aloud_only(claim: str, request: str) -> list[Event]:
 
 def released_by_a_stranger(claim: str, request: str) -> list[Event]:
     return [say(Kind.CLAIM_RETIRED, claim), say(Kind.CLAIM_RELEASED, claim, by="somebody")]
+
+
+def withdrawn(claim: str, request: str) -> list[Event]:
+    """Its owner takes it back, decided or not."""
+    return [say(Kind.CLAIM_RELEASED, claim, by="owner")]
+
+
+def dropped(claim: str, request: str) -> list[Event]:
+    """The registry ends it by itself, and its owner is said to have."""
+    end = say(Kind.CLAIM_RETIRED, claim, by="runtime")
+    return [end, say(Kind.CLAIM_RELEASED, claim, by="owner")]
 
 
 def retired(claim: str, request: str) -> list[Event]:
@@ -183,7 +223,12 @@ def deferred(claim: str, request: str) -> list[Event]:
 
 
 def looked_up(claim: str, request: str) -> list[Event]:
-    return [say(Kind.PREFIX_LOOKUP, claim, request, held=2)]
+    return [say(Kind.PREFIX_LOOKUP, claim, request, held=3, asked=3)]
+
+
+def looked_up_somehow(claim: str, request: str) -> list[Event]:
+    """It finds fewer than are held, and does not say what it asked for."""
+    return [say(Kind.PREFIX_LOOKUP, claim, request, held=1)]
 
 
 def turned_away(claim: str, request: str) -> list[Event]:
@@ -201,7 +246,7 @@ def offloaded(claim: str, request: str) -> list[Event]:
 def required(claim: str, request: str) -> list[Event]:
     return [
         *fits(claim, request),
-        say(Kind.PREFIX_LOOKUP, claim, request, held=2),
+        say(Kind.PREFIX_LOOKUP, claim, request, held=3, asked=3),
         say(Kind.CLAIM_RESTORE_REQUIRED, claim, request),
     ]
 
@@ -216,6 +261,19 @@ def restored(claim: str, request: str) -> list[Event]:
 
 def recomputed(claim: str, request: str) -> list[Event]:
     return [say(Kind.CLAIM_RESTORED, claim, request)]
+
+
+def computed(claim: str, request: str) -> list[Event]:
+    """The request computes the claim's blocks itself."""
+    return [say(Kind.BLOCK_CACHED, claim, request, **blocks(claim, 0, 1, 2))]
+
+
+def found_in_cache(claim: str, request: str) -> list[Event]:
+    return [say(Kind.BLOCK_CACHED, claim, request, **blocks(claim, 0, 1, 2), found=True)]
+
+
+def copy_found(claim: str, request: str) -> list[Event]:
+    return [say(Kind.HOST_COPY_FOUND, claim)]
 
 
 def reused(claim: str, request: str) -> list[Event]:
@@ -233,6 +291,21 @@ def failure_answered(claim: str, request: str) -> list[Event]:
         say(Kind.CLAIM_RESTORATION_FAILED, claim, request, **outcome),
         at(Kind.REQUEST_REFUSED, request, **blame),
     ]
+
+
+def refusal_stated(claim: str, request: str) -> list[Event]:
+    """A refusal is told as the outcome, and the request is not refused for it."""
+    return failure_answered(claim, request)[:1]
+
+
+def refused_for_it(claim: str, request: str) -> list[Event]:
+    """The request is refused for its failed restore, and no outcome is told besides."""
+    return failure_answered(claim, request)[1:]
+
+
+def harm_stated(claim: str, request: str) -> list[Event]:
+    outcome: dict[str, Any] = {"outcome": "harm", "outcome_claim_id": claim}
+    return [say(Kind.CLAIM_RESTORATION_FAILED, claim, request, **outcome)]
 
 
 def failure_smeared(claim: str, request: str) -> list[Event]:

@@ -41,6 +41,9 @@ _FIELDS: Final[dict[str, st.SearchStrategy[Any]]] = {
     "needed": _counts,
     "usable": _counts,
     "held": _counts,
+    "asked": _counts,
+    "lowest_priority": _counts,
+    "found": st.booleans(),
     "cost": _counts,
     "priority": st.integers(0, 5),
     "blocking_claim_ids": st.none() | _ids,
@@ -89,8 +92,10 @@ def _spoil(draw: st.DrawFn, events: list[Event]) -> None:
 def streams(draw: st.DrawFn) -> list[Stamped]:
     """Events of one stream about three claims and two requests, each with its sequence number."""
     tales: list[list[Event]] = []
-    for claim in draw(st.lists(_claims, min_size=2, max_size=3, unique=True)):
-        chain, request = draw(st.sampled_from(CHAINS)), draw(_requests)
+    requests = draw(st.permutations(REQUESTS) | st.lists(_requests, min_size=3, max_size=3))
+    claims = draw(st.lists(_claims, min_size=1, max_size=3, unique=True))
+    for claim, request in zip(claims, requests, strict=False):
+        chain = draw(st.sampled_from(CHAINS))
         tales.append([event for story in chain for event in story(claim, request)])
     events: list[Event] = []
     for turn in draw(st.lists(st.integers(0, 2), max_size=30)):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vllm.platforms.cpu import CpuPlatform
 
 from runtime_hooks.demo.engine import Engine
 from runtime_hooks.faults import LOG
@@ -50,6 +51,18 @@ def make(tmp_path: Path) -> Iterator[Make]:
     yield engine
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def overlapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asynchronous scheduling: on a CPU vLLM turns it off; here it stays on."""
+    decided = CpuPlatform.check_and_update_config
+
+    def decide(config: Any) -> None:
+        decided(config)
+        config.scheduler_config.async_scheduling = True
+
+    monkeypatch.setattr(CpuPlatform, "check_and_update_config", staticmethod(decide))
 
 
 @pytest.fixture

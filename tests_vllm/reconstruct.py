@@ -17,10 +17,13 @@ def reconstruct(lines: list[dict[str, Any]]) -> dict[str, Any]:
     with how they ended.
     """
     claims: dict[str, Any] = {}
+    contents: dict[str, set[str]] = {}
     requests: dict[str, Any] = {}
     for line in lines:
         kind, claim, request = line["kind"], line.get("claim_id"), line.get("request_id")
-        if kind == "claim_accepted":
+        if kind == "claim_committed":
+            contents[claim] = set(line["content_keys"])
+        elif kind == "claim_accepted":
             claims[claim] = {"footprint": line["footprint"], "said": ["accepted"], "held": {}}
         elif kind == "block_cached" and claim:
             held = zip(line["positions"], line["block_ids"], strict=True)
@@ -32,7 +35,7 @@ def reconstruct(lines: list[dict[str, Any]]) -> dict[str, Any]:
         elif kind in {"claim_materialized", "claim_harmed", "claim_released"}:
             claims[claim]["said"].append(kind.removeprefix("claim_"))
         elif kind == "request_arrived":
-            resident = sum(each["footprint"] for each in claims.values())
+            resident = len(set().union(*contents.values()))
             over = resident + line["needed"] - line["usable"]
             requests[request] = {"needed": line["needed"], "over": max(0, over), "end": "served"}
         elif kind == "request_refused":

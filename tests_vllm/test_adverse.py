@@ -132,7 +132,7 @@ class TestComputed:
         engine.serve(("resident", 20, claim(blocks=20)))
         keeper = engine.armed.attachments[0].keeper
         entry = keeper._registry.live["claim:resident"]
-        engine.pool.evict_blocks(set(entry.blocks.values()))
+        engine.pool.evict_blocks({block for _, block in entry.pairs})
         scheduler = engine.core.scheduler
         for name in ("one", "two"):
             request = engine.request(("resident", 20))
@@ -140,5 +140,5 @@ class TestComputed:
             scheduler.add_request(request)
         output = scheduler.schedule()
         assert 2 == len(output.num_scheduled_tokens)
-        assert {} == entry.blocks
+        assert set() == entry.held
         scheduler.finish_requests(["one", "two"], RequestStatus.FINISHED_ABORTED)

@@ -61,13 +61,13 @@ BAD = [
 class TestBadInput:
     def test_turned_away(self, make: Make) -> None:
         """Each is turned away with a reason in the response, a claim with an event as well, and its
-        request is served; no hook fails, and the live claim is kept."""
+        request is served, if it fits itself; no hook fails, and the live claim is kept."""
         engine = make()
         engine.serve(("resident", 60, claim("claim:kept")))
         for number, (what, metadata, reason) in enumerate(BAD):
-            asked = ("resident", 60) if "21 blocks" in reason else (f"bad {number}", 5)
-            (answer,) = engine.serve((*asked, metadata))
-            assert "length" == answer.finish_reason
+            large = "21 blocks" in reason
+            (answer,) = engine.serve((f"bad {number}", 21 if large else 5, metadata))
+            assert ("abort" if large else "length") == answer.finish_reason
             assert "rejected" == answer.metadata[what]["decision"]
             assert reason in answer.metadata[what]["reason"]
             assert len(answer.metadata[what]["reason"]) < 600

@@ -13,7 +13,6 @@ import torch
 from safetensors.torch import save_file
 from vllm import SamplingParams
 from vllm.lora.request import LoRARequest
-from vllm.platforms.cpu import CpuPlatform
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 
 from monitor.check import EXIT_CODES
@@ -62,19 +61,9 @@ def kept(engine: Engine) -> None:
     assert ModeVerdict.KEPT is report.verdict, report.why
 
 
+@pytest.mark.usefixtures("overlapping")
 class TestOverlap:
     """Asynchronous scheduling: a step is scheduled before the one before it is computed."""
-
-    @pytest.fixture(autouse=True)
-    def overlapping(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """On a CPU vLLM turns it off; here it stays on."""
-        decided = CpuPlatform.check_and_update_config
-
-        def decide(config: Any) -> None:
-            decided(config)
-            config.scheduler_config.async_scheduling = True
-
-        monkeypatch.setattr(CpuPlatform, "check_and_update_config", staticmethod(decide))
 
     @pytest.mark.parametrize("name", ROWS_TRIED)
     def test_row(self, tmp_path: Path, name: str) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from vllm import SamplingParams
 from vllm.v1.request import RequestStatus
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.scenes import offloading
+from runtime_hooks.demo.tiny import tokens
 from spec.claims import Mode
 from tests_vllm.conftest import Make
 
@@ -94,6 +98,74 @@ class TestSuccess:
         (answer,) = engine.serve((*RESIDENT, claim(mode="offloadable")))
         reason = answer.metadata["claim"]["reason"]
         assert "this engine keeps no offloadable claims: it has no offload tier" == reason
+
+
+class TestAsks:
+    """What requests ask for of a claim that is away."""
+
+    def ask(self, engine: Engine, *requests: tuple[dict[str, Any], dict[str, Any]]) -> list[Any]:
+        """Requests with the prompt of the claim at once, each with parameters and metadata."""
+        params = [
+            SamplingParams(
+                max_tokens=1,
+                detokenize=False,
+                extra_args={"kv_transfer_params": metadata} if metadata else None,
+                **more,
+            )
+            for more, metadata in requests
+        ]
+        prompts = [{"prompt_token_ids": tokens(*RESIDENT)} for _ in requests]
+        return engine.llm.generate(prompts, params, use_tqdm=False)
+
+    def test_two(self, make: Make) -> None:
+        """Of two that need it at a time one has it restored, and the other waits and finds it."""
+        engine = offloaded(make(200, engine=offloading()))
+        engine.serve(("pressing", 79), ("pressing 2", 79), ("pressing 3", 79))
+        outputs = self.ask(engine, ({}, {}), ({}, {}))
+        assert [60 * 32] * 2 == [min(out.num_cached_tokens, 60 * 32) for out in outputs]
+
+        engine.close()
+        assert 1 == len(engine.kinds("claim_restored")) == len(engine.kinds("load_finished"))
+        assert 2 == len(engine.kinds("prefix_reused"))
+        asked = [(e.asked, e.held) for e in engine.kinds("prefix_lookup")]
+        assert [(60, 0), (60, 0), (60, 60), (60, 60)] == asked
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    @pytest.mark.parametrize(
+        ("more", "metadata"),
+        [({"prompt_logprobs": 1}, {}), ({}, {"max_load_tokens": 0})],
+        ids=["does not look", "lets nothing be loaded"],
+    )
+    def test_nothing(self, make: Make, more: dict[str, Any], metadata: dict[str, Any]) -> None:
+        """One that asks for nothing computes it, and reuses nothing."""
+        engine = offloaded(make(engine=offloading()))
+        engine.serve(("pressing", 79))
+        (output,) = self.ask(engine, (more, metadata))
+        assert "length" == output.outputs[0].finish_reason
+        assert not output.num_cached_tokens
+
+        engine.close()
+        assert [] == engine.kinds("prefix_reused", "claim_restore_required")
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
+
+    def test_withheld(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One that would be served without it is refused in its name, before anything is computed;
+        the next one has it restored."""
+        engine = offloaded(make(engine=offloading()))
+        engine.serve(("pressing", 79))
+        connector = engine.core.scheduler.connector.connector_scheduler
+        with monkeypatch.context() as patched:
+            patched.setattr(connector, "_lookup", lambda *_: 0)
+            (refused,) = engine.serve(RESIDENT)
+        assert "claim_restoration_failed" == refused.metadata["refusal"]["reason"]
+        (served,) = engine.serve(RESIDENT)
+        assert ("length", True) == (served.finish_reason, served.cached >= 60 * 32)
+        assert {} == engine.armed.attachments[0].faults
+
+        engine.close()
+        told = [*FAILED, "claim_restored"]
+        assert told == [event.kind for event in engine.kinds(*told)]
+        assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
 
 class TestAborted:

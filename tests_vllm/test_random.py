@@ -6,11 +6,13 @@ import random
 from typing import Any
 
 import pytest
+from vllm import SamplingParams
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import TAKEN
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.scenes import offloading
+from runtime_hooks.demo.tiny import BLOCK, tokens
 from spec.claims import Mode
 from tests_vllm.conftest import Make
 
@@ -39,24 +41,24 @@ def metadata(source: random.Random, number: int, modes: tuple[Mode, ...]) -> dic
 
 
 def compare(engine: Engine) -> None:
-    """Every block that is said to be a live claim's holds its content in the engine's own pool, and
-    if the claim is kept is no possible victim; so is every block of a claim that is said to be
-    materialized. Free blocks of soft_priority claims stand apart, by the highest priority.
+    """Of each content of a live claim all computed blocks are known that hold it in the engine's
+    own pool, and no other; if the claim is kept one of them is no possible victim. Free blocks of
+    soft_priority claims stand apart, by the highest priority.
     """
     pool = engine.pool
     free = {block.block_id for block in pool.free_block_queue.get_all_free_blocks()}
     ranks: dict[int, int] = {}
     keeper = engine.armed.attachments[0].keeper
     for entry in keeper._registry.live.values():
-        for position, block in entry.blocks.items():
-            assert pool.blocks[block].block_hash == entry.keys[position]
-            assert entry.copied or entry.watched or block not in free
+        for key, content in zip(entry.keys, entry.contents, strict=True):
+            assert {b for _, b in keeper._pool.find([key])} == content.blocks.keys()
+            wanted = not (entry.copied or entry.watched)
+            assert (content.pin in content.blocks and content.pin not in free) or not (
+                wanted and content.blocks
+            )
             if (priority := entry.claim.priority) is not None:
-                assert block not in free
-                ranks[block] = max(priority, ranks.get(block, 0))
-        if entry.holds and not entry.copied:
-            needed = entry.keys[: entry.claim.materialization_predicate.end]
-            assert all(pool.cached_block_hash_to_block.get_one_block(key) for key in needed)
+                assert free.isdisjoint(content.blocks)
+                ranks.update((b, max(priority, ranks.get(b, 0))) for b in content.blocks)
     unused = {block: rank for block, rank in ranks.items() if not pool.blocks[block].ref_cnt}
     shelves = engine.armed.attachments[0]._queue._shelves
     apart = {b.block_id: r for r, shelf in shelves.items() for b in shelf.get_all_free_blocks()}
@@ -87,6 +89,19 @@ def play(engine: Engine, source: random.Random, modes: tuple[Mode, ...]) -> None
         compare(engine)
 
 
+def check(engine: Engine, modes: tuple[Mode, ...]) -> None:
+    """No hook failed, and each claim is kept by its own mode."""
+    assert {} == engine.armed.attachments[0].faults
+    engine.close()
+    wrong = [
+        (c.claim_id, mode, c.verdict, c.why)
+        for mode in modes
+        for c in engine.judge(mode).claims
+        if c.declared_mode == mode and c.state != "refused" and c.verdict is not ModeVerdict.KEPT
+    ]
+    assert [] == wrong
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2, 13])
 @pytest.mark.parametrize("tier", [False, True], ids=["pool", "tier"])
 def test_kept(make: Make, seed: int, tier: bool) -> None:
@@ -96,22 +111,57 @@ def test_kept(make: Make, seed: int, tier: bool) -> None:
     sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
     engine = make(80, engine={**sizes, **(offloading() if tier else {})}, defer_s=0.01 * seed)
     play(engine, source, modes)
-    (attachment,) = engine.armed.attachments
-    assert {} == attachment.faults
-    keeper = attachment.keeper
+    keeper = engine.armed.attachments[0].keeper
     for name, entry in list(keeper._registry.live.items()):
         keeper.release(name, entry.claim.owner_scope)  # or it has expired meanwhile
     assert 0 == keeper.claims
     engine.serve(("last", 1))
     assert 80 == engine.pool.get_num_free_blocks()
 
-    engine.close()
-    wrong = [
-        (c.claim_id, mode, c.verdict, c.why)
-        for mode in modes
-        for c in engine.judge(mode).claims
-        if c.declared_mode == mode and c.state != "refused" and c.verdict is not ModeVerdict.KEPT
-    ]
-    assert [] == wrong
+    check(engine, modes)
     arrived = [event.request_id for event in engine.kinds("request_arrived")]
     assert len(arrived) == len(set(arrived))
+
+
+def busy(engine: Engine, source: random.Random, modes: tuple[Mode, ...], tier: bool) -> None:
+    """Requests of many tokens, several at once, of which some are preempted."""
+    for turn in range(40):
+        prompts, params = [], []
+        for extra in range(source.choice((2, 3, 4, 6, 8))):
+            what = metadata(source, turn * 10 + extra, modes) or {}
+            if tier and source.random() < 0.1:
+                what = {**what, "max_load_tokens": source.choice((0, 64, 320))}
+            length = source.randrange(1, 25) * BLOCK - source.choice((0, 0, 5, 20))
+            prompts.append({"prompt_token_ids": tokens(source.choice(PROMPTS), 25)[:length]})
+            params.append(
+                SamplingParams(
+                    max_tokens=source.choice((1, 1, 5, 40, 120, 300)),
+                    temperature=0.0,
+                    detokenize=False,
+                    ignore_eos=True,
+                    prompt_logprobs=1 if source.random() < 0.1 else None,  # it does not look
+                    extra_args={"kv_transfer_params": what} if what else None,
+                )
+            )
+        if source.random() < 0.1:
+            engine.core.scheduler.reset_prefix_cache(reset_connector=source.random() < 0.5)
+        outputs = engine.llm.generate(prompts, params, use_tqdm=False)
+        assert {output.outputs[0].finish_reason for output in outputs} <= {"length", "abort"}
+        compare(engine)
+
+
+@pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlapping"])
+@pytest.mark.parametrize("tier", [False, True], ids=["pool", "tier"])
+def test_busy(make: Make, request: pytest.FixtureRequest, tier: bool, overlap: bool) -> None:
+    """In a pool that is too small for all that is in hand requests are preempted and come back,
+    with steps that overlap or not, and each claim is kept by its own mode."""
+    if overlap:
+        request.getfixturevalue("overlapping")
+    modes = tuple(mode for mode in TAKEN if tier or mode is not Mode.OFFLOADABLE)
+    sizes: dict[str, Any] = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
+    sizes |= {"max_model_len": 40 * BLOCK, "disable_log_stats": False}
+    engine = make(40, engine={**sizes, **(offloading() if tier else {})}, defer_s=0.01)
+    busy(engine, random.Random(2 * tier + overlap), modes, tier)
+    counted = {m.name: m.value for m in engine.llm.get_metrics() if hasattr(m, "value")}
+    assert counted["vllm:num_preemptions"] > 0
+    check(engine, modes)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from monitor.check import EXIT_CODES
-from spec.alphabet import FACTS, Kind
+from spec.alphabet import CONFLICT_ACTIONS, FACTS, Kind
 from spec.verdicts import Verdict
 from tests_vllm.rows import Setting, story
 from tests_vllm.stage import Played, end_of, play
@@ -88,8 +88,9 @@ class TestTwin:
 
     @pytest.mark.parametrize(("name", "twin"), TWINS)
     def test_found(self, staged: Stage, name: str, twin: str) -> None:
-        """It is violated, and found by the obligation that is due: at a fact, unless a report lies;
-        what kept back or changed a report has left the facts as they are."""
+        """It is violated, and found by the obligation that is due: at a fact or where something is
+        done about a request, unless a report lies; what kept back or changed a report has left the
+        facts as they are."""
         row = ALL[name]
         played = staged(name, twin, row.twins[twin].settings)
         assert 1 == code(played)
@@ -102,7 +103,7 @@ class TestTwin:
             if found.at is not None
         ]
         assert broken
-        assert "misattributed" in twin or set(broken) <= FACTS
+        assert "misattributed" in twin or set(broken) <= FACTS | CONFLICT_ACTIONS
         assert twin == "not enforced" or facts(staged(name, "", {})) == facts(played)
 
     @pytest.mark.parametrize("what", LEFT_OUT)

@@ -28,6 +28,7 @@ __all__ = ["Bounds", "Explored", "Instance", "Machine", "explore", "machine_of"]
 
 Machine = Finite | Ranked
 STATES = 2_000_000
+_OF_PAIRS = ("takeable", "keeps")
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,10 @@ class Bounds:
 
     def values(self, name: str) -> tuple[Value, ...]:
         """The values that a field of an event may take."""
-        name = name.partition("_A")[0].partition("_B")[0]
-        if EVENT_FIELDS[name][0] is Sort.BOOL:
+        field = name.partition("_A")[0].partition("_B")[0]
+        if field in _OF_PAIRS or EVENT_FIELDS[field][0] is Sort.BOOL:
             return (False, True)
+        name = field
         if name in ("cost", "worker"):
             return tuple(range(self.ranks + 1))
         most = 3 * self.blocks if name.startswith("said_") else self.blocks

@@ -114,19 +114,26 @@ class Finite(Cone):
         names = {(Scope.CLAIM, "threshold"): "threshold"}
         for scope, name in self.registers:
             names[AFTER[scope], name] = f"{scope.value}_{name}"
-        pending = [self._is(i, o, Verdict.PENDING) for i, o in enumerate(self.observers)]
         lines = ["def fails(state):", f"    {', '.join(self._olds)}, = state", "    failed = ()"]
-        lines.append(f"    settled = not ({' or '.join(pending)})")
         for clause in filter(_of_state, self.clauses):
             holds = to_python(self.fold(clause.holds, self.alphabet[0]), names)
-            lines.append(f"    if {'settled and ' if clause.settled else ''}not {holds}:")
+            owed = "".join(
+                f"not {self._is(i, o, Verdict.PENDING)} and "
+                for i, o in enumerate(self.observers)
+                if o.name in clause.settled
+            )
+            lines.append(f"    if {owed}not {holds}:")
             lines.append(f"        failed += ({clause.name!r},)")
         return "\n".join([*lines, "    return failed"])
 
-    def settled(self, state: State) -> bool:
-        """Nothing is owed."""
+    def says(self, clause: Clause, state: State) -> bool:
+        """None of the obligations that a clause waits for owes anything."""
         states = zip(self.observers, state[1 + len(self.registers) :], strict=False)
-        return all(o.states[int(i)].verdict is not Verdict.PENDING for o, i in states)
+        return all(
+            o.states[int(i)].verdict is not Verdict.PENDING
+            for o, i in states
+            if o.name in clause.settled
+        )
 
     def _step(self, kind: Kind) -> tuple[str, dict[str, str]]:
         """The body of a step, and the new name of each variable that it may change."""
@@ -145,7 +152,7 @@ class Finite(Cone):
             holds = self.fold(clause.holds, kind)
             if not _of_state(clause) and holds != TRUE:
                 if clause.settled:
-                    raise ValueError(f"{clause.name} is settled and speaks of more than a state")
+                    raise ValueError(f"{clause.name} waits, and speaks of more than a state")
                 lines.append(f"    if not {to_python(holds, names)}:")
                 lines.append(f"        failed += ({clause.name!r},)")
         return "\n".join(lines), changed
@@ -206,7 +213,7 @@ class Finite(Cone):
 
     def _is(self, number: int, o: Observer, verdict: Verdict) -> str:
         where = "".join(f"{i}, " for i, s in enumerate(o.states) if s.verdict is verdict)
-        return f"state_{number} in ({where})"
+        return f"(state_{number} in ({where}))"
 
 
 def _of_state(clause: Clause) -> bool:

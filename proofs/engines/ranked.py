@@ -6,6 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from proofs.engines.finite import Move
+from proofs.pair import FIRST_LOSS
 from spec.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ __all__ = ["Ranked"]
 
 _SIDES = ("A", "B")
 _EXTRA = ("lost", "priority")
-_LOSES = (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED)
+_SHARED = ("lost_first", "said_first", "reset", "either")
+_LOSES = (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED)
 
 
 class Ranked:
@@ -27,7 +29,7 @@ class Ranked:
         self._one, self._size = one, len(one.names)
         self.observers = one.observers
         sides = [f"{side}/{name}" for side in _SIDES for name in (*one.names, *_EXTRA)]
-        self.names: tuple[str, ...] = (*sides, "lost_first", "said_first")
+        self.names: tuple[str, ...] = (*sides, *_SHARED)
         self.moves: dict[Kind, Move] = {
             kind: self._move(kind, one.moves[alike]) for kind, alike in one.alike.items()
         }
@@ -36,55 +38,55 @@ class Ranked:
         """The states before any event."""
         ones, ranks = list(self._one.initial(thresholds, ())), list(ranks)
         for a, b, p, q in product(ones, ones, ranks, ranks):
-            yield (*a, False, p, *b, False, q, 0, 0)
+            yield (*a, False, p, *b, False, q, 0, 0, False, False)
 
     def fails(self, state: State) -> tuple[str, ...]:
         """The clauses that fail in a state."""
         size, failed = self._size, []
-        (lost_a, rank_a), (lost_b, rank_b) = state[size : size + 2], state[-4:-2]
-        first, said = state[-2:]
-        if self._one.settled(state[:size]) and self._one.settled(state[size + 2 : -4]):
+        rank_a, rank_b = state[size + 1], state[2 * size + 3]
+        first, said, reset, either = state[-4:]
+        sides = (state[:size], state[size + 2 : 2 * size + 2])
+        if not reset and all(self._one.says(FIRST_LOSS, of) for of in sides):
             failed += ["first loss"] * (first != said)
-        if lost_a and lost_b and not (rank_a <= rank_b if first == 1 else rank_b <= rank_a):
+        if either and not (rank_a <= rank_b if first == 1 else rank_b <= rank_a):
             failed.append("promise")
         return tuple(failed)
 
     def _move(self, kind: Kind, one: Move) -> Move:
         fact, evicted, loses = kind in FACTS, kind is Kind.BLOCK_EVICTED, kind in _LOSES
-        known = self._one.names.index("was.registered")
+        known, resets = self._one.names.index("was.registered"), kind is Kind.BLOCK_LOST
         size, reads = self._size, len(one.reads)
-        shared = [2 * size + 4, 2 * size + 5]
+        shared = [2 * size + 4 + n for n in range(len(_SHARED))]
         extra = [known, size, size + 1, known + size + 2, 2 * size + 2, 2 * size + 3, *shared]
 
         def step(state: State, e: Any) -> tuple[State, tuple[str, ...]] | None:
-            known_a, lost_a, rank_a, known_b, lost_b, rank_b, first, said = state[2 * reads :]
+            known_a, lost_a, rank_a, known_b, lost_b, rank_b, *both = state[2 * reads :]
+            first, said, reset, either = both
             mine_a, mine_b = e.mine_A, e.mine_B
-            if mine_a and mine_b:
+            if mine_a and mine_b and not fact:
                 return None
             named_a, named_b = (mine_a, mine_b) if fact else (e.named_A, e.named_B)
-            if named_a and named_b:
+            if named_a and named_b and not fact:
                 return None
-            if evicted and (mine_a or mine_b) and not (known_a and known_b):
-                return None
-            order = (rank_b > rank_a) - (rank_b < rank_a)
-            of_a = one.step(
-                state[:reads], _View(e, mine_a, named_a, order if mine_b and known_b else 0)
-            )
+            a = _View(e, mine_a, named_a, bool(known_b), rank_b - rank_a, "B")
+            b = _View(e, mine_b, named_b, bool(known_a), rank_a - rank_b, "A")
+            of_a = one.step(state[:reads], a)
             if of_a is None:
                 return None
-            of_b = one.step(
-                state[reads : 2 * reads],
-                _View(e, mine_b, named_b, -order if mine_a and known_a else 0),
-            )
+            of_b = one.step(state[reads : 2 * reads], b)
             if of_b is None:
                 return None
-            if evicted and mine_a and known_a:
-                first, lost_a = first or 1, True
-            if evicted and mine_b and known_b:
-                first, lost_b = first or 2, True
+            loses_a, loses_b = evicted and mine_a and known_a, evicted and mine_b and known_b
+            failed = ("promise",) * bool((loses_a and a.passed) or (loses_b and b.passed))
+            if loses_a != loses_b and not first:
+                either = bool((known_b and e.takeable_B) if loses_a else (known_a and e.takeable_A))
+            if loses_a or loses_b:
+                first = first or (2 if loses_b else 1)  # both at once: no order, and `reset`
             if loses and not said:
                 said = 1 if named_a else 2 if named_b else 0
-            return (*of_a[0], *of_b[0], lost_a, lost_b, first, said), ()
+            reset = reset or (resets and (mine_a or mine_b)) or (loses_a and loses_b)
+            after = (lost_a or loses_a, lost_b or loses_b, first, said, bool(reset), either)
+            return (*of_a[0], *of_b[0], *after), failed
 
         other = size + 2
         return Move(
@@ -95,12 +97,30 @@ class Ranked:
 
 
 class _View:
-    """The event as one of the two claims sees it."""
+    """The event as one of the two claims sees it.
+
+    Args:
+        there: the other claim is.
+        rank: by how much the priority of the other claim is higher.
+    """
 
     here = False
 
-    def __init__(self, event: Any, mine: bool, named: bool, rival: int) -> None:
-        self._event, self.mine, self.named, self.rival = event, mine, named, rival
+    def __init__(
+        self, event: Any, mine: bool, named: bool, there: bool, rank: int, other: str
+    ) -> None:
+        self._event, self.mine, self.named = event, mine, named
+        self._there, self._rank, self._other = there, rank, other
+
+    @property
+    def passed(self) -> bool:
+        lower = self._there and self._rank < 0
+        return bool(lower and getattr(self._event, f"takeable_{self._other}"))
+
+    @property
+    def spared(self) -> bool:
+        higher = self._there and self._rank > 0
+        return bool(higher and getattr(self._event, f"keeps_{self._other}"))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._event, name)

@@ -14,13 +14,22 @@ from proofs.engines.unrolling import Found, Run, read_run
 from proofs.minimise import plainest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from proofs.encode import Expr
     from proofs.model import Model
     from proofs.system import Step
 
-__all__ = ["RLIMIT", "WIDTH", "Found", "Outcome", "find_refutation", "find_witness", "read_run"]
+__all__ = [
+    "RLIMIT",
+    "WIDTH",
+    "Found",
+    "Outcome",
+    "find_refutation",
+    "find_run",
+    "find_witness",
+    "read_run",
+]
 
 WIDTH = 6
 RLIMIT = 400_000_000
@@ -48,7 +57,7 @@ def find_refutation(
     return _search(
         system,
         depth,
-        goal=lambda step: z3.Not(step.sound),
+        goal=lambda step, _: z3.Not(step.sound),
         meanwhile=lambda step: step.sound,
         plain=plain,
         rlimit=rlimit,
@@ -61,19 +70,33 @@ def find_witness(system: Model, depth: int, *, plain: bool = False) -> Outcome:
     Args:
         plain: of the shortest runs, the plainest.
     """
-    return _search(
-        system,
-        depth,
-        goal=lambda step: z3.And(step.settled, *step.exercised.values(), *step.clauses.values()),
-        meanwhile=lambda step: z3.BoolVal(True),
-        plain=plain,
-    )
+    return find_run(system, depth, _witness, plain=plain)
+
+
+def _witness(step: Step, _: Mapping[str, Expr]) -> Expr:
+    return z3.And(step.settled, *step.exercised.values(), *step.clauses.values())
+
+
+def find_run(
+    system: Model,
+    depth: int,
+    goal: Callable[[Step, Mapping[str, Expr]], Expr],
+    *,
+    plain: bool = False,
+) -> Outcome:
+    """A shortest run that keeps every obligation and ends as `goal` says.
+
+    Args:
+        goal: of the last step, and of the state before it.
+        plain: of the shortest runs, the plainest.
+    """
+    return _search(system, depth, goal, meanwhile=lambda step: z3.BoolVal(True), plain=plain)
 
 
 def _search(
     system: Model,
     depth: int,
-    goal: Callable[[Step], Expr],
+    goal: Callable[[Step, Mapping[str, Expr]], Expr],
     meanwhile: Callable[[Step], Expr],
     *,
     plain: bool,
@@ -83,7 +106,7 @@ def _search(
     for length in range(1, depth + 1):
         step = run.extend()
         sought = z3.Bool(f"sought@{length}")  # assumed, not pushed: the solver keeps what it learns
-        run.solver.add(z3.Implies(sought, goal(step)))
+        run.solver.add(z3.Implies(sought, goal(step, run.states[-2])))
         answer = run.solver.check(sought)
         if answer == z3.sat:
             found = plainest(run, sought) if plain else run.read(run.solver.model())

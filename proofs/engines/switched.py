@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.encode import Bits, Expr
-from proofs.engines.search import RLIMIT, WIDTH, Outcome
+from proofs.engines.search import RLIMIT, Outcome
 from proofs.engines.unrolling import Found, Run
 from proofs.minimise import plainest
 from proofs.model import model_of
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Switched", "guards_of", "readable_contract"]
 
+WIDTH = 5
+"""Bits for the numbers of these runs: room for what they need, at half the work of one bit more."""
 _NONE: frozenset[str] = frozenset()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import z3
 
@@ -35,8 +35,8 @@ class Stepper:
     def __init__(self, system: Model) -> None:
         self._state, self._event = system.state("@before"), system.event("@event")
         self._step = step = system.step(self._state, self._event)
-        parts = [step.possible, step.settled]
-        for named in (step.following, step.clauses, step.keeps, step.exercised):
+        parts = [step.possible]
+        for named in self._named:
             parts += named.values()
         pack = z3.Function("step", *(part.sort() for part in parts), z3.BoolSort())
         self._whole = pack(*parts)
@@ -45,18 +45,15 @@ class Stepper:
         """What `system.step` gives."""
         pairs = [(variable, state[name]) for name, variable in self._state.items()]
         pairs += [(variable, event[name]) for name, variable in self._event.items()]
-        possible, settled, *parts = z3.substitute(self._whole, *pairs).children()
+        possible, *parts = z3.substitute(self._whole, *pairs).children()
         rest = iter(parts)
-        following, clauses, keeps, exercised = (
-            {name: next(rest) for name in named}
-            for named in (
-                self._step.following,
-                self._step.clauses,
-                self._step.keeps,
-                self._step.exercised,
-            )
-        )
-        return Step(possible, following, clauses, keeps, exercised, settled)
+        return Step(possible, *({name: next(rest) for name in named} for named in self._named))
+
+    @property
+    def _named(self) -> tuple[dict[Any, Expr], ...]:
+        """What a step has besides its possibility, in the order in which `Step` takes it."""
+        of = self._step
+        return (of.following, of.clauses, of.keeps, of.exercised, of.owing, of.compared)
 
 
 @dataclass

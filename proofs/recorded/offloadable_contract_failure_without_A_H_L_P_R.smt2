@@ -4,18 +4,26 @@
     (was.responsible Bool)
     (was.footprint Int)
     (was.lead Int)
+    (was.there Bool)
     (was.host Bool)
+    (was.copied Bool)
+    (was.ended_by Int)
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
     (was.rest Int)
+    (was.stood Int)
     (was.other Bool)
-    (was.seen Bool)
+    (req_was.seen Bool)
     (req_was.arrived Bool)
+    (req_was.held Bool)
     (req_was.needed Int)
     (req_was.usable Int)
+    (req_was.away Bool)
+    (req_was.asks Bool)
     (req_was.loaded Bool)
     (req_was.failed Bool)
+    (req_was.broke Bool)
     (req_was.routed Bool)
     (req_was.cost Int)
     (req_was.worker Int)
@@ -33,22 +41,69 @@
     (believed.worker Int)
     (believed.hit_told Bool)
     (believed.hit Bool)
+    (believed.blamed Bool)
+    (believed.blamed_rest Int)
+    (believed.blamed_least Int)
+    (believed.tied Int)
+    (believed.accuses Bool)
+    (believed.stranger Bool)
     (state.claim_identity Int)
     (state.restoration_failure_outcome Int)
     (c.threshold Int))
   Bool
   (and
-    (not (<= state.claim_identity (- 1)))
-    (not (<= state.restoration_failure_outcome (- 1)))
-    (not (>= state.claim_identity 3))
-    (not (>= state.restoration_failure_outcome 4))
-    (not req_was.routed)
-    (not req_was.served)
-    (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
-    (or was.committed (not was.responsible))
-    (or was.registered (not was.responsible))
-    (or was.seen (not req_was.arrived))
-    (or
-      believed.answered
-      (not (<= state.claim_identity 1))
-      (not (>= state.restoration_failure_outcome 2)))))
+    (and
+      (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
+      (or believed.answered (not (>= state.restoration_failure_outcome 2)))
+      (or was.committed (not req_was.failed)))
+    (and
+      (=> (or false false false) was.registered)
+      (=> (or false false) req_was.routed)
+      (=> (or false false) was.registered)
+      (=>
+        (or
+          false
+          (or
+            (= state.restoration_failure_outcome 1)
+            (= state.restoration_failure_outcome 2)
+            (= state.restoration_failure_outcome 3)))
+        req_was.failed)
+      (=> false (and was.registered (<= c.threshold was.lead)))
+      (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.seen)
+      (=> false req_was.seen)
+      (=> false req_was.served)
+      (=> req_was.arrived req_was.seen)
+      (=> req_was.failed req_was.seen)
+      (=> was.committed was.registered)
+      (=> was.responsible was.committed)
+      (=>
+        (or
+          false
+          false
+          false
+          false
+          false
+          false
+          (or
+            (= state.restoration_failure_outcome 1)
+            (= state.restoration_failure_outcome 2)
+            (= state.restoration_failure_outcome 3)))
+        req_was.arrived)
+      (not (or (= state.claim_identity 2) (= state.restoration_failure_outcome 6)))
+      (and
+        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
+        (and (<= 0 state.restoration_failure_outcome) (> 7 state.restoration_failure_outcome)))
+      (and
+        (<= 0 req_was.cost)
+        (<= 0 req_was.needed)
+        (<= 0 req_was.usable)
+        (<= 0 req_was.worker)
+        (<= 0 was.declared)
+        (<= 0 was.ended_by)
+        (<= 0 was.failures)
+        (<= 0 was.footprint)
+        (<= 0 was.lead)
+        (<= 0 was.losses)
+        (<= 0 was.rest)
+        (<= 1 c.threshold)))))

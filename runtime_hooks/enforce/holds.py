@@ -1,4 +1,4 @@
-"""Which blocks are kept from being victims? Each is held once, however many claims share it."""
+"""Which blocks are kept from being victims? One for each content that a kept claim has."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from runtime_hooks.ledger import Content
 
 __all__ = ["Holding", "Holds"]
 
@@ -23,59 +25,64 @@ class Holding(Protocol):
         """The content of these blocks is to be found no more; it is told as any other loss."""
 
     def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
-        """Those of these contents that are cached and computed, each with a block."""
+        """Those of these contents that are cached and computed, each with a block, and once more
+        with each other block that holds it.
+        """
 
 
 class Holds:
-    """The blocks held in one pool, with the number of claims for which each is."""
+    """The blocks held in one pool: of each content that is wanted one, and of its copies none."""
 
     def __init__(self, pool: Holding) -> None:
         self._pool = pool
-        self._counts: dict[int, int] = {}
+        self._pins: dict[int, Content] = {}
 
-    def take(self, blocks: Iterable[int]) -> None:
-        """Hold blocks for one more claim."""
-        fresh = []
-        for block in blocks:
-            count = self._counts.get(block, 0)
-            self._counts[block] = count + 1
-            if not count:
-                fresh.append(block)
-        if fresh:
-            self._pool.hold(fresh)
+    def want(self, contents: Iterable[Content]) -> None:
+        """One more claim wants these kept, now and when they come to be there."""
+        contents = list(contents)
+        for content in contents:
+            content.wanted += 1
+        self.settle(contents)
 
-    def drop(self, blocks: Iterable[int]) -> None:
-        """One claim fewer needs these; those that none does may be taken again, in this order."""
+    def unwant(self, contents: Iterable[Content]) -> None:
+        """One claim fewer wants these; what none does may be taken again, in this order."""
         free = []
-        for block in blocks:
-            count = self._counts.get(block, 0)
-            if count > 1:
-                self._counts[block] = count - 1
-            elif count:
-                del self._counts[block]
-                free.append(block)
+        for content in contents:
+            content.wanted -= 1
+            if not content.wanted and content.pin is not None:
+                del self._pins[content.pin]
+                free.append(content.pin)
+                content.pin = None
         if free:
             self._pool.release(free)
 
-    def forget(self, blocks: Iterable[int] | None) -> None:
-        """The content of these blocks is gone (None: of all): nobody needs them any more."""
-        counts = self._counts
-        if not counts:
-            return
-        held = [block for block in (list(counts) if blocks is None else blocks) if block in counts]
-        for block in held:
-            del counts[block]
-        if held:
-            self._pool.release(held)
+    def settle(self, contents: Iterable[Content]) -> None:
+        """Blocks of these came or went: hold one of each that is wanted, and none that is gone."""
+        free, fresh = [], []
+        for content in contents:
+            if content.pin is not None and content.pin not in content.blocks:
+                del self._pins[content.pin]
+                free.append(content.pin)
+                content.pin = None
+            if content.pin is None and content.wanted and content.blocks:
+                content.pin = next(iter(content.blocks))
+                self._pins[content.pin] = content
+                fresh.append(content.pin)
+        if fresh:
+            self._pool.hold(fresh)
+        if free:
+            self._pool.release(free)
 
     def suspend(self) -> None:
         """Let go of all for a moment."""
-        if self._counts:
-            self._pool.release(list(self._counts))
+        if self._pins:
+            self._pool.release(list(self._pins))
 
     def resume(self, *, gone: bool) -> None:
         """Hold them again, or forget them where their content went meanwhile."""
         if gone:
-            self._counts.clear()
-        elif self._counts:
-            self._pool.hold(list(self._counts))
+            for content in self._pins.values():
+                content.pin = None
+            self._pins.clear()
+        elif self._pins:
+            self._pool.hold(list(self._pins))

@@ -22,12 +22,19 @@ class Ranking(Protocol):
     def lowest(self) -> int | None:
         """The lowest rank of a free block; None where none has one."""
 
+    def unused(self, blocks: Iterable[int]) -> Iterable[int]:
+        """Those of these blocks that nobody uses or holds: they may be taken."""
+
 
 class Ranks:
-    """The priorities of the claims on each block of one pool."""
+    """The priorities of the claims on each block of one pool.
 
-    def __init__(self, pool: Ranking) -> None:
-        self._pool = pool
+    Args:
+        kept: whether the pool takes blocks in their order; if not, the priorities are only known.
+    """
+
+    def __init__(self, pool: Ranking, *, kept: bool) -> None:
+        self._pool, self._kept = pool, kept
         self._of: dict[int, list[int]] = {}  # ascending
 
     def take(self, blocks: Iterable[int], priority: int) -> None:
@@ -38,8 +45,7 @@ class Ranks:
             if not of or of[-1] < priority:
                 raised[block] = priority
             insort(of, priority)
-        if raised:
-            self._pool.rank(raised)
+        self._rank(raised)
 
     def drop(self, blocks: Iterable[int], priority: int) -> None:
         """One claim fewer of this priority is on these; they come free in this order."""
@@ -52,14 +58,15 @@ class Ranks:
                 lowered[block] = None
             elif of[-1] < priority:
                 lowered[block] = of[-1]
-        if lowered:
-            self._pool.rank(lowered)
+        self._rank(lowered)
 
     def passed_over(self, victims: Sequence[Sequence[int]]) -> list[int | None]:
         """Victims in the order in which they were taken: for each part the lowest rank of a block
         that could have been taken instead, those that were included; None where it has no rank.
         """
-        lowest, found = self._pool.lowest(), []
+        if not self._of:
+            return [None] * len(victims)
+        lowest, found = self._lowest(victims), []
         for part in reversed(victims):
             ranks = [self._of[block][-1] for block in part if block in self._of]
             lowest = min([*ranks, *([] if lowest is None else [lowest])], default=None)
@@ -71,5 +78,16 @@ class Ranks:
         gone = [b for b in (list(self._of) if blocks is None else blocks) if b in self._of]
         for block in gone:
             del self._of[block]
-        if gone:
-            self._pool.rank(dict.fromkeys(gone))
+        self._rank(dict.fromkeys(gone))
+
+    def _lowest(self, victims: Sequence[Sequence[int]]) -> int | None:
+        """The lowest rank of a block that could be taken after these."""
+        if self._kept:
+            return self._pool.lowest()
+        taken = {block for part in victims for block in part}
+        left = self._pool.unused(self._of.keys() - taken)
+        return min((self._of[block][-1] for block in left), default=None)
+
+    def _rank(self, ranks: Mapping[int, int | None]) -> None:
+        if ranks and self._kept:
+            self._pool.rank(ranks)

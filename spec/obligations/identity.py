@@ -170,7 +170,7 @@ _adds_up = conj(
         e.said_total.eq(e.said_shortfall + e.said_usable), e.said_shortfall.eq(0)
     ),
 )
-_proof = e.here & kind(*CONFLICT_ACTIONS) & e.proof
+_proof = conj(e.here, kind(*CONFLICT_ACTIONS), e.proof, was.responsible, req_was.arrived)
 
 FOOTPRINT_ACCOUNTING = Observer(
     name="footprint_accounting",

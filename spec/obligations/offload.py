@@ -199,6 +199,14 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             allowed="the end of the request after its refusal",
         ),
         Rule(
+            Guard.MOOT,
+            "over",
+            _finished,
+            "answered",
+            source=("refused",),
+            why="the refused request ended; another of its id may be served",
+        ),
+        Rule(
             Guard.TOLD,
             "refused",
             _refused & e.blamed,

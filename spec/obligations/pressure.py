@@ -20,7 +20,7 @@ __all__ = [
 
 _evicted = kind(Kind.BLOCK_EVICTED)
 _finished = e.here & kind(Kind.REQUEST_FINISHED)
-_acted = e.here & kind(*CONFLICT_ACTIONS)
+_acted = conj(e.here, kind(*CONFLICT_ACTIONS), was.responsible | e.blamed)
 _arrived = e.here & kind(Kind.REQUEST_ARRIVED)
 _in_conflict = contends(was.declared, req_was)
 _to_the_end = endures(was.declared, req_was)
@@ -178,6 +178,7 @@ names_blockers = conj(
     was.responsible | e.blamed,
     kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
 )  # an action for want of room, in a pool that this claim has or is said to have a part in
+_has_part = req_was.failed | was.responsible | e.blamed
 _restore_refused = e.here & e.restore & kind(Kind.REQUEST_REFUSED)
 
 BLOCKING_CLAIM_IDS = Observer(
@@ -197,7 +198,7 @@ BLOCKING_CLAIM_IDS = Observer(
         Rule(
             Guard.SAID,
             "smeared",
-            _restore_refused & (e.smear | (req_was.failed & ~e.accuses)),
+            _restore_refused & (_has_part & e.smear | (req_was.failed & ~e.accuses)),
             VIOLATED,
             why="a refusal for a failed restore names nobody, or a claim that did not fail",
             allowed="exactly the claims whose restore failed for this request",

@@ -17,11 +17,12 @@ from tests.stories import (
     REQUESTS,
     Story,
     accepted,
-    at,
     filled,
+    finishes,
     registered,
     rejected,
     say,
+    timed,
 )
 
 if TYPE_CHECKING:
@@ -33,9 +34,28 @@ ENDING: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING, Mode.OFFLOA
 WATCHED: Final = (Mode.BEST_EFFORT, Mode.SOFT_PRIORITY, Mode.ROUTED_REUSE)
 """The others: a claim is over when its owner ends its registry entry."""
 
+
+def harmed(claim: str, request: str) -> list[Event]:
+    """Its blocks are lost to a reset, and that is told."""
+    return told.reset(claim, request) + told.harmed(claim, request)
+
+
+def restored(claim: str, request: str) -> list[Event]:
+    """It is copied, evicted, brought back for a request and reused."""
+    away = (told.offloaded, told.evicted, told.required, told.loaded, told.restored, told.reused)
+    return [event for story in away for event in story(claim, request)]
+
+
+def failed(claim: str, request: str) -> list[Event]:
+    """It is copied, a load of it fails, and the request is refused for it."""
+    stories = (told.offloaded, told.required, told.load_failed, told.failure_answered)
+    return [event for story in stories for event in story(claim, request)]
+
+
 _MIDDLES: Final[tuple[Story, ...]] = (
     *(told.offloaded, told.conflict_ended, told.looked_up, told.reset, told.required, told.loaded),
     *(told.restored, told.reused, told.load_failed, told.failure_answered, told.refused),
+    *(harmed, restored, failed),
 )
 _ENDS: Final[tuple[Story, ...]] = (
     *(told.demoted, told.demoted, told.expired, told.retired, told.released_by_a_stranger),
@@ -62,17 +82,20 @@ def unwatched(claim: str, request: str) -> list[Event]:
     return [say(Kind.CLAIM_RETIRED, claim, by="owner")]
 
 
-def _life(draw: st.DrawFn, claim: str, *, watched: bool) -> list[Event]:
+def _life(draw: st.DrawFn, claim: str, request: str, *, watched: bool) -> list[Event]:
     """One claim, up to its end; most requests that it had a part in end before."""
-    request = draw(st.sampled_from(REQUESTS))
     if draw(st.integers(0, 9)) == 0:
         return rejected(claim, request)
     middles = draw(st.lists(st.sampled_from(_WATCHED if watched else _MIDDLES), max_size=2))
-    parts = (registered if watched else accepted, filled, *middles)
-    events = [event for story in parts for event in story(claim, request)]
-    if draw(st.integers(0, 4)):
-        events += [at(Kind.REQUEST_FINISHED, each) for each in REQUESTS]
     end = unwatched if watched else draw(st.sampled_from(_ENDS))
+    begin = registered if watched else timed if end is told.expired else accepted
+    events = [event for story in (begin, filled, *middles) for event in story(claim, request)]
+    in_hand: list[Event] = []
+    for event in events:
+        if event.kind in (Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED):
+            in_hand = [event] if event.kind is Kind.REQUEST_ARRIVED else []
+    if in_hand and draw(st.integers(0, 4)):
+        events += finishes(claim, request)
     return events + end(claim, request)
 
 
@@ -98,8 +121,9 @@ def _altered(draw: st.DrawFn, event: Event) -> Event:
 def ended_lives(draw: st.DrawFn, *, watched: bool = False) -> list[Stamped]:
     """Some claims live and end, side by side or one after another; then a little more is said."""
     events: list[Event] = []
-    for claim in draw(st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=3, unique=True)):
-        life, before = _life(draw, claim, watched=watched), events
+    claims = draw(st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=3, unique=True))
+    for claim, request in zip(claims, draw(st.permutations(REQUESTS)), strict=False):
+        life, before = _life(draw, claim, request, watched=watched), events
         events = []
         for turn in draw(st.lists(st.booleans(), max_size=20)):
             source = life if turn else before

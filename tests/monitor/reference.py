@@ -13,8 +13,9 @@ from typing import Any
 
 from transitions import Machine
 
-from monitor.compile import Compiled
+from monitor.compile import Compiled, compile_delivery
 from spec.claims import Mode
+from spec.facts import FACTS_ARE_FACTS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.machine import Ledger, Observer
 from spec.modes import MODES, Bundle
@@ -181,5 +182,11 @@ def interpret(mode: Mode, bundle: Bundle) -> tuple[Compiled, Taken]:
         }
         return follow((REQUEST_FACTS,), Scope.REQ, looking(e, c, known), e.kind)
 
+    def contradicts(e: Any, c: Any, was: tuple[Value, ...]) -> int:
+        look = looking(e, c, {Scope.WAS: dict(zip(CLAIM_NAMES, was, strict=True))})
+        broken = (n for n, a in enumerate(FACTS_ARE_FACTS) if not evaluate(a.holds, look, e.kind))
+        return next(broken, -1)
+
     steps = tuple(_Automaton(observer, taken).step for observer in observers)
-    return Compiled(mode, observers, claim, request, steps, source=""), taken
+    delivers = compile_delivery()
+    return Compiled(mode, observers, claim, request, steps, contradicts, delivers, ""), taken

@@ -124,10 +124,11 @@ class TestStreams:
 class TestOwnership:
     """Who may end a claim."""
 
-    def ended(self, event: str, by: str, *before: str) -> str:
+    def ended(self, event: str, by: str, *before: str, duration: str = "60 steps") -> str:
         facts = [about(kind) for kind in before]
         ends = [*facts, about("claim_retired"), about(event, by=by)]
-        report = judge([*canonical_claim(mode="demotable"), *ends], Mode.DEMOTABLE)
+        claim = canonical_claim(mode="demotable", duration=duration)
+        report = judge([*claim, *ends], Mode.DEMOTABLE)
         return verdicts(report)["ordered_lifecycle_events"]
 
     def test_owner(self) -> None:
@@ -156,7 +157,8 @@ class TestOwnership:
     def test_runtime_expires(self) -> None:
         """The runtime may expire a claim at its duration, not before."""
         assert "satisfied" == self.ended("claim_expired", "runtime", "duration_elapsed")
-        assert "violated" == self.ended("claim_expired", "runtime")
+        assert "violated" == self.ended("claim_expired", "runtime", duration="60 s")
+        assert "inconclusive" == self.ended("claim_expired", "runtime")
 
 
 class TestLosses:
@@ -278,16 +280,18 @@ class TestRule:
         assert "kept" == judge(trace, Mode.DEMOTABLE).verdict
 
     def test_accepted_in_another_mode(self) -> None:
-        """The claim is what was submitted: it is held to that, and was not accepted."""
+        """Nobody knows what was promised: neither mode judges it, whatever becomes of it."""
         trace = canonical_claim()
         trace[2]["mode"] = "demotable"
-        report = judge(trace, Mode.HARD_PROTECTED)
-        assert "no accepted claim of this mode, only of demotable" == report.why
-        assert "it was accepted in another mode, demotable" == claim_of(report).why
         victim = canonical("block_evicted", block_ids=[100])
-        assert "violated" == judge([*trace, victim], Mode.HARD_PROTECTED).verdict
-        weaker = judge(trace, Mode.DEMOTABLE)
-        assert ("inconclusive", {"hard_protected": 1}) == (weaker.verdict, weaker.others)
+        for mode in (Mode.HARD_PROTECTED, Mode.DEMOTABLE):
+            report = judge([*trace, victim], mode)
+            said = "asked for hard_protected and was accepted in demotable"
+            assert ("inconclusive", f"claim {CLAIM} {said}") == (report.verdict, report.why)
+            assert "it was accepted in another mode, demotable" == claim_of(report).why
+            assert {"unexercised"} == set(report.obligations.values())
+        third = judge(trace, Mode.EXPIRING)
+        assert ("inconclusive", {"hard_protected": 1}) == (third.verdict, third.others)
 
     def test_other_mode_alone(self) -> None:
         """A claim that is named to be judged alone, and is of another mode, is not judged."""

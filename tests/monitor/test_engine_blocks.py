@@ -68,9 +68,21 @@ class TestUnnamedBlocks:
     def test_victim(self) -> None:
         """Whichever it was, a block of a protected claim that is named was a victim."""
         loaded = about("load_finished", request_id="q", held=3)
-        trace = [*canonical_claim(), loaded, about("block_evicted", block_ids=[7])]
+        claim = [*canonical_claim(), about("store_finished")]
+        reset = [canonical("block_lost"), about("claim_harmed")]
+        back = [loaded, about("claim_materialized")]
+        trace = [*claim, *reset, *back, about("block_evicted", block_ids=[7])]
         report = judge(trace, Mode.HARD_PROTECTED)
         assert {"victim_exclusion_before_violation"} == having(report, "violated")
+
+    def test_second_copy(self) -> None:
+        """Where every position is held in a named block, too, it may have been a copy."""
+        loaded = about("load_finished", request_id="q", held=3)
+        claim = [*canonical_claim(), about("store_finished")]
+        trace = [*claim, loaded, about("block_evicted", block_ids=[7])]
+        report = judge(trace, Mode.HARD_PROTECTED)
+        assert "inconclusive" == report.verdict
+        assert set() == having(report, "violated")
 
     def test_ended(self) -> None:
         """A claim that has ended is not touched by what happens to its blocks."""

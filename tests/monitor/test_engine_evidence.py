@@ -73,7 +73,8 @@ class TestPhantoms:
 
     def test_none(self) -> None:
         """A stream of phantoms alone has nothing to judge."""
-        request = canonical("request_finished", request_id="q")
-        report = judge([*looked_up(OTHER), request], Mode.DEMOTABLE)
+        arrival = canonical("request_arrived", request_id="q", needed=1, usable=80)
+        end = canonical("request_finished", request_id="q")
+        report = judge([arrival, *looked_up(OTHER), end], Mode.DEMOTABLE)
         assert ("inconclusive", "no accepted claim") == (report.verdict, report.why)
         assert {"unexercised"} == set(report.obligations.values())

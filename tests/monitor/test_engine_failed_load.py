@@ -59,8 +59,9 @@ class TestFailure:
 
     @pytest.mark.parametrize("outcome", ["refusal", "demotion", "expiry", "harm"])
     def test_outcomes(self, outcome: str) -> None:
-        """Each of the four outcomes answers, told by the scheduler before the boundary."""
-        found = offload(failed(scheduler_outcome(outcome)[:1], connector_end(pending=True)))
+        """Each of the four outcomes answers, told by the scheduler before the boundary; a refusal
+        with the request refused."""
+        found = offload(failed(scheduler_outcome(outcome), connector_end(pending=True)))
         assert "satisfied" == found["restoration_failure_outcome"]
         assert "satisfied" == found["claim_harm_attribution"]
 
@@ -73,6 +74,11 @@ class TestFailure:
         found = offload(failed([said], connector_end(pending=True)))
         assert "satisfied" == found["restoration_failure_outcome"]
         assert "satisfied" == found["claim_harm_attribution"]
+
+    def test_refusal_not_carried_out(self) -> None:
+        """A refusal that is only stated, of a request that is never refused, is none."""
+        found = offload(failed(scheduler_outcome()[:1], connector_end(pending=True)))
+        assert "violated" == found["restoration_failure_outcome"]
 
     def test_connector_in_time(self) -> None:
         """The connector's own report answers if it comes before the boundary."""

@@ -10,6 +10,7 @@ from tests.monitor.traces import (
     CLAIM,
     OTHER,
     Trace,
+    claim_of,
     having,
     judge,
     verdicts,
@@ -77,7 +78,7 @@ def ranked(high: str, low: str, *losses: str) -> Trace:
     return [
         *allocator_resident(high, 4, 4, first[high], predicted_value=0.9),
         *allocator_resident(low, 4, 4, first[low], predicted_value=0.1),
-        *(allocator_victim(first[claim] + 3, claim) for claim in losses),
+        *(allocator_victim(first[c] + 3 - losses[:n].count(c), c) for n, c in enumerate(losses)),
     ]
 
 
@@ -85,17 +86,21 @@ class TestPriority:
     """Of two claims of different priority the lower loses first."""
 
     def test_lower_first(self) -> None:
-        """The lower goes first: exercised and satisfied for both."""
-        report = judge(ranked(CLAIM, OTHER, OTHER, CLAIM), Mode.SOFT_PRIORITY)
-        assert "satisfied" == verdicts(report)["priority_influence"]
+        """The lower loses all that it has, then the higher: there was nothing else to take."""
+        report = judge(ranked(CLAIM, OTHER, *[OTHER] * 4, CLAIM), Mode.SOFT_PRIORITY)
+        assert "unexercised" == verdicts(report)["priority_influence"]
         assert "satisfied" == verdicts(report, OTHER)["priority_influence"]
 
-    def test_higher_first(self) -> None:
-        """The higher goes first."""
-        report = judge(ranked(CLAIM, OTHER, CLAIM, OTHER), Mode.SOFT_PRIORITY)
-        assert "violated" == report.obligations["priority_influence"]
+    @pytest.mark.parametrize("losses", [(CLAIM, OTHER), (OTHER, CLAIM), (OTHER, OTHER, CLAIM)])
+    def test_higher_first(self, losses: tuple[str, ...]) -> None:
+        """The higher loses while the lower holds blocks: no line says whether they could go."""
+        report = judge(ranked(CLAIM, OTHER, *losses), Mode.SOFT_PRIORITY)
+        found = claim_of(report).obligations["priority_influence"]
+        said = "a claim of lower priority held blocks, and nobody states whether one could go"
+        assert ("inconclusive", said) == (found.verdict, found.why)
 
     def test_one(self) -> None:
-        """When one alone loses blocks nothing is known."""
+        """The lower loses alone: it is judged at once, and the higher was not put to the test."""
         report = judge(ranked(CLAIM, OTHER, OTHER), Mode.SOFT_PRIORITY)
-        assert "unexercised" == report.obligations["priority_influence"]
+        assert "unexercised" == verdicts(report)["priority_influence"]
+        assert "satisfied" == verdicts(report, OTHER)["priority_influence"]

@@ -86,7 +86,8 @@ class TestUnnamed:
         return verdicts(report)["offload_restorability"]
 
     def routed(self, *lines: Line) -> str:
-        trace = [*KNOWN, *lines, unnamed("request_finished")]
+        arrived = unnamed("request_arrived", needed=1, usable=80)
+        trace = [*KNOWN, arrived, *lines, unnamed("request_finished")]
         return verdicts(judge(trace, Mode.ROUTED_REUSE))["route_cost_attribution"]
 
     def test_reuse(self) -> None:
@@ -145,14 +146,15 @@ class TestUnnamed:
 
     def test_failure(self) -> None:
         """A load of the claim's object that failed is its failure."""
+        arrived = unnamed("request_arrived", needed=1, usable=80)
         failed = unnamed("load_failed", **OURS)
-        report = judge([*AWAY, failed, unnamed("request_finished")], Mode.OFFLOADABLE)
+        report = judge([*AWAY, arrived, failed, unnamed("request_finished")], Mode.OFFLOADABLE)
         assert "restoration_failure_outcome" in having(report, "violated")
 
     def test_blocks(self) -> None:
         """A load into blocks that a claim owns is that claim's."""
         required = about("claim_restore_required", request_id="q")
-        back = unnamed("load_finished", block_ids=[103], positions=[0], held=3)
+        back = unnamed("load_finished", block_ids=[103], positions=[3], held=3)
         held = [*AWAY[:-1], canonical("block_evicted", block_ids=[100, 101, 102]), required]
         report = judge([*held, back], Mode.OFFLOADABLE)
         assert "inconclusive" not in report.obligations.values()

@@ -16,6 +16,7 @@ from tests.monitor.traces import (
     Trace,
     at,
     changed,
+    claim_of,
     having,
     judge,
     moved,
@@ -32,6 +33,7 @@ from tests.monitor.traces_allocator import (
     allocator_resident,
     allocator_victim,
 )
+from tests.monitor.traces_canonical import about, canonical_claim
 
 PROTECTED = set(MODES[Mode.HARD_PROTECTED].names())
 
@@ -382,9 +384,14 @@ class TestPredicate:
         assert PROTECTED - {"claim_identity"} == having(report, "inconclusive")
 
     def test_accepted_twice(self) -> None:
-        """A second acceptance has no place in the lifecycle."""
-        trace = [*allocator_refusal(), allocator_accepted()]
+        """A second acceptance has no place in the lifecycle; where it is read as a second
+        commitment, too, facts contradict."""
+        trace = [*canonical_claim(), about("claim_accepted", footprint=4)]
         assert "violated" == protect(trace)["ordered_lifecycle_events"]
+        report = judge([*allocator_refusal(), allocator_accepted()], Mode.HARD_PROTECTED)
+        found = claim_of(report).obligations["ordered_lifecycle_events"]
+        said = "facts contradict: the registry commits to a claim that it already holds"
+        assert ("inconclusive", said) == (found.verdict, found.why)
 
 
 def test_streams_are_pools() -> None:

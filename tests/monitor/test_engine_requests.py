@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from monitor.claim import ENDED_KEPT
@@ -24,7 +25,7 @@ def request(name: str, *between: dict[str, object], needed: int = 1) -> Trace:
     """A request arrives, has to do with the claim, and ends."""
     return [
         canonical("request_arrived", request_id=name, needed=needed, usable=80),
-        about("prefix_lookup", request_id=name, held=3),
+        about("prefix_lookup", request_id=name, held=3, asked=3),
         *between,
         canonical("request_finished", request_id=name),
     ]
@@ -148,8 +149,9 @@ class TestBeforeItsTime:
 class TestRestoreRefused:
     """A refusal is for a failed restore if a restore of a known claim failed for that request."""
 
-    def blame(self, *lines: Line) -> str:
-        trace = [*canonical_claim(), *canonical_claim(OTHER, first=500), ARRIVED, *lines, FINISHED]
+    def blame(self, *lines: Line, before: Sequence[Line] = (ARRIVED,)) -> str:
+        claims = [*canonical_claim(), *canonical_claim(OTHER, first=500)]
+        trace = [*claims, about("store_finished", OTHER), *before, *lines, FINISHED]
         return verdicts(judge(trace, Mode.HARD_PROTECTED))["blocking_claim_ids"]
 
     failed = about("load_failed", OTHER, request_id="q")
@@ -158,6 +160,7 @@ class TestRestoreRefused:
         """A real failure, of the claim that is named."""
         trace = [
             *canonical_claim(),
+            about("store_finished"),
             ARRIVED,
             about("load_failed", request_id="q"),
             refused([CLAIM], restore=True),
@@ -184,10 +187,17 @@ class TestRestoreRefused:
         assert "violated" == self.blame(*again, refused(restore=True))
 
     def test_ended(self) -> None:
-        """Nor the failure of a claim that nobody is responsible for any more."""
+        """A load that fails after its claim was released did fail: saying so is no breach, and
+        naming another claim for it is one."""
         ended = [about("claim_retired", OTHER), about("claim_released", OTHER, by="tenant:1")]
-        report = [*ended, ARRIVED | {"needed": 8}, self.failed, refused(restore=True)]
-        assert "violated" == self.blame(*report)
+        before = [*ended, ARRIVED | {"needed": 8}]
+        for named, verdict in (
+            ([], "unexercised"),
+            ([OTHER], "unexercised"),
+            ([CLAIM], "violated"),
+        ):
+            said = refused(named, restore=True)
+            assert verdict == self.blame(self.failed, said, before=before)
 
 
 class TestLate:
@@ -201,28 +211,32 @@ class TestLate:
     retired = about("claim_retired")
 
     def test_silent_end(self) -> None:
-        """A request that began beside the claim ends: what the claim owes is due."""
+        """A request of the pool ends: what the claim owes is due, whenever the request began."""
         assert "violated" == self.order(self.small, self.retired, FINISHED)
-        assert "pending" == self.order(self.retired, self.small, FINISHED)
+        assert "violated" == self.order(self.retired, self.small, FINISHED)
         assert "pending" == self.order(self.small, FINISHED, self.retired)
 
     def test_action(self) -> None:
         """So it is when the request is acted on."""
         deferred = canonical("request_deferred", request_id="q")
         assert "violated" == self.order(self.small, self.retired, deferred)
-        assert "pending" == self.order(self.retired, self.small, deferred)
+        assert "violated" == self.order(self.retired, self.small, deferred)
+        assert "pending" == self.order(self.small, deferred, self.retired)
 
     def test_another_of_that_name(self) -> None:
-        """One that arrives again and has not ended began with its first arrival."""
-        assert "violated" == self.order(self.small, self.retired, self.small, FINISHED)
-        assert "violated" == self.order(self.small, self.small, self.retired, FINISHED)
-        assert "pending" == self.order(self.small, FINISHED, self.retired, self.small, FINISHED)
+        """One that arrives again and has not ended contradicts its first arrival; one that has
+        is another."""
+        assert "inconclusive" == self.order(self.small, self.retired, self.small, FINISHED)
+        assert "inconclusive" == self.order(self.small, self.small, self.retired, FINISHED)
+        again = [self.small, FINISHED, self.retired, self.small]
+        assert "pending" == self.order(*again)
+        assert "violated" == self.order(*again, FINISHED)
 
     def test_room_at_arrival(self) -> None:
         """Whether it fits is judged by the claims that were there, until it is acted on."""
         tight = {**self.small, "needed": 6}
         other = canonical_claim(OTHER, first=500)
-        looked_up = about("prefix_lookup", request_id="q", held=3)
+        looked_up = about("prefix_lookup", request_id="q", held=3, asked=3)
         name = "explicit_conflict_action"
         before = judge([*canonical_claim(), tight, *other, looked_up], Mode.HARD_PROTECTED)
         assert ("unexercised", "unexercised") == (
@@ -231,7 +245,9 @@ class TestLate:
         )
         after = judge([*canonical_claim(), *other, tight, looked_up], Mode.HARD_PROTECTED)
         assert ("pending", "pending") == (verdicts(after)[name], verdicts(after, OTHER)[name])
-        ended = judge([*canonical_claim(), tight, *other, FINISHED], Mode.HARD_PROTECTED)
+        late = judge([*canonical_claim(), tight, *other, FINISHED], Mode.HARD_PROTECTED)
+        assert ("unexercised", "unexercised") == (verdicts(late)[name], verdicts(late, OTHER)[name])
+        ended = judge([*canonical_claim(), *other, tight, FINISHED], Mode.HARD_PROTECTED)
         assert ("violated", "violated") == (verdicts(ended)[name], verdicts(ended, OTHER)[name])
 
     def test_forgotten(self) -> None:

@@ -81,6 +81,9 @@ class TestTerms:
         assert {"explicit_acceptance"} == having(report, "violated")
 
 
+OWNED = {"owner_scope": "tenant:1"}
+
+
 class TestOwner:
     """Only who owns a claim is known may end it; where nobody is known to, nothing is concluded."""
 
@@ -95,10 +98,15 @@ class TestOwner:
         assert "nobody stated who owns the claim that tenant:1 ends" == found.why
 
     def test_at_acceptance(self) -> None:
-        """The acceptance may state the owner."""
+        """Who owns it is the registry's to state; the runtime's own acceptance is not enough."""
         trace = [*stripped(canonical_claim(mode="demotable"), "owner_scope"), *self.ended]
-        trace[2]["owner_scope"] = "tenant:1"
-        assert "kept" == judge(trace, Mode.DEMOTABLE).verdict
+        committed, accepted = ([*trace[:n], {**trace[n], **OWNED}, *trace[n + 1 :]] for n in (1, 2))
+        assert "kept" == judge(committed, Mode.DEMOTABLE).verdict
+        report = judge(accepted, Mode.DEMOTABLE)
+        assert {"ordered_lifecycle_events"} == having(report, "inconclusive")
+        found = claim_of(report).obligations["ordered_lifecycle_events"]
+        said = "who owns the claim that tenant:1 ends is stated by its acceptance alone"
+        assert said == found.why
 
     def test_still_ordered(self) -> None:
         """Who owns the claim changes nothing about an end that the registry does not know of."""

@@ -102,7 +102,8 @@ class TestShown:
             "more": 0,
         } == of(evidence, "offload_restorability")
         failed = of(evidence, "restoration_failure_outcome", 1)
-        assert [0, 13, 15] == failed["sequences"]  # registered, load failed, refused
+        # registered, load failed, refusal stated, refused
+        assert [0, 13, 15, 16] == failed["sequences"]
         assert ["claim_before_events", "failure_before_outcome_before_end"] == failed["order"]
 
     def test_orders(self, tmp_path: Path) -> None:
@@ -204,7 +205,7 @@ class TestUnshown:
     def test_named_afterwards(self, tmp_path: Path) -> None:
         """What happened before the claim was registered shows nothing of it."""
         late = moved(connector_success(), "request_initialized", before="resident_claim_restored")
-        evidence = taken(tmp_path, late)
+        evidence = taken(tmp_path, [plain_connector("request_initialized", "r0"), *late])
         assert "materialization_predicate" not in {name for name, _ in shown(evidence)}
         why = unshown(evidence)["materialization_predicate", 0, "inconclusive"]
         assert f"claim {CLAIM}: it was named before the claim was registered" == why

@@ -38,8 +38,14 @@ OUT_OF_REACH = {
         "rule block told",
         "rule back again, but lost",
     )
-} | {(Mode.SOFT_PRIORITY, "claim_scoped_telemetry", "rule back again"): "the mode ranks claims"}
-"""Rules and states that a mode's constants rule out, each with the reason."""
+}
+OUT_OF_REACH |= {
+    (Mode.OFFLOADABLE, "claim_harm_attribution", "rule still whole"): "a copy counts",
+    (Mode.SOFT_PRIORITY, "claim_scoped_telemetry", "rule back again"): "the mode ranks claims",
+    (Mode.HARD_PROTECTED, "explicit_conflict_action", "rule fits"): "a request that is in hand "
+    "arrives again, and facts contradict each other",
+}
+"""Rules and states that a mode's constants, or what facts are, rule out, each with the reason."""
 
 
 def records(events: Iterable[Stamped]) -> Iterator[Record]:
@@ -90,6 +96,33 @@ def compiled(observer: Observer) -> Callable[..., Any]:
     return step
 
 
+def told() -> list[list[Record]]:
+    """All stories by themselves, and the hand-written traces."""
+    traces = [list(read([str(path)])) for path in sorted(TRACES.glob("*.jsonl"))]
+    return [*(list(records(stream)) for stream in chain_streams()), *traces]
+
+
+def rules_taken(whole: Compiled, stream: Iterable[Record]) -> set[tuple[int, int]]:
+    """Which rules of which observers a stream takes; without any other it is judged the same."""
+    taken: set[tuple[int, int]] = set()
+
+    def noting(place: int, step: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*arguments: Any) -> Any:
+            found = step(*arguments)
+            taken.add((place, found[2]))
+            return found
+
+        return noted
+
+    steps = tuple(noting(place, step) for place, step in enumerate(whole.steps))
+    monitor = Stream(replace(whole, steps=steps), "run")
+    for record in stream:
+        monitor.stamp(record.stamp, record.at)
+        for event, at in record.events:
+            monitor.take(event, at)
+    return taken
+
+
 def missed(mode: Mode, taken: Taken) -> set[tuple[Mode, str, str]]:
     """Rules never taken and states never entered, of the mode's observers."""
     observers = MODES[mode].bundle(Bundle.CONTRACT)
@@ -132,16 +165,16 @@ class TestReference:
         """A monitor that forgets any one rule is told apart by the stories or the traces."""
         whole = compile_mode(mode, Bundle.CONTRACT)
         unnoticed = set()
+        streams = [(stream, rules_taken(whole, stream)) for stream in told()]
         for place, observer in enumerate(whole.observers):
-            for rule in observer.rules:
+            for number, rule in enumerate(observer.rules):
                 rules = tuple(replace(r, when=FALSE) if r is rule else r for r in observer.rules)
                 step = compiled(replace(observer, rules=rules))
                 steps = (*whole.steps[:place], step, *whole.steps[place + 1 :])
                 try:
-                    for stream in chain_streams():
-                        compare(replace(whole, steps=steps), whole, records(stream))
-                    for path in sorted(TRACES.glob("*.jsonl")):
-                        compare(replace(whole, steps=steps), whole, read([str(path)]))
+                    for stream, taken in streams:
+                        if (place, number) in taken:
+                            compare(replace(whole, steps=steps), whole, stream)
                 except AssertionError:
                     continue
                 unnoticed.add((mode, observer.name, f"rule {rule.name}"))

@@ -18,6 +18,7 @@ from monitor.tally import Tally
 from monitor.text import as_text, headline
 from monitor.verdict import (
     SCHEMA,
+    Applies,
     ClaimReport,
     Events,
     Forgotten,
@@ -75,6 +76,7 @@ def reports(draw: st.DrawFn) -> Report:
         events=Events(0, {}, 0),
         trust=Trust({}, []),
         others={},
+        theorem=Applies(True),
         **more,
     )
 

@@ -10,35 +10,79 @@ from typing import Any
 import pytest
 import z3
 
+from proofs.certificate import LEMMAS, THEOREM, WITNESS, write_certificate
 from proofs.commands_certificate import register
-from proofs.encode import Integers
-from proofs.engines.spacer import Invariant, Proof, ProofResult, prove
+from proofs.encode import Bits, Integers
+from proofs.engines.recorded import prove
+from proofs.engines.search import Found, find_witness
+from proofs.engines.spacer import Invariant
+from proofs.lemmas import lemmas_of
 from proofs.model import model_of
 from spec.claims import Mode
 from spec.cli import new_app, run
 from spec.modes import Bundle
 
-PAGES = ("invariant", "initiation", "consecution", "implication")
 SMALL = Mode.BEST_EFFORT
+DATA = ("invariant.smt2", "witness.json")
+"""What is written for `SMALL`."""
+QUESTIONS = (
+    "initiation.smt2",
+    "consecution.smt2",
+    "implication.smt2",
+    "witness.smt2",
+    "receptive.smt2",
+)
+"""What is asked about it."""
 BODY = "(not (>= state.claim_identity 99))"
 """A part of the invariant of `SMALL`."""
 
 
-def no_proof() -> Proof:
-    """What claims to be a proof: "anything" as the invariant."""
-    return Proof(ProofResult.PROVED, True, invariant=Invariant(lambda _: z3.BoolVal(True)))
+def anything(value: bool = True) -> Invariant:
+    """What claims to be an invariant."""
+    return Invariant(lambda _: z3.BoolVal(value))
 
 
 @cache
-def small_proof() -> Proof:
-    """The proof of the smallest mode, with `BODY` in it, whatever Spacer found."""
-    found = prove(model_of(SMALL, Bundle.CONTRACT, Integers())).invariant
-    assert found is not None
+def small_invariant() -> Invariant:
+    """The invariant of the smallest mode, with `BODY` in it, whatever Spacer found."""
+    found = invariant_of(SMALL)
 
     def at(state: dict[str, Any]) -> Any:
         return z3.And(found.at(state), z3.Not(state["state.claim_identity"] >= 99))
 
-    return Proof(ProofResult.PROVED, True, invariant=Invariant(at))
+    return Invariant(at)
+
+
+@cache
+def invariant_of(mode: Mode) -> Invariant:
+    """The invariant that proves a mode's contract."""
+    found = prove(f"{mode} contract", model_of(mode, Bundle.CONTRACT, Integers())).invariant
+    assert found is not None
+    return found
+
+
+@cache
+def witness_of(mode: Mode) -> Found:
+    """A shortest run that exercises every obligation of a mode."""
+    model = model_of(mode, Bundle.CONTRACT, Bits(6), replay=True)
+    found = find_witness(model, 12, plain=mode is SMALL).found
+    assert found is not None
+    return found
+
+
+def written(mode: Mode = SMALL, invariant: Invariant | None = None) -> dict[str, bytes]:
+    """The data of a mode's certificate."""
+    proof = invariant or (small_invariant() if mode is SMALL else invariant_of(mode))
+    return (
+        THEOREM.written(mode, Bundle.CONTRACT, proof)
+        | LEMMAS.written(mode, {lemma.name: lemma.prove() for lemma in lemmas_of(mode)})
+        | WITNESS.written(mode, Bundle.CONTRACT, witness_of(mode))
+    )
+
+
+def certify(folder: Path, mode: Mode = SMALL, invariant: Invariant | None = None) -> Path:
+    """Write a certificate; returns its manifest."""
+    return write_certificate(folder, mode, Bundle.CONTRACT, written(mode, invariant))
 
 
 def called(folder: Path | str, *options: str) -> int:

@@ -1,5 +1,6 @@
 """Certificates that are damaged, doctored, foreign or hostile: exit 2, one line, no traceback."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -7,74 +8,76 @@ from typing import Any
 
 import pytest
 
-from proofs.certificate import LIMIT, CertificateError, write_certificate
+from proofs.certificate import LIMIT, CertificateError
 from proofs.recheck import recheck
 from spec.claims import Mode
 from spec.digest import spec_digest
-from spec.modes import Bundle
 from tests.proofs.certificates import (
     BODY,
-    PAGES,
+    DATA,
+    QUESTIONS,
     SMALL,
+    certify,
     edit,
-    no_proof,
     refused,
     seal,
-    small_proof,
 )
+
+FILES = (*DATA, *QUESTIONS)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A certificate of the smallest mode."""
-    write_certificate(tmp_path, SMALL, Bundle.CONTRACT, small_proof())
+    certify(tmp_path)
     return tmp_path
 
 
 class TestTampering:
-    @pytest.mark.parametrize("page", PAGES)
+    @pytest.mark.parametrize("page", FILES)
     def test_changed_file(
         self, page: str, folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """One digit: refused by its digest, and with a new digest by what it must be."""
-        path = folder / f"{SMALL}.{page}.smt2"
-        before, _, after = path.read_text().rpartition("0")
-        path.write_text(f"{before}1{after}")
+        path = folder / f"{SMALL}.{page}"
+        old = "1" if page == "witness.json" else "0"
+        before, _, after = path.read_text().rpartition(old)
+        path.write_text(f"{before}3{after}")
 
         refused(folder, f"{path} was changed: its SHA-256 is ", capsys)
         seal(folder)
-        refused(folder, "is not what this specification makes of the invariant", capsys)
+        refused(folder, "is not what this specification makes of it", capsys)
 
-    @pytest.mark.parametrize("page", PAGES[1:])
+    @pytest.mark.parametrize("page", QUESTIONS)
     def test_easier_question(
         self, page: str, folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A question that is trivially unsat, with a new digest, is refused."""
-        path = folder / f"{SMALL}.{page}.smt2"
+        path = folder / f"{SMALL}.{page}"
         path.write_text(path.read_text().replace("(check-sat)", "(assert false)\n(check-sat)"))
         seal(folder)
 
         refused(folder, f"{path} is not what this specification makes", capsys)
 
-    @pytest.mark.parametrize("page", PAGES)
+    @pytest.mark.parametrize("page", FILES)
     def test_dropped_file(
         self, page: str, folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A file that is not there is named."""
-        (folder / f"{SMALL}.{page}.smt2").unlink()
+        (folder / f"{SMALL}.{page}").unlink()
 
-        refused(folder, f"{SMALL}.{page}.smt2: No such file", capsys)
+        refused(folder, f"{SMALL}.{page}: No such file", capsys)
 
     def test_swapped_modes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The proof of another mode, under this mode's name, is refused."""
-        write_certificate(tmp_path, Mode.EXPIRING, Bundle.CONTRACT, no_proof())
+        certify(tmp_path, Mode.EXPIRING)
 
         def rename(document: Any) -> None:
             (entry,) = document["modes"]
             entry["mode"] = SMALL
             for page, file in entry["files"].items():
-                file["name"] = f"{SMALL}.{page}.smt2"
-                (tmp_path / f"expiring.{page}.smt2").rename(tmp_path / file["name"])
+                file["name"] = f"{SMALL}.{page}"
+                (tmp_path / f"expiring.{page}").rename(tmp_path / file["name"])
 
         edit(tmp_path, rename)
 
@@ -111,14 +114,14 @@ def _entry(**values: Any) -> Callable[[Any], None]:
 
 
 def _file(**values: Any) -> Callable[[Any], None]:
-    return lambda document: document["modes"][0]["files"]["invariant"].update(values)
+    return lambda document: document["modes"][0]["files"]["invariant.smt2"].update(values)
 
 
 class TestHostileManifest:
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            (lambda d: d.update(schema="resident-claims/certificate/2"), "has schema"),
+            (lambda d: d.update(schema="resident-claims/certificate/1"), "has schema"),
             (lambda d: d.update(schema=1), "is no manifest"),
             (lambda d: d.update(modes=[]), "proves no mode"),
             (lambda d: d.update(modes={}), "is no manifest"),
@@ -132,12 +135,15 @@ class TestHostileManifest:
             (_entry(clauses={"usefulness": "is happy"}), "the clauses of best_effort are not"),
             (_entry(obligations=[]), "the obligations of best_effort are not"),
             (_entry(readings=["mine"]), "the readings of best_effort are not"),
+            (_entry(waits={}), "the waits of best_effort are not"),
+            (_entry(world=["claim_registered"]), "the world of best_effort are not"),
+            (_entry(lemmas={"moon": "is made of cheese"}), "the lemmas of best_effort are not"),
             (_entry(bundle="paper"), "not what this specification makes"),
             (_file(name="../best_effort.invariant.smt2"), "names '../best_effort"),
             (_file(name="/etc/passwd"), "names '/etc/passwd'"),
             (_file(name="\0"), "names '\\x00'"),
             (_file(sha256="\n" * 2000), "was changed"),
-            (_file(answer="unsat"), "the files of best_effort are not"),
+            (_file(questions=["why"]), "the files of best_effort are not"),
         ],
     )
     def test_edited(
@@ -159,12 +165,12 @@ class TestHostileManifest:
             b"\0\xff\xfe",
             b"null",
             b"[]",
-            b'{"schema": "resident-claims/certificate/1"',
-            b'{"schema": "resident-claims/certificate/1", "modes": [{"mode": {}}]}',
+            b'{"schema": "resident-claims/certificate/2"',
+            b'{"schema": "resident-claims/certificate/2", "modes": [{"mode": {}}]}',
             b"[" * 100_000,
             b'{"schema":' + b"[" * 100_000,
             b'{"x":' * 100_000,
-            b'{"schema": "resident-claims/certificate/1", "modes": ' + b"[" * 100_000,
+            b'{"schema": "resident-claims/certificate/2", "modes": ' + b"[" * 100_000,
             b'{"schema": "\\ud800"}',
             b" " * (LIMIT + 1),
         ],
@@ -253,3 +259,54 @@ class TestHostileInvariant:
         seal(folder)
 
         refused(folder, "not what this specification makes", capsys)
+
+
+def _first(change: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A change of the first event."""
+    return lambda run: change(run["events"][0])
+
+
+class TestHostileRun:
+    """Runs that are none: of each the reader says what is wrong."""
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            (lambda run: run.update(extra=1), "unknown field `extra`"),
+            (lambda run: run.update(events=[]), "a run has 0 events"),
+            (lambda run: run.update(events=run["events"] * 40), "events, not 1 to 64"),
+            (lambda run: run.update(constants={}), "the constants of a run are c.threshold"),
+            (lambda run: run["constants"].update({"c.threshold": 0}), "no run begins with these"),
+            (_first(lambda event: event.update(kind="block_evaporated")), "block_evaporated"),
+            (_first(lambda event: event.update(kind=1)), "an event has the kind 1"),
+            (_first(lambda event: event.update(moon=1)), "an event has the field 'moon'"),
+            (_first(lambda event: event.update(mine=1)), "mine of an event is 1"),
+            (_first(lambda event: event.update(lead=True)), "lead of an event is True"),
+            (_first(lambda event: event.update(lead="x" * 999)), "lead of an event is 'xxx"),
+            (_first(lambda event: event.update(lead=10**12)), "larger than"),
+            (_first(lambda event: event.update(lead=1.5)), "is no run: "),
+        ],
+    )
+    def test_edited(
+        self,
+        change: Callable[[Any], None],
+        said: str,
+        folder: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """No solver sees a run with anything but the fields of events."""
+        path = folder / f"{SMALL}.witness.json"
+        run = json.loads(path.read_text())
+        change(run)
+        path.write_text(json.dumps(run))
+        seal(folder)
+
+        refused(folder, f"{path} is no run: ", capsys)
+        refused(folder, said, capsys)
+
+    def test_too_deep(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A file that nests without end is refused."""
+        (folder / f"{SMALL}.witness.json").write_bytes(b'{"constants":' + b"[" * 100_000)
+        seal(folder)
+
+        refused(folder, "witness.json is no run: ", capsys)

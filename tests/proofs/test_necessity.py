@@ -33,7 +33,7 @@ class TestNecessity:
             if without.result == "necessary":
                 assert without.failed
                 assert without.length is not None
-                assert without.length <= len(without.story) <= without.length + 2
+                assert without.length <= len(without.story) <= without.length + 3
                 assert bool(without.trace) == ((mode, name) not in UNWRITABLE)
 
     @pytest.mark.parametrize("mode", [Mode.EXPIRING, Mode.BEST_EFFORT, Mode.SOFT_PRIORITY])
@@ -72,10 +72,6 @@ class TestNecessity:
     @pytest.mark.parametrize(
         ("mode", "names"),
         [
-            (
-                Mode.SOFT_PRIORITY,
-                {"priority_influence.higher first", "priority_influence.overtaken"},
-            ),
             (
                 Mode.BEST_EFFORT,
                 {"materialization_predicate.still there", "claim_scoped_telemetry.untrue"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -114,10 +115,16 @@ class TinyPool:
             del self.content[block]
         self.lost(blocks)
 
-    def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
-        """Cached contents."""
-        where = {key: block for block, key in self.content.items()}
-        return [(key, where[key]) for key in keys if key in where]
+    def unused(self, blocks: Iterable[int]) -> list[int]:
+        """Those that nobody uses."""
+        return [block for block in blocks if not self.users[block]]
+
+    def find(self, keys: Sequence[bytes]) -> list[tuple[bytes, int]]:
+        """Cached contents, with every block."""
+        where: dict[bytes, list[int]] = {}
+        for block, key in self.content.items():
+            where.setdefault(key, []).append(block)
+        return [(key, block) for key in keys for block in where.get(key, ())]
 
 
 class TinyEngine:
@@ -144,16 +151,25 @@ class TinyEngine:
         self.answers: list[dict[str, str]] = []
 
     def serve(
-        self, name: str, blocks: int, claim: object = None, prompt: str = "", **more: Any
+        self,
+        name: str,
+        blocks: int,
+        claim: object = None,
+        prompt: str = "",
+        *,
+        looks: bool = True,
+        **more: Any,
     ) -> bool:
         """Run a request to its end; whether it was served.
 
         Args:
             prompt: what it says, by default its name.
+            looks: whether it looks for what is cached of it.
             more: fields of its arrival.
         """
         keys = keys_of(prompt or name, blocks)
-        fits, answers = self.keeper.arrive(Arrival(name, keys, blocks, blocks, claim, **more))
+        reusable = blocks if looks else 0
+        fits, answers = self.keeper.arrive(Arrival(name, keys, blocks, reusable, claim, **more))
         self.answers.append(answers)
         if not fits:
             ready, refused = self.keeper.decide()
@@ -162,25 +178,35 @@ class TinyEngine:
                 if any(refusal.request_id == name for refusal in refused):
                     self.keeper.finish(name)
                 return False
-        self._run(name, keys)
+        self._run(name, keys, reusable)
         at_the_end = self.keeper.finish(name)
         if "pin" in more:
             self.answers.append(at_the_end)
         return True
 
-    def _run(self, name: str, keys: list[bytes]) -> None:
-        found = list(self.pool.find(keys))
-        hit = next((i for i, key in enumerate(keys) if key not in dict(found)), len(keys))
-        mine = [block for key, block in found if key in keys[:hit]]
+    def _run(self, name: str, keys: list[bytes], reusable: int) -> None:
+        found = dict(reversed(self.pool.find(keys[:reusable])))  # of copies the first
+        mine = [found[key] for key in takewhile(found.__contains__, keys)]
         self.pool.hold(mine)
-        self.keeper.custody.reuse(name, keys[: max(hit, 1)], mine)
-        fresh = self.pool.next(len(keys) - hit)
+        fresh = self.take(name, len(keys) - len(mine))
+        if reusable:
+            self.keeper.custody.look_up(name, keys, len(mine))
+        self.compute(name, keys, len(mine), fresh)
+        self.pool.release([*reversed(fresh), *reversed(mine)])
+
+    def take(self, name: str, count: int) -> list[int]:
+        """Blocks for a request, whatever they hold."""
+        fresh = self.pool.next(count)
         self.pool.hold(fresh)
         if victims := [block for block in fresh if self.pool.content.pop(block, None)]:
             self.keeper.custody.evicted(victims, name)
-        self.pool.content.update(zip(fresh, keys[hit:], strict=True))
-        self.keeper.custody.cached(hit, list(zip(keys[hit:], fresh, strict=True)))
-        self.pool.release([*reversed(fresh), *reversed(mine)])
+        return fresh
+
+    def compute(self, name: str, keys: list[bytes], start: int, blocks: Sequence[int]) -> None:
+        """A request computes contents, from this position on, into these blocks."""
+        pairs = list(zip(keys[start:], blocks, strict=False))
+        self.pool.content.update((block, key) for key, block in pairs)
+        self.keeper.custody.cached(name, start, pairs)
 
     def lines(self) -> list[Line]:
         """Everything that was told, once the journal is closed."""

@@ -43,7 +43,7 @@ class TestReads:
     @pytest.mark.parametrize(
         ("path", "names"),
         [
-            ("ledger:Entry", ("keys", "blocks", "claim_id", "look")),
+            ("ledger:Entry", ("keys", "held", "claim_id", "look")),
             ("ledger:Ledger", ("_by_key", "owned", "place")),
             ("intake:Intake", ("pins", "_taken")),
             ("keeper:Pool", ("usable", "hold", "find")),

@@ -119,6 +119,7 @@ class TestTrace:
         if lost:
             journal.gap()
         if lost != "at the end":
+            journal.write(2, Kind.REQUEST_ARRIVED, {"request_id": "r2", "needed": 1, "usable": 9})
             fill(journal, 2, 1)
         journal.close()
 

@@ -59,7 +59,7 @@ def come_back(engine: TinyEngine, name: str, *, well: bool) -> tuple[str, ...]:
     engine.keeper.custody.evicted(gone, name)
     engine.pool.content.update(zip(blocks, KEYS, strict=True))
     engine.keeper.tier.loaded(name, list(zip(KEYS, blocks, strict=True)))
-    engine.keeper.custody.reuse(name, KEYS, blocks)
+    engine.keeper.custody.look_up(name, KEYS, len(blocks))
     engine.keeper.finish(name)
     return ()
 
@@ -187,16 +187,18 @@ class TestTier:
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
     def test_aborted_and_computed(self) -> None:
-        """Meanwhile another request computed the blocks: the claim has those, and keeps them."""
+        """Meanwhile another request computed the blocks: the claim keeps those when the others are
+        let go, which came back for nobody."""
         engine, _ = copied()
         back = self.aborted(engine)
-        assert engine.serve("another", 60, prompt="resident")
+        assert engine.serve("another", 60, prompt="resident", looks=False)
         engine.keeper.tier.unused("gone", back)
         engine.keeper.finish("gone")
         assert engine.serve("third", 60, prompt="resident")
         assert [] == engine.kinds("claim_harmed")
-        (loaded,) = engine.kinds("load_finished")
-        assert not {block for _, block in back} & set(loaded.block_ids)
+        (loaded,), (lost,) = engine.kinds("load_finished"), engine.kinds("block_lost")
+        assert {block for _, block in back} == set(loaded.block_ids) == set(lost.block_ids)
+        assert 1 == len([e for e in engine.kinds("prefix_reused") if e.request_id == "third"])
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
     def test_aborted_and_failed(self) -> None:

@@ -24,9 +24,7 @@ def arrive(engine: TinyEngine) -> None:
         engine.keeper.answer(engine.keeper.arrive, arrival)
 
 
-@pytest.mark.parametrize(
-    "place", ["_state", "_makes_way", "custody.place_found", "tier.begin"], ids=str
-)
+@pytest.mark.parametrize("place", ["_state", "_makes_way", "custody.find", "tier.begin"], ids=str)
 def test_arrival(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Wherever it fails its blocks are not held, and claims of others are; readers see a gap."""
     engine = TinyEngine()

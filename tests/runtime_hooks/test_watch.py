@@ -231,7 +231,7 @@ class TestInUse:
         lowest = [e.lowest_priority for e in engine.kinds("block_evicted")]
         assert [9, None, 1, 9] == lowest
         judged = engine.judge(SOFT)
-        assert (KEPT, "not exercised: priority_influence") == (judged.verdict, judged.why)
+        assert (KEPT, "every obligation exercised") == (judged.verdict, judged.why)
 
     def test_choice(self) -> None:
         """Where one of the lower could have been taken, the fact says so, and it is a breach."""

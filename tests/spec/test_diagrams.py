@@ -74,6 +74,7 @@ class TestObserver:
             "failed": Look.PENDING,
             "aside": Look.UNEXERCISED,
             "told": Look.SATISFIED,
+            "stated": Look.SATISFIED,
             "violated": Look.VIOLATED,
         } == {node.id: node.look for node in diagram.nodes}
 

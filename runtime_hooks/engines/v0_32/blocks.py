@@ -10,18 +10,20 @@ from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from runtime_hooks.engines.v0_32.engine import keys_of
+from runtime_hooks.engines.v0_32.engine import keys_of, loadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from runtime_hooks.engines.v0_32.wraps import Wraps
     from runtime_hooks.keeper import Keeper
 
 __all__ = ["BlockHooks"]
 
-Cached: TypeAlias = tuple[int, list[Any], list[bytes]]
-"""Blocks that were cached in one call: the position of the first, the blocks, their keys."""
+Cached: TypeAlias = tuple[str, int, list[Any], list[bytes]]
+"""Blocks that were cached in one call: for which request, the position of the first, the blocks,
+their keys.
+"""
 
 
 class BlockHooks:
@@ -38,6 +40,7 @@ class BlockHooks:
         self.no_room: str | None = None  # the last request of the step that got no blocks
         self.not_admitted: set[str] = set()  # requests that are not cached but for what was loaded
         self.loaded: str | None = None  # the request whose loaded blocks are being cached
+        self.back = True  # all of these came back, and need not be computed
 
     def install(self, keeper: Keeper, wraps: Wraps) -> None:
         """Wrap the methods."""
@@ -52,7 +55,7 @@ class BlockHooks:
     def uncomputed(self) -> set[int]:
         """Blocks that are cached and whose content is not there yet."""
         steps = [*(fresh for _, fresh in self._steps), self._fresh]
-        return {b.block_id for fresh in steps for _, blocks, _ in fresh for b in blocks}
+        return {b.block_id for fresh in steps for _, _, blocks, _ in fresh for b in blocks}
 
     def scheduled(self, output: Any) -> None:
         """A step was scheduled: what was cached for it will be computed."""
@@ -63,12 +66,12 @@ class BlockHooks:
         """A step was computed: its blocks hold what they are filed under, if they still are."""
         while self._steps:
             step, fresh = self._steps.popleft()
-            for start, blocks, keys in fresh:
+            for request_id, start, blocks, keys in fresh:
                 gone = (i for i, block in enumerate(blocks) if block.block_hash is not keys[i])
                 for last, end in pairwise((-1, *gone, len(blocks))):
                     pairs = [(keys[i], blocks[i].block_id) for i in range(last + 1, end)]
                     if pairs:
-                        self._keeper.custody.cached(start + last + 1, pairs)
+                        self._keeper.custody.cached(request_id, start + last + 1, pairs)
             if step is output:
                 break
 
@@ -86,16 +89,44 @@ class BlockHooks:
             if blocks is None:
                 self.no_room = request.request_id
             elif self._keeper.claims and not request.num_computed_tokens:
-                self._wraps.attempt("allocate_slots", self._reuse, request, num_new_computed_tokens)
+                self._wraps.attempt(
+                    "allocate_slots", self._look_up, request, num_new_computed_tokens
+                )
             return blocks
 
         return allocate_slots
 
-    def _reuse(self, request: Any, tokens: int) -> None:
+    def could_use(self, request: Any, found: int) -> int:
+        """How many blocks a request can use of those that it looks for, where it found so many: not
+        the one with the last token of its prompt, and of what is not there what it lets be loaded.
+
+        Where another model drafts vLLM does not use the last block that it finds.
+        """
+        if request.skip_reading_prefix_cache:
+            return 0
+        if self._manager.coordinator.eagle_group_ids:
+            return found
+        limit, load = int(request.num_tokens - 1) // self._size, loadable(request)
+        return limit if load is None else min(limit, found + load // self._size)
+
+    def _look_up(self, request: Any, tokens: int) -> None:
         found = tokens // self._size
-        keys = keys_of(request, max(found, 1) * self._size, self._size)
-        (blocks,) = self._manager.get_block_ids(request.request_id)
-        self._keeper.custody.reuse(request.request_id, keys, blocks[:found], self.uncomputed())
+        asked = self.could_use(request, found)
+        if asked and self._keeper.custody.concerned(keys_of(request, self._size, self._size)[0]):
+            (blocks,) = self._manager.get_block_ids(request.request_id)
+            self.tell_found(request, asked, blocks[:found])
+
+    def tell_found(self, request: Any, asked: int, blocks: Sequence[int]) -> None:
+        """What a request found of the first blocks that it can use: these, as far as what they are
+        filed under is computed.
+        """
+        keys, uncomputed = keys_of(request, asked * self._size, self._size), self.uncomputed()
+        custody, found = self._keeper.custody, 0
+        for key, block in zip(keys, blocks, strict=False):
+            if block in uncomputed and not custody.there(key):
+                break
+            found += 1
+        custody.look_up(request.request_id, keys, found)
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
         gone = self._gone
@@ -134,9 +165,11 @@ class BlockHooks:
             if request.request_id in self.not_admitted and request.request_id != self.loaded:
                 return
             call(request, blocks, num_cached_blocks, num_full_blocks, *args, **named)
-            if num_cached_blocks < num_full_blocks:
+            back = self.back and request.request_id == self.loaded
+            if num_cached_blocks < num_full_blocks and not back:
                 new = blocks[num_cached_blocks:num_full_blocks]
-                self._fresh.append((num_cached_blocks, new, [block.block_hash for block in new]))
+                keys = [block.block_hash for block in new]
+                self._fresh.append((request.request_id, num_cached_blocks, new, keys))
 
         return cache_full_blocks
 

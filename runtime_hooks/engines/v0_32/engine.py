@@ -33,10 +33,19 @@ _PARALLEL: Final = (
     "decode_context_parallel_size",
 )
 
-__all__ = ["Blocks", "arrival_of", "identity_of", "keys_of", "prompts_of", "unfit"]
+__all__ = [
+    "Blocks",
+    "arrival_of",
+    "identity_of",
+    "keys_of",
+    "loadable",
+    "prompts_of",
+    "unfit",
+]
 
 _ACTIONS: Final = (CLAIM, RELEASE, PIN)
 _VERSION: Final = "1"  # of the actions of hints
+_MOST_LOADED: Final = "max_load_tokens"  # vLLM's own
 
 
 def unfit(scheduler: Scheduler) -> str:
@@ -71,6 +80,13 @@ def identity_of(scheduler: Scheduler) -> CacheIdentity:
 def keys_of(request: Any, tokens: int, size: int) -> list[bytes]:
     """What the pool files the first blocks of a request under."""
     return [make_block_hash_with_group_id(h, 0) for h in request.block_hashes[: tokens // size]]
+
+
+def loadable(request: Any) -> int | None:
+    """How many tokens a request lets be loaded for it; None where it does not say."""
+    params = request.kv_transfer_params
+    most = params.get(_MOST_LOADED) if isinstance(params, dict) else None
+    return most if type(most) is int and most >= 0 else None
 
 
 def prompts_of(scheduler: Scheduler) -> Callable[[Prompt], list[bytes]]:
@@ -186,13 +202,18 @@ class Blocks:
         """The lowest rank of a free block."""
         return self.queue.lowest()
 
+    def unused(self, blocks: Iterable[int]) -> Iterable[int]:
+        """Those of these blocks that nobody uses or holds."""
+        return [block for block in blocks if not self._pool.blocks[block].ref_cnt]
+
     def find(self, keys: Sequence[bytes]) -> Iterable[tuple[bytes, int]]:
-        """Those of these contents that are cached and computed, each with a block."""
+        """Those of these contents that are cached and computed, with every block."""
         return list(self._found(keys))
 
     def _found(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, int]]:
-        uncomputed = self._uncomputed()
+        uncomputed, filed = self._uncomputed(), self._pool.cached_block_hash_to_block._cache
         for key in keys:
-            block = self._pool.cached_block_hash_to_block.get_one_block(key)
-            if block is not None and block.block_id not in uncomputed:
-                yield key, block.block_id
+            there = filed.get(key)
+            if there is not None:
+                blocks = list(there) if isinstance(there, dict) else [there.block_id]
+                yield from ((key, block) for block in blocks if block not in uncomputed)

@@ -69,9 +69,9 @@ class OffloadHooks:
         wraps.put(self._manager, "complete_store", self._stored)
         wraps.put(self._manager, "prepare_store", self._storing)
         wraps.put(self._manager, "reset_cache", self._reset)
-        wraps.put(
-            self._scheduler.connector.connector_scheduler, "update_connector_output", self._output
-        )
+        connector = self._scheduler.connector.connector_scheduler
+        wraps.put(connector, "get_num_new_matched_tokens", self._matched)
+        wraps.put(connector, "update_connector_output", self._output)
         wraps.put(self._scheduler, "_update_waiting_for_remote_kv", self._loaded)
         wraps.put(self._scheduler, "_handle_invalid_blocks", self._invalid)
         wraps.put(self._scheduler, "_free_blocks", self._free_blocks)
@@ -148,10 +148,31 @@ class OffloadHooks:
 
     # Loads.
 
+    def _matched(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """A request whose claim is away is not to be scheduled without it, whatever the reason."""
+
+        def get_num_new_matched_tokens(request: Any, computed: int, **named: Any) -> Any:
+            loads, later = call(request, computed, **named)
+            refused: list[Refusal] = []
+            if loads is not None:
+                about = (request, computed, loads, refused)
+                self._wraps.attempt("get_num_new_matched_tokens", self._withhold, *about)
+            self._steps.late += refused
+            return (None, False) if refused else (loads, later)
+
+        return get_num_new_matched_tokens
+
+    def _withhold(self, request: Any, computed: int, loads: int, refused: list[Refusal]) -> None:
+        size = self._scheduler.block_size
+        asked = self._blocks.could_use(request, computed // size)
+        keys, found = keys_of(request, asked * size, size), (computed + loads) // size
+        if claims := self._keeper.tier.withheld(request.request_id, keys, found):
+            refused.append(Refusal(request.request_id, claims))
+
     def _loaded(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def update_waiting_for_remote_kv(request: Any) -> None:
             failed = request.request_id in self._scheduler.failed_recving_kv_req_ids
-            self._blocks.loaded = request.request_id
+            self._blocks.loaded, self._blocks.back = request.request_id, not failed
             call(request)
             self._blocks.loaded = None
             if not failed:
@@ -162,9 +183,9 @@ class OffloadHooks:
     def _tell_loaded(self, request: Any) -> None:
         (blocks,) = self._scheduler.kv_cache_manager.get_blocks(request.request_id).blocks
         pairs = [(block.block_hash, block.block_id) for block in blocks if block.block_hash]
-        self._keeper.tier.loaded(request.request_id, pairs)
-        keys, ids = [key for key, _ in pairs], [block for _, block in pairs]
-        self._keeper.custody.reuse(request.request_id, keys, ids)
+        if self._keeper.tier.loaded(request.request_id, pairs):
+            asked = max(len(pairs), self._blocks.could_use(request, len(pairs)))
+            self._blocks.tell_found(request, asked, [block for _, block in pairs])
 
     def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
         def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:

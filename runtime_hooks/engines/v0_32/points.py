@@ -72,7 +72,6 @@ POINTS: Final = (
     ),
     Hook(f"{_POOL}get_new_blocks", ("self", "num_blocks"), sees="blocks are taken"),
     Hook(f"{_MAP}pop", ("self", "key", "block_id"), sees="a cached block is a victim"),
-    Hook(f"{_MAP}get_one_block", ("self", "key"), sees="what is cached when a claim is accepted"),
     Hook(
         f"{_POOL}cache_full_blocks",
         (
@@ -142,6 +141,12 @@ POINTS: Final = (
         ("self", "invalid_block_ids", "num_scheduled_tokens"),
         sees="a load has failed",
         does="refuses the request in the name of the claim, under either failure policy",
+    ),
+    Hook(
+        f"{_OFFLOADING}scheduler:OffloadingConnectorScheduler.get_num_new_matched_tokens",
+        ("self", "request", "num_computed_tokens", "max_num_new_tokens"),
+        sees="what a request is about to load",
+        does="refuses one that would not be given a claim back that is away",
     ),
     Hook(
         f"{_OFFLOADING}scheduler:OffloadingConnectorScheduler.update_connector_output",

@@ -52,12 +52,17 @@ READS: Final = (
     Reads("vllm.config.model:ModelConfig", ("model", "tokenizer")),
     Reads("vllm.v1.kv_cache_interface:KVCacheConfig", ("kv_cache_groups",)),
     Reads("vllm.v1.kv_cache_interface:KVCacheGroupSpec", ("kv_cache_spec",)),
-    Reads(f"{_CORE}kv_cache_manager:KVCacheManager", ("block_pool", "get_block_ids", "get_blocks")),
+    Reads(
+        f"{_CORE}kv_cache_manager:KVCacheManager",
+        ("block_pool", "coordinator", "get_block_ids", "get_blocks"),
+    ),
+    Reads(f"{_CORE}kv_cache_coordinator:KVCacheCoordinator", ("eagle_group_ids",)),
     Reads(f"{_CORE}kv_cache_manager:KVCacheBlocks", ("blocks",)),
     Reads(
         f"{_CORE}block_pool:BlockPool",
         ("num_gpu_blocks", "blocks", "cached_block_hash_to_block", "free_block_queue"),
     ),
+    Reads(f"{_CORE}block_pool:BlockHashToBlockMap", ("_cache",)),
     Reads(
         f"{_CORE}kv_cache_utils:KVCacheBlock",
         ("block_id", "block_hash", "ref_cnt", "next_free_block"),

@@ -48,6 +48,7 @@ class StepHooks:
         self._put_off: set[str] = set()
         self._refused: list[tuple[Any, dict[str, Any]]] = []
         self._notes: dict[str, dict[str, Any]] = {}  # by request, for its last output
+        self.late: list[Refusal] = []  # of the step that is being scheduled
         self._done: list[str] = []  # requests that ended since the last output, with notes
         self._parents: OrderedDict[str, _Part] = OrderedDict()
         self.before_output: Callable[[Any], None] = lambda output: None
@@ -146,6 +147,8 @@ class StepHooks:
             if self._blocks.no_room is not None and not output.total_num_scheduled_tokens:
                 self._wraps.attempt("schedule", self._unblock, self._blocks.no_room)
             self._blocks.scheduled(output)
+            while self.late:
+                self._wraps.attempt("schedule", self.refuse, self.late.pop())
             return output
 
         return schedule

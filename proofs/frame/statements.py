@@ -1,0 +1,149 @@
+"""What `check frame` proves, lemma by lemma, in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = [
+    "AGREEMENT",
+    "ASSUMED",
+    "CLAIM_FACTS",
+    "CLAIM_OBSERVERS",
+    "ENDED_UNOPENED",
+    "INVARIANTS",
+    "KNOWN_TO_ALL",
+    "LEDGERS",
+    "LEMMAS",
+    "NO_REQUEST",
+    "PARTIAL_VERDICTS",
+    "REQUEST_FACTS",
+    "REQUEST_OBSERVERS",
+    "RULES",
+    "RUNS",
+    "TERMS",
+    "UNMET",
+    "UNOPENED_FACTS",
+    "UNOPENED_OBSERVERS",
+    "Lemma",
+]
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A statement with a name; `says` is a sentence.
+
+    `of_requests` says that it speaks only of observers that are followed for each request.
+    """
+
+    name: str
+    says: str
+    part: Literal["frame", "translation"] = "frame"
+    of_requests: bool = False
+
+
+INVARIANTS: Final = "invariants"
+CLAIM_FACTS: Final = "claim facts"
+CLAIM_OBSERVERS: Final = "claim observers"
+NO_REQUEST: Final = "no request here"
+REQUEST_FACTS: Final = "request facts"
+REQUEST_OBSERVERS: Final = "request observers"
+UNOPENED_FACTS: Final = "unopened facts"
+UNOPENED_OBSERVERS: Final = "unopened observers"
+KNOWN_TO_ALL: Final = "known to all"
+ENDED_UNOPENED: Final = "ended unopened"
+UNMET: Final = "not met yet"
+AGREEMENT: Final = "agreement"
+LEDGERS: Final = "ledgers compiled"
+RULES: Final = "rules compiled"
+ASSUMED: Final = "assumptions compiled"
+TERMS: Final = "delivery compiled"
+RUNS: Final = "what runs"
+PARTIAL_VERDICTS: Final = "partial verdicts"
+
+LEMMAS: Final = (
+    Lemma(
+        INVARIANTS,
+        "What the lemmas take for granted of a state holds at the start and after every event.",
+    ),
+    Lemma(
+        CLAIM_FACTS,
+        "An event that is not delivered to a claim leaves each register of its ledgers as it is.",
+    ),
+    Lemma(
+        CLAIM_OBSERVERS,
+        "An event that is not delivered to a claim leaves each observer of the claim itself in its "
+        "state, with its registers.",
+    ),
+    Lemma(
+        NO_REQUEST,
+        "Where no event is of the request, request registers keep their first values.",
+    ),
+    Lemma(
+        REQUEST_FACTS,
+        "An event that is not delivered to a request which is followed leaves its ledger as it is.",
+    ),
+    Lemma(
+        REQUEST_OBSERVERS,
+        "An event that is not delivered to a request which is followed leaves each observer of "
+        "that request in its state, or else the claim itself violates the obligation by then.",
+        of_requests=True,
+    ),
+    Lemma(
+        UNOPENED_FACTS,
+        "An event that does not open a request leaves its registers at their first values, but for "
+        "those that the pool knows, and those that follow from the claim's own ledger.",
+    ),
+    Lemma(
+        UNOPENED_OBSERVERS,
+        "An event that does not open a request leaves each observer of that request where it is "
+        "for the claim itself, or else the claim itself violates the obligation by then.",
+        of_requests=True,
+    ),
+    Lemma(KNOWN_TO_ALL, "What the pool knows of a request is the same for every claim."),
+    Lemma(
+        ENDED_UNOPENED,
+        "A request that ends without having been opened leaves nothing but what the pool must "
+        "still know of it.",
+    ),
+    Lemma(
+        UNMET,
+        "To a claim that no event was about, none is delivered that does not name, blame or "
+        "concern it, but for the reasons that hold of everyone.",
+    ),
+    Lemma(
+        AGREEMENT,
+        "Delivery to some scopes and delivery to all agree after every event, in each register of "
+        "each ledger, and in each observer until the claim itself violates the obligation.",
+    ),
+    Lemma(
+        LEDGERS,
+        "Each register that a compiled ledger returns, at its place, is what its term gives.",
+        "translation",
+    ),
+    Lemma(
+        RULES,
+        "A compiled observer takes each rule exactly where it is the first that applies, and "
+        "returns the state, the registers and the number of that rule.",
+        "translation",
+    ),
+    Lemma(
+        ASSUMED,
+        "The compiled assumptions name the first that an event breaks, where it breaks one.",
+        "translation",
+    ),
+    Lemma(TERMS, "Each reason of delivery, as it is compiled, is its term.", "translation"),
+    Lemma(
+        RUNS,
+        "The functions that run are those of the texts that were read, and the tables beside them "
+        "are the specification's.",
+        "translation",
+    ),
+    Lemma(
+        PARTIAL_VERDICTS,
+        "Where an observer that does without some fields finds a violation, the whole observer "
+        "finds one, whatever these fields are.",
+        "translation",
+    ),
+)
+"""Every lemma, in the order in which they are printed."""

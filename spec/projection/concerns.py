@@ -1,0 +1,187 @@
+"""Which claims an event is about, for every kind.
+
+An event of a request belongs to that request, whatever claim it is about; and some events are told
+to every claim of the pool without being about any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.fields import REQUEST_KINDS
+from spec.projection.pool import Claim, held_by, meant, owners
+from spec.projection.sight import Sight
+
+__all__ = ["ABOUT", "CONCERNS", "By", "belongs_to", "is_direct", "is_mine", "is_named", "loses"]
+
+
+class By(Enum):
+    """By what an event finds the claims that it is about, or tells of it."""
+
+    NAME = "the claim of its claim_id, with an identity that agrees with what that is bound to"
+    ENTRY = "the same, while the runtime is responsible for it"
+    OBJECT = "if it names no claim: the claims, known to a registry, on its object"
+    BLOCKS = "if it names neither a claim nor an object: the claims that hold any of its blocks"
+    CONTENT = "the claims that gain a block by it, since they are on the same content"
+    LOSS = "the claims that hold a position no more; if it names or means one, that holds nothing"
+    FOREIGN = "if no registry holds the claim that it names: those that are on its object"
+    REQUEST = "the request of its request_id, or the only one that can have cached its blocks"
+    POOL = "every claim of the pool, about which it is not"
+
+
+_ENTRY = (By.NAME,)
+_OF_CLAIM = (By.NAME, By.FOREIGN)
+_FACT = (By.NAME, By.OBJECT, By.BLOCKS)
+_GONE = (By.LOSS,)
+
+CONCERNS: Final[Mapping[Kind, tuple[By, ...]]] = MappingProxyType(
+    {
+        Kind.CLAIM_REGISTERED: _ENTRY,
+        Kind.CLAIM_COMMITTED: _ENTRY,
+        Kind.CLAIM_RETIRED: (By.ENTRY,),
+        Kind.DURATION_ELAPSED: _ENTRY,
+        Kind.BLOCK_CACHED: (By.NAME, By.OBJECT, By.CONTENT, By.REQUEST),
+        Kind.BLOCK_EVICTED: (*_GONE, By.POOL),
+        Kind.BLOCK_LOST: _GONE,
+        Kind.STORE_FINISHED: _FACT,
+        Kind.HOST_COPY_FOUND: _FACT,
+        Kind.HOST_COPY_LOST: _FACT,
+        Kind.LOAD_FINISHED: (*_FACT, By.CONTENT, By.REQUEST),
+        Kind.LOAD_FAILED: (*_FACT, By.REQUEST),
+        Kind.REQUEST_ARRIVED: (By.REQUEST, By.POOL),
+        Kind.PREFIX_LOOKUP: (*_FACT, By.REQUEST),
+        Kind.PREFIX_REUSED: (*_FACT, By.REQUEST),
+        Kind.REQUEST_ROUTED: (*_FACT, By.REQUEST),
+        Kind.REUSE_SERVED: (*_FACT, By.REQUEST),
+        Kind.REQUEST_FINISHED: (By.REQUEST, By.POOL),
+        Kind.CLAIM_ACCEPTED: _OF_CLAIM,
+        Kind.CLAIM_REJECTED: _OF_CLAIM,
+        Kind.CLAIM_MATERIALIZED: _OF_CLAIM,
+        Kind.CLAIM_UNMATERIALIZED: _OF_CLAIM,
+        Kind.CLAIM_OFFLOADED: _OF_CLAIM,
+        Kind.CLAIM_RESTORE_REQUIRED: (*_OF_CLAIM, By.REQUEST),
+        Kind.CLAIM_RESTORED: (*_OF_CLAIM, By.REQUEST),
+        Kind.CLAIM_RESTORATION_FAILED: (*_OF_CLAIM, By.REQUEST),
+        Kind.CLAIM_DEMOTED: _OF_CLAIM,
+        Kind.CLAIM_EXPIRED: _OF_CLAIM,
+        Kind.CLAIM_RELEASED: _OF_CLAIM,
+        Kind.CLAIM_HARMED: _OF_CLAIM,
+        Kind.CLAIM_BLOCK_LOST: _OF_CLAIM,
+        Kind.REQUEST_DEFERRED: (By.REQUEST, By.POOL),
+        Kind.REQUEST_REFUSED: (By.REQUEST, By.POOL),
+        Kind.REQUEST_ROUTED_ELSEWHERE: (By.REQUEST, By.POOL),
+        Kind.REQUEST_BOUNDED: (By.REQUEST, By.POOL),
+        Kind.REQUEST_OFFLOADED: (By.REQUEST, By.POOL),
+        Kind.REQUEST_SPLIT: (By.REQUEST, By.POOL),
+        Kind.ROUTE_COST_REPORTED: (*_OF_CLAIM, By.REQUEST),
+        Kind.ROUTE_PLACEMENT_REPORTED: (*_OF_CLAIM, By.REQUEST),
+        Kind.ROUTE_REUSE_REPORTED: (*_OF_CLAIM, By.REQUEST),
+        Kind.STREAM_DISORDER: (By.POOL,),
+    }
+)
+"""One row a kind."""
+
+
+def _names(sight: Sight) -> bool:
+    return sight.event.claim_id == sight.claim.claim_id
+
+
+def _by_name(sight: Sight) -> bool:
+    return _names(sight) and sight.binds
+
+
+def _by_entry(sight: Sight) -> bool:
+    return _by_name(sight) and sight.claim.responsible
+
+
+def _by_object(sight: Sight) -> bool:
+    return sight.event.claim_id is None and _is_among(sight.claim, meant(sight.pool, sight.event))
+
+
+def _by_blocks(sight: Sight) -> bool:
+    nobody = sight.event.claim_id is None and sight.event.object_id is None
+    return nobody and _is_among(sight.claim, owners(sight.pool, sight.event.block_ids))
+
+
+def _by_content(sight: Sight) -> bool:
+    return held_by(sight.pool, sight.claim) != held_by(sight.later, sight.claim)
+
+
+def _by_loss(sight: Sight) -> bool:
+    if loses(sight):
+        return True
+    return (_by_name(sight) or _by_object(sight)) and not held_by(sight.pool, sight.claim)
+
+
+def _by_foreign_name(sight: Sight) -> bool:
+    name = sight.event.claim_id
+    strange = name is not None and not _names(sight) and not sight.pool.claims[name].known
+    return strange and _is_among(sight.claim, meant(sight.pool, sight.event))
+
+
+def _is_among(claim: Claim, claims: list[Claim]) -> bool:
+    return any(claim is each for each in claims)
+
+
+ABOUT: Final[Mapping[By, Callable[[Sight], bool]]] = MappingProxyType(
+    {
+        By.NAME: _by_name,
+        By.ENTRY: _by_entry,
+        By.OBJECT: _by_object,
+        By.BLOCKS: _by_blocks,
+        By.CONTENT: _by_content,
+        By.LOSS: _by_loss,
+        By.FOREIGN: _by_foreign_name,
+    }
+)
+"""Whether an event is about a claim, by each of the ways in which it may be."""
+
+
+def loses(sight: Sight) -> bool:
+    """Whether the claim holds a position before the event that it does not hold after."""
+    then, now = (held_by(pool, sight.claim) for pool in (sight.pool, sight.later))
+    return bool({position for position, _ in then} - {position for position, _ in now})
+
+
+def is_mine(sight: Sight) -> bool:
+    """Whether the event is about the claim's object.
+
+    What names the claim with another identity is not; nor is any fact, once it is watched no more.
+    """
+    kind = sight.event.kind
+    if (sight.claim.unwatched and kind in FACTS) or (_names(sight) and not sight.binds):
+        return False
+    return any(ABOUT[by](sight) for by in CONCERNS[kind] if by in ABOUT)
+
+
+def is_named(sight: Sight) -> bool:
+    """Whether the event names the claim; facts carry no name of their own, but what they mean."""
+    kind = sight.event.kind
+    if _names(sight) and not sight.binds:
+        return True
+    return is_mine(sight) if kind in FACTS else _names(sight) and kind in REPORTS - CONFLICT_ACTIONS
+
+
+def belongs_to(sight: Sight) -> str | None:
+    """The request that the event belongs to, to this claim.
+
+    A load for another claim on the same content is to this one no load for any request.
+    """
+    loaded = sight.event.kind is Kind.LOAD_FINISHED
+    return None if loaded and not is_direct(sight) else sight.moment.belongs
+
+
+def is_direct(sight: Sight) -> bool:
+    """Whether a fact names or means the claim, which is not only on the same content as another."""
+    return sight.binds and any(ABOUT[by](sight) for by in (By.NAME, By.OBJECT, By.BLOCKS))
+
+
+_missing = set(Kind) - set(CONCERNS)
+_alone = set(By) - set(ABOUT) - {By.REQUEST, By.POOL}
+_belong = {kind for kind, ways in CONCERNS.items() if By.REQUEST in ways}
+if _missing or _alone or _belong != REQUEST_KINDS | {Kind.BLOCK_CACHED}:
+    raise TypeError(f"the table of concerns is not whole: {_missing}, {_alone}, {_belong}")

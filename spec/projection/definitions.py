@@ -1,0 +1,232 @@
+"""What each field of an event is, to one claim: one definition a field, under the field's name.
+
+A count is of blocks. None is a value that nobody knows.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spec.alphabet import Kind
+from spec.events import CapacityProof
+from spec.projection import concerns, ranks, rights, room
+from spec.projection import pool as blocks
+from spec.projection.pool import Request
+from spec.projection.room import Cells
+from spec.projection.sight import Sight
+
+_OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
+_NO_PROOF: Final = CapacityProof(resident=0, active=0, total=0, usable=0, shortfall=0)
+
+
+# Whom it concerns.
+
+
+def mine(sight: Sight) -> bool:
+    return concerns.is_mine(sight)
+
+
+def named(sight: Sight) -> bool:
+    return concerns.is_named(sight)
+
+
+def here(sight: Sight) -> bool:
+    return sight.request is not None and sight.request == concerns.belongs_to(sight)
+
+
+# Blocks, and ranks.
+
+
+def lead(sight: Sight) -> int:
+    return blocks.lead(sight.later, sight.claim)
+
+
+def found(sight: Sight) -> bool:
+    return sight.event.found
+
+
+def covers(sight: Sight) -> bool:
+    asked, claim = sight.event.asked, sight.claim
+    return asked is not None and claim.start + claim.threshold <= asked
+
+
+def breaks(sight: Sight) -> bool:
+    return lead(sight) < sight.claim.threshold
+
+
+def passed(sight: Sight) -> bool | None:
+    loses = ranks.is_ranked(sight.claim) and concerns.is_mine(sight)
+    return ranks.passed(sight) if loses else False
+
+
+def spared(sight: Sight) -> bool:
+    return ranks.is_ranked(sight.claim) and ranks.spared(sight)
+
+
+# Room.
+
+
+def footprint(sight: Sight) -> int:
+    return sight.event.footprint or 0
+
+
+def needed(sight: Sight) -> int:
+    return sight.event.needed or 0
+
+
+def usable(sight: Sight) -> int:
+    return sight.event.usable or 0
+
+
+def _everyone(sight: Sight) -> Cells:
+    return sight.moment.room(sight.sharing)
+
+
+def _since_arrival(sight: Sight) -> Cells:
+    return sight.moment.room(sight.sharing, sight.event.request_id or "")
+
+
+def rest(sight: Sight) -> int:
+    return len(room.rest_of(_everyone(sight), sight.claim))
+
+
+def stood(sight: Sight) -> int:
+    return len(room.rest_of(_since_arrival(sight), sight.claim))
+
+
+def shared(sight: Sight) -> int:
+    ends = sight.event.kind is Kind.REQUEST_FINISHED
+    return room.shared_by((_since_arrival if ends else _everyone)(sight), sight.claim)
+
+
+def others(sight: Sight) -> int:
+    return room.needs_of_others(sight.pool, sight.event.request_id) + sight.unsure
+
+
+# Blame.
+
+
+def _named(sight: Sight) -> set[str]:
+    return room.responsible_of(sight.pool, sight.event.blocking_claim_ids or ())
+
+
+def accuses(sight: Sight) -> bool:
+    return bool(sight.event.blocking_claim_ids)
+
+
+def blamed(sight: Sight) -> bool:
+    return sight.claim.claim_id in (sight.event.blocking_claim_ids or ())
+
+
+def tied(sight: Sight) -> int:
+    return room.tied(_everyone(sight), sight.claim, _named(sight))
+
+
+def blamed_rest(sight: Sight) -> int:
+    return room.freed(_everyone(sight), _named(sight) - {sight.claim.claim_id})
+
+
+def blamed_least(sight: Sight) -> int:
+    return room.least_share(_everyone(sight), sight.claim, _named(sight))
+
+
+def stranger(sight: Sight) -> bool:
+    others = set(sight.event.blocking_claim_ids or ()) - {sight.claim.claim_id}
+    return room.frees_nothing(_everyone(sight), others, _named(sight))
+
+
+def proof(sight: Sight) -> bool:
+    """Its sums are judged by the claims that are in the pool."""
+    return sight.event.proof is not None and sight.claim.responsible
+
+
+def said_resident(sight: Sight) -> int:
+    return (sight.event.proof or _NO_PROOF).resident
+
+
+def said_active(sight: Sight) -> int:
+    return (sight.event.proof or _NO_PROOF).active
+
+
+def said_total(sight: Sight) -> int:
+    return (sight.event.proof or _NO_PROOF).total
+
+
+def said_usable(sight: Sight) -> int:
+    return (sight.event.proof or _NO_PROOF).usable
+
+
+def said_shortfall(sight: Sight) -> int:
+    return (sight.event.proof or _NO_PROOF).shortfall
+
+
+# Restores, and outcomes.
+
+
+def _request(sight: Sight) -> Request:
+    return sight.pool.requests.get(sight.event.request_id or "") or Request()
+
+
+def restore(sight: Sight) -> bool:
+    """One failed that the runtime answers for; else the refusal is for want of room."""
+    return sight.event.restore and _request(sight).lacks
+
+
+def smear(sight: Sight) -> bool:
+    """To a claim that has a part in it: it is responsible, or named, or a load of it failed."""
+    event, claim, failed = sight.event, sight.claim, _request(sight).failed
+    said = {*(event.blocking_claim_ids or ()), event.outcome_claim_id} - {None}
+    part = claim.responsible or claim.claim_id in said | failed
+    return part and not said <= failed
+
+
+def echo(sight: Sight) -> bool:
+    return sight.event.echo
+
+
+def outcome(sight: Sight) -> bool:
+    event, name = sight.event, sight.claim.claim_id
+    ours = event.outcome_claim_id in (None, name)
+    if event.outcome == "refusal" and event.blocking_claim_ids is not None:
+        ours = ours and name in event.blocking_claim_ids
+    return ours and event.outcome in _OUTCOMES
+
+
+def refusal(sight: Sight) -> bool:
+    return outcome(sight) and sight.event.outcome == "refusal"
+
+
+def harm(sight: Sight) -> bool:
+    return outcome(sight) and sight.event.outcome == "harm"
+
+
+def from_tier(sight: Sight) -> bool:
+    return sight.event.from_tier
+
+
+# Who acts, and routes.
+
+
+def authorised(sight: Sight) -> bool:
+    return rights.authorised(sight)
+
+
+def by(sight: Sight) -> int:
+    return _number(sight.event.by)
+
+
+def cost(sight: Sight) -> int:
+    return sight.event.cost or 0
+
+
+def worker(sight: Sight) -> int:
+    return _number(sight.event.worker)
+
+
+def hit(sight: Sight) -> bool:
+    return bool(sight.event.hit)
+
+
+def _number(text: str | None) -> int:
+    """Another number for each text, and 0 for none."""
+    return 0 if text is None else int.from_bytes(b"\1" + text.encode())

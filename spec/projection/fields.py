@@ -1,0 +1,117 @@
+"""Every field that a guard may read of an event: on which kinds it is computed, and from what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, Kind
+from spec.fields import REQUEST_KINDS
+from spec.projection import definitions
+from spec.projection.interpret import MUCH, Value
+from spec.projection.room import Sharing
+from spec.projection.sight import Sight
+from spec.projection.unknown import POOL
+from spec.terms import Sort
+from spec.vocabulary import EVENT_FIELDS
+
+__all__ = ["FIELDS", "Field", "views"]
+
+
+class Field(NamedTuple):
+    """A field of `e`: the kinds on which it is computed, what it says, and its definition's name.
+
+    On every other kind it is False or 0, and nothing reads it.
+    """
+
+    kinds: frozenset[Kind]
+    says: str
+    definition: str
+
+
+_ALL: Final = frozenset(Kind)
+_STATED: Final = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED})
+_ARRIVED: Final = frozenset({Kind.REQUEST_ARRIVED})
+_FINISHED: Final = frozenset({Kind.REQUEST_FINISHED})
+_CACHED: Final = frozenset({Kind.BLOCK_CACHED})
+_EVICTED: Final = frozenset({Kind.BLOCK_EVICTED})
+_PLACED: Final = BLOCKS_GONE | _CACHED | {Kind.LOAD_FINISHED}
+_FAILED: Final = frozenset({Kind.CLAIM_RESTORATION_FAILED})
+_REFUSED: Final = frozenset({Kind.REQUEST_REFUSED})
+_ACTS: Final = CONFLICT_ACTIONS
+_ROOM: Final = _ARRIVED | _FINISHED | _ACTS
+_WHERE: Final[Mapping[str, frozenset[Kind]]] = {
+    "mine": _ALL,
+    "named": _ALL,
+    "here": REQUEST_KINDS | _CACHED,
+    "lead": _PLACED,
+    "footprint": _STATED,
+    "needed": _ARRIVED,
+    "usable": _ARRIVED,
+    "rest": _ARRIVED | _ACTS,
+    "stood": _FINISHED,
+    "shared": _ARRIVED | _ACTS | _FINISHED,
+    "others": _ACTS,
+    "blamed": _ACTS,
+    "tied": _ACTS,
+    "blamed_rest": _ACTS,
+    "blamed_least": _ACTS,
+    "accuses": _ACTS,
+    "stranger": _ACTS,
+    "restore": _ACTS,
+    "smear": _FAILED | _REFUSED,
+    "echo": _FAILED | _REFUSED,
+    "outcome": _FAILED,
+    "refusal": _FAILED,
+    "harm": _FAILED,
+    "from_tier": frozenset({Kind.CLAIM_RESTORED}),
+    "authorised": ENDS,
+    "by": ENDS | {Kind.CLAIM_RETIRED},
+    "found": _CACHED,
+    "covers": frozenset({Kind.PREFIX_LOOKUP}),
+    "breaks": frozenset({Kind.CLAIM_BLOCK_LOST}),
+    "passed": _EVICTED,
+    "spared": _EVICTED,
+    "proof": _ACTS,
+    "said_resident": _ACTS,
+    "said_active": _ACTS,
+    "said_total": _ACTS,
+    "said_usable": _ACTS,
+    "said_shortfall": _ACTS,
+    "cost": frozenset({Kind.REQUEST_ROUTED, Kind.ROUTE_COST_REPORTED}),
+    "worker": frozenset({Kind.REQUEST_ROUTED, Kind.ROUTE_PLACEMENT_REPORTED}),
+    "hit": frozenset({Kind.REUSE_SERVED, Kind.ROUTE_REUSE_REPORTED}),
+}
+if set(_WHERE) != set(EVENT_FIELDS) or not all(hasattr(definitions, name) for name in _WHERE):
+    raise TypeError("each field of an event has one row, and a definition under its name")
+
+FIELDS: Final[Mapping[str, Field]] = MappingProxyType(
+    {name: Field(_WHERE[name], says, name) for name, (_, says) in EVENT_FIELDS.items()}
+)
+"""One row a field, in the order of the vocabulary."""
+
+
+def view(sight: Sight, names: frozenset[str] = frozenset(FIELDS)) -> dict[str, Value | None]:
+    """These fields of an event, as one claim sees it."""
+    fields = {name: FIELDS[name] for name in FIELDS if name in names}
+    return {
+        name: getattr(definitions, row.definition)(sight)
+        if sight.event.kind in row.kinds
+        else (False if EVENT_FIELDS[name][0] is Sort.BOOL else 0)
+        for name, row in fields.items()
+    }
+
+
+def views(sight: Sight) -> list[dict[str, Value | None]]:
+    """An event as one claim sees it: once where the room is known, else at each end of what it may
+    be.
+    """
+    moment, first = sight.moment, view(sight)
+    if sight.event.kind not in _ROOM:
+        return [first]
+    needs = (0, MUCH) if moment.others_unsure else (0,)
+    ends = [replace(sight, sharing=sharing, unsure=need) for sharing in Sharing for need in needs]
+    found = [first | view(end, POOL) for end in ends]
+    return [found[0]] if all(each == found[0] for each in found) else found

@@ -1,0 +1,75 @@
+"""The lines of one stream: what each says, and in what order they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from spec.alphabet import Kind
+from spec.events import Event, Mark, StreamMark
+
+__all__ = ["Line", "Order", "line_of"]
+
+
+class Line(NamedTuple):
+    """One line of a stream; `at` is its number, from 1.
+
+    `skips` says that missing sequence numbers are no loss there. `observes` are the kinds of facts
+    of which the hooks of the stream state each one, where the line says so. `doubts` are claims
+    (None for all that are alive) of which nothing more is concluded, or nothing of the obligations
+    beside them.
+    """
+
+    at: int
+    events: tuple[Event, ...] = ()
+    sequence: int | None = None
+    time_ns: int | None = None
+    skips: bool = False
+    mark: Mark | None = None
+    observes: frozenset[Kind] | None = None
+    doubts: tuple[tuple[str | None, frozenset[str]], ...] = ()
+
+
+def line_of(said: Event | StreamMark, at: int) -> Line:
+    """A line of the canonical form."""
+    if isinstance(said, Event):
+        return Line(at, (said,), said.sequence, said.time_ns)
+    stated = getattr(said, "observes", None)
+    observes = None if stated is None else frozenset(map(Kind, stated))
+    return Line(at, (), said.sequence, said.time_ns, mark=said.kind, observes=observes)
+
+
+@dataclass
+class Order:
+    """The sequence number and the time of the last line that had them.
+
+    `first` are the numbers that a stream may begin with; `opened` is the line that promised an end,
+    and `closed` whether the last line is one.
+    """
+
+    first: tuple[int, ...] = (0,)
+    sequence: int | None = None
+    time_ns: int | None = None
+    opened: int | None = None
+    closed: bool = False
+
+    @property
+    def cut(self) -> int | None:
+        """The line that promised an end which does not come."""
+        return None if self.closed else self.opened
+
+    def take(self, line: Line) -> tuple[bool, bool]:
+        """Whether the stream steps back at this line, and whether lines before it are missing."""
+        number, last, back, missing = line.sequence, self.sequence, False, False
+        if number is not None:
+            expected = self.first if last is None else (last + 1,)
+            back = last is not None and number <= last
+            missing = not (back or line.skips or number in expected)
+            self.sequence = number
+        if line.time_ns is not None:
+            back = back or (self.time_ns is not None and line.time_ns < self.time_ns)
+            self.time_ns = line.time_ns
+        self.closed = line.mark is Mark.STREAM_CLOSED
+        if line.mark is Mark.STREAM_OPENED:
+            self.opened = self.opened or line.at
+        return back, missing

@@ -1,0 +1,46 @@
+"""Which of two claims of different priority may lose a block first."""
+
+from __future__ import annotations
+
+from spec.projection.concerns import loses
+from spec.projection.pool import Claim, Pool, held_by
+from spec.projection.sight import Sight
+
+__all__ = ["is_ranked", "passed", "ranked_losers", "spared"]
+
+
+def is_ranked(claim: Claim) -> bool:
+    """Whether the claim has a place among those of other priorities."""
+    return claim.known and claim.priority is not None and not claim.unwatched
+
+
+def _ranked(pool: Pool) -> list[tuple[int, Claim]]:
+    return [(c.priority or 0, c) for c in pool.claims.values() if is_ranked(c)]
+
+
+def ranked_losers(sight: Sight) -> list[int]:
+    """The priorities of the claims that lose a position by the event."""
+    moment = sight.moment
+    return [rank for rank, claim in _ranked(sight.pool) if loses(Sight(moment, claim))]
+
+
+def passed(sight: Sight) -> bool | None:
+    """Whether a block of a claim of lower priority could be taken instead; None where nobody knows.
+
+    It could if one such claim still holds blocks, and the event states a lowest priority of what
+    could be taken that is that low. If a claim of just that priority loses a block by the event,
+    that block may be the one that could be taken.
+    """
+    own, lowest = sight.claim.priority or 0, sight.event.lowest_priority
+    lower = [r for r, c in _ranked(sight.pool) if r < own and held_by(sight.later, c)]
+    if not lower or (lowest is not None and own <= lowest):
+        return False
+    if lowest is None or lowest in ranked_losers(sight):
+        return None
+    return True if any(lowest <= rank for rank in lower) else None
+
+
+def spared(sight: Sight) -> bool:
+    """Whether a claim of higher priority holds a block after the event."""
+    own = sight.claim.priority or 0
+    return any(own < rank and held_by(sight.later, c) for rank, c in _ranked(sight.pool))

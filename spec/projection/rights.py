@@ -1,0 +1,82 @@
+"""Who may end a claim, and when its duration is over by the stream's clock, in nanoseconds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.durations import Duration, TimeUnit
+from spec.projection.pool import Claim, Pool
+from spec.projection.sight import Sight
+
+__all__ = ["RUNTIME", "authorised", "begin", "is_due", "owner_unknown", "stop", "unclear"]
+
+RUNTIME: Final = "runtime"
+_NS: Final = 1_000_000_000
+
+
+def in_steps(claim: Claim) -> bool:
+    """Whether the claim's duration counts scheduler steps, which a stream does not number."""
+    return claim.duration is not None and Duration.parse(claim.duration).unit is TimeUnit.STEPS
+
+
+def begin(claim: Claim, line: int, time_ns: int | None) -> None:
+    """The claim is committed to: from now its duration runs, if it has one."""
+    if claim.duration is None:
+        return
+    if in_steps(claim):
+        claim.unclear = claim.unclear or (line, True)
+    elif time_ns is None:
+        claim.unclear = claim.unclear or (line, False)
+    else:
+        claim.end = time_ns + int(Duration.parse(claim.duration).exact * _NS)
+
+
+def stop(claim: Claim, line: int) -> None:
+    """A line has no time: it may stand before or after the end of a duration that runs."""
+    if claim.responsible and claim.end is not None and not claim.elapsed:
+        claim.unclear = claim.unclear or (line, False)
+
+
+def is_due(claim: Claim, time_ns: int | None) -> bool:
+    """Whether a line at this time shows that the claim's duration is over."""
+    seen = claim.unclear is None and not claim.elapsed
+    return seen and time_ns is not None and claim.end is not None and claim.end <= time_ns
+
+
+def unclear(pool: Pool, claim: Claim) -> int | None:
+    """The line since which nobody can see whether the claim's duration is over, if so.
+
+    Steps are told by facts, where any are.
+    """
+    if claim.elapsed or claim.unclear is None:
+        return None
+    line, steps = claim.unclear
+    told = any(other.elapsed and in_steps(other) for other in pool.claims.values())
+    return None if steps and told else line
+
+
+def owner_unknown(sight: Sight) -> bool:
+    """Whether nobody knows if the end of a claim is told by someone entitled: its owner was stated
+    by the runtime's acceptance at most, or whether its duration is over cannot be seen.
+    """
+    by = sight.event.by
+    if by == RUNTIME:
+        expires = sight.event.kind is Kind.CLAIM_EXPIRED
+        return expires and unclear(sight.pool, sight.claim) is not None
+    return by is not None and sight.claim.owner is None
+
+
+def authorised(sight: Sight) -> bool:
+    """Whether the owner is behind the end of a claim, or the runtime within its rights: it may
+    demote what is demotable, and expire what is over. An end in nobody's name is taken at its word.
+    """
+    event, claim = sight.event, sight.claim
+    if event.by is None:
+        return True
+    if event.by != RUNTIME:
+        return event.by == claim.owner
+    if event.kind is Kind.CLAIM_DEMOTED:
+        return sight.moment.mode is Mode.DEMOTABLE
+    return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed

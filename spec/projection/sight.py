@@ -1,0 +1,85 @@
+"""One event, as it happens to the pool, and as one claim sees it: what definitions are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.events import Event
+from spec.fields import REQUEST_KINDS
+from spec.projection.pool import Claim, Pool, attributed, in_hand
+from spec.projection.room import Cells, Sharing, cells, stood
+
+__all__ = ["Moment", "Sight"]
+
+
+@dataclass
+class Moment:
+    """An event of the stream: the pool before it, and the pool with the blocks as they are after.
+
+    `mode` is the mode that judges, `time_ns` the stream's time.
+    """
+
+    pool: Pool
+    later: Pool
+    event: Event
+    mode: Mode
+    time_ns: int | None = None
+    _rooms: dict[tuple[Sharing, str | None], Cells] = field(default_factory=dict)
+
+    def room(self, sharing: Sharing, since: str | None = None) -> Cells:
+        """The blocks that the responsible claims take, or those that were there since a request
+        arrived.
+        """
+        if (sharing, since) not in self._rooms:
+            among = None if since is None else stood(self.pool, since)
+            self._rooms[sharing, since] = cells(self.pool, sharing, among)
+        return self._rooms[sharing, since]
+
+    @property
+    def kind(self) -> Kind:
+        return self.event.kind
+
+    @property
+    def belongs(self) -> str | None:
+        """The request that the event belongs to, as far as that is known."""
+        if self.kind not in REQUEST_KINDS | {Kind.BLOCK_CACHED}:
+            return None
+        requests = attributed(self.pool, self.event)
+        return requests[0] if len(requests) == 1 else None
+
+    @property
+    def others_unsure(self) -> bool:
+        """Whether nobody knows what some other request in hand needs."""
+        name = self.event.request_id
+        return any(other.unsure for n, other in in_hand(self.pool).items() if n != name)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """An event as one claim sees it, at one end of what nobody knows.
+
+    `binds` says that the event, if it names the claim, means its object. `sharing` is the end of
+    what may be one block, `unsure` what requests of unknown need are taken to need together, and
+    `request` the request in whose scope the event is seen, if in any.
+    """
+
+    moment: Moment
+    claim: Claim
+    binds: bool = True
+    sharing: Sharing = Sharing.LEAST
+    unsure: int = 0
+    request: str | None = None
+
+    @property
+    def event(self) -> Event:
+        return self.moment.event
+
+    @property
+    def pool(self) -> Pool:
+        return self.moment.pool
+
+    @property
+    def later(self) -> Pool:
+        return self.moment.later

@@ -1,0 +1,260 @@
+"""Partial observation: what nobody knows, and what an observer still concludes without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
+from typing import Final
+
+from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
+from spec.events import Event
+from spec.machine import Observer, Rule
+from spec.obligations import OBLIGATIONS
+from spec.projection.interpret import may_hold
+from spec.projection.pool import Placed, Request, held_by, lead, meant, owners
+from spec.projection.rights import owner_unknown
+from spec.projection.sight import Sight
+from spec.states import TERMINAL
+from spec.terms import FALSE, Scope, variables
+from spec.verdicts import Verdict
+
+__all__ = [
+    "AUTHORITY",
+    "AWAY",
+    "BLOCKS",
+    "CHOICE",
+    "FAILURES",
+    "NAMES",
+    "NEED",
+    "POOL",
+    "SET_BY",
+    "may_be_gone",
+    "open_without",
+    "says_too_little",
+    "unbreakable",
+    "unknowable",
+    "unknown_of",
+    "without",
+]
+
+POOL: Final = frozenset(
+    {
+        *("rest", "stood", "shared", "others", "tied"),
+        *("blamed_rest", "blamed_least", "stranger"),
+    }
+)
+"""The fields that rest on all claims and requests of the pool."""
+FAILURES: Final = frozenset({"smear"})
+"""The field that rests on all failures of a request."""
+AUTHORITY: Final = frozenset({"authorised"})
+"""The field that rests on who owns the claim and when its duration is over."""
+NAMES: Final = frozenset({"named"})
+"""The field that rests on who was registered."""
+BLOCKS: Final = frozenset({"lead"})
+"""The field, and the register, that rest on which blocks a claim holds."""
+CHOICE: Final = frozenset({"passed"})
+"""The field that rests on what else could have been taken."""
+NEED: Final = frozenset({"needed", "usable"})
+"""The fields, and the registers, that rest on what a request needs."""
+AWAY: Final = frozenset({"offload_restorability", "restoration_failure_outcome"})
+"""The obligations that ask who computed the blocks of a claim that was away."""
+
+
+_AT_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+
+
+@cache
+def without(name: str, fields: frozenset[str]) -> Observer | None:
+    """The observer of this name without the rules that read any of these fields or registers.
+
+    Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
+    is: of the rules that find a breach those are left that do so in any, and come before it. What
+    is left concludes breaches alone: nothing is shown to be kept by it.
+
+    None where it reads none of them: it judges as well as before.
+    """
+    observer = OBLIGATIONS[name]
+    broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
+    read = [_reads(rule, fields) for rule in observer.rules]
+    if not any(read):
+        return None
+    turns = [n for n, rule in enumerate(observer.rules) if read[n] and rule.to not in broken]
+    first = turns[0] if turns else len(read)
+
+    def stays(number: int, rule: Rule) -> bool:
+        if read[number]:
+            return False
+        anywhere = not rule.source and not any(v.scope is Scope.OWN for v in variables(rule.when))
+        return not turns or rule.to not in broken or (number < first and anywhere)
+
+    rules = [r if stays(n, r) else replace(r, when=FALSE) for n, r in enumerate(observer.rules)]
+    return replace(observer, rules=tuple(rules))
+
+
+def _reads(rule: Rule, fields: frozenset[str]) -> bool:
+    return any(variable.name in fields for variable in variables(rule.when))
+
+
+# What is not known of an event.
+
+
+def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset[str]:
+    """The fields and registers that nobody knows from this event on, as far as they matter to it.
+
+    Args:
+        seen: the fields of the event.
+        lost: the last event before track of the stream was lost, below 0 if it never was.
+    """
+    event, claim = sight.event, sight.claim
+    request = sight.pool.requests.get(event.request_id or "")
+    found: set[str] = set()
+    if event.kind in ENDS and seen["mine"] and owner_unknown(sight):
+        found |= AUTHORITY
+    if seen["passed"] is None or (lost >= 0 and _ranked_loss(sight, seen)):
+        found |= CHOICE
+    if event.kind in _AT_REQUEST and (claim.responsible or seen["blamed"]):
+        arrives = event.kind is Kind.REQUEST_ARRIVED
+        stated = arrives and None not in (event.needed, event.usable)
+        unsure = request is not None and request.unsure
+        found |= NEED if unsure or (arrives and not stated) else frozenset()
+        found |= POOL if lost >= 0 and _presses(event, request) else frozenset()
+    if lost < 0:
+        return frozenset(found)
+    since = request.since if request is not None else -1
+    judged = seen["mine"] if event.kind is Kind.CLAIM_RESTORATION_FAILED else _has_part(sight, seen)
+    if since <= lost and judged:
+        found |= FAILURES
+    if event.kind in REPORTS and seen["mine"] and not seen["named"]:
+        found |= NAMES
+    return frozenset(found)
+
+
+def _ranked_loss(sight: Sight, seen: Mapping[str, object]) -> bool:
+    evicted = sight.event.kind is Kind.BLOCK_EVICTED
+    return bool(evicted and seen["mine"] and sight.claim.priority is not None)
+
+
+def _presses(event: Event, request: Request | None) -> bool:
+    """Whether what the pool holds matters to an event of a request: it fits an empty pool."""
+    if event.kind in CONFLICT_ACTIONS:
+        return True
+    if event.kind is Kind.REQUEST_ARRIVED:
+        return (event.needed or 0) <= (event.usable or 0)
+    return request is not None and request.needed <= request.usable
+
+
+def _has_part(sight: Sight, seen: Mapping[str, object]) -> bool:
+    """Whether the claim has a part in an action on a request."""
+    request = sight.pool.requests.get(sight.event.request_id or "")
+    failed = request is not None and sight.claim.claim_id in request.failed
+    part = bool(seen["blamed"]) or sight.claim.responsible or failed
+    return sight.event.kind in CONFLICT_ACTIONS and part
+
+
+def may_be_gone(sight: Sight) -> bool:
+    """Whether a block is gone that may hold a position of the claim: one that a load did not name.
+
+    It is if nobody is known to hold it, or if the event names or means the claim, which does not
+    hold it, and does not say which position it held.
+    """
+    event, held = sight.event, held_by(sight.pool, sight.claim)
+    nobody = event.claim_id is None and event.object_id is None
+    ours = event.claim_id == sight.claim.claim_id or sight.claim in meant(sight.pool, event)
+    if not any(block is None for _, block in held_by(sight.later, sight.claim)):
+        return False
+    if nobody:
+        return any(not owners(sight.pool, [block]) for block in event.block_ids)
+    known = {block for _, block in held}
+    return ours and not event.positions and any(block not in known for block in event.block_ids)
+
+
+def says_too_little(sight: Sight) -> bool:
+    """Whether a load of the claim, which is not over, does not say how many blocks came back."""
+    event, claim = sight.event, sight.claim
+    told = event.positions or event.held is not None
+    over = claim.state in TERMINAL and not claim.responsible
+    short = lead(sight.later, claim) < claim.threshold
+    return event.kind is Kind.LOAD_FINISHED and not told and not over and short
+
+
+def holds_stale(sight: Sight, stale: frozenset[Placed]) -> bool:
+    """Whether the claim holds what may have been lost where track was lost."""
+    pool = sight.pool
+    return held_by(pool, sight.claim) != held_by(
+        replace(pool, placed=pool.placed - stale), sight.claim
+    )
+
+
+# What a stream does not observe.
+
+
+_COMMITTED: Final = frozenset({Kind.CLAIM_COMMITTED})
+_COPIED: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND})
+_ARRIVED: Final = frozenset({Kind.REQUEST_ARRIVED})
+_FAILED: Final = frozenset({Kind.LOAD_FAILED})
+_ROUTED: Final = frozenset({Kind.REQUEST_ROUTED})
+_SERVED: Final = frozenset({Kind.REUSE_SERVED})
+
+SET_BY: Final[Mapping[str, tuple[frozenset[Kind], ...]]] = MappingProxyType(
+    {
+        "registered": (_COMMITTED | {Kind.CLAIM_REGISTERED},),
+        "committed": (_COMMITTED,),
+        "responsible": (_COMMITTED, frozenset({Kind.CLAIM_RETIRED})),
+        "footprint": (_COMMITTED,),
+        "lead": (frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED}),),
+        **dict.fromkeys(("host", "copied"), (_COPIED,)),
+        **dict.fromkeys(("seen", "arrived", "held", "needed", "usable"), (_ARRIVED,)),
+        "asks": (frozenset({Kind.PREFIX_LOOKUP}),),
+        "loaded": (frozenset({Kind.LOAD_FINISHED}),),
+        **dict.fromkeys(("failures", "failed", "broke"), (_FAILED,)),
+        **dict.fromkeys(("routed", "cost", "worker"), (_ROUTED,)),
+        **dict.fromkeys(("served", "hit"), (_SERVED,)),
+    }
+)
+"""The facts that move each register: it is worth nothing where none of one set is observed."""
+
+
+def unknowable(observes: frozenset[Kind] | None) -> frozenset[str]:
+    """The registers that are worth nothing by what a stream observes; None observes everything."""
+    if observes is None:
+        return frozenset()
+    return frozenset(n for n, sets in SET_BY.items() if any(not kinds & observes for kinds in sets))
+
+
+def unbreakable(name: str, observes: frozenset[Kind] | None) -> bool:
+    """Whether no kind that a stream observes can break an obligation: then nothing can keep it."""
+    if observes is None:
+        return False
+    seen = [kind for kind in Kind if kind in observes or kind not in FACTS]
+    observer = OBLIGATIONS[name]
+    breaches = [r for r in observer.rules if observer.state(r.to).verdict is Verdict.VIOLATED]
+    return not any(may_hold(rule.when, kind)[1] for rule in breaches for kind in seen)
+
+
+# Facts that do not say whose they are.
+
+_RESTS: Final = frozenset(
+    {
+        *(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST),
+        *(Kind.LOAD_FINISHED, Kind.PREFIX_REUSED),
+    }
+)
+_JUDGED: Final[Mapping[Kind, frozenset[str]]] = MappingProxyType(
+    {
+        Kind.LOAD_FAILED: AWAY | {"claim_harm_attribution", "blocking_claim_ids"},
+        Kind.REQUEST_ROUTED: frozenset({"route_cost_attribution", "placement_attribution"}),
+        Kind.REUSE_SERVED: frozenset({"reuse_routing_attribution"}),
+    }
+)
+
+
+def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
+    """Which of a bundle's obligations are open where a fact does not say whose object it is about.
+
+    What is on the GPU and in the tier, and when something is done with a claim, all others rest on.
+    """
+    if kind in _RESTS:
+        return obligations if "offload_restorability" in obligations else frozenset()
+    return obligations & _JUDGED.get(kind, frozenset())

@@ -1,0 +1,228 @@
+"""Honest streams with an offload tier: restores, failed loads and resets, all kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from monitor.__main__ import main
+from spec.claims import Mode
+from tests.monitor.traces import CLAIM, Trace, judge, write
+from tests.monitor.traces_canonical import canonical
+from tests.monitor.traces_promises import (
+    OFFLOADABLE,
+    accepted,
+    arrives,
+    back,
+    cached,
+    copied,
+    looked_up,
+    named,
+    of,
+    released,
+    reused,
+    there,
+)
+
+
+def streams() -> Iterator[tuple[str, Mode, Trace]]:
+    """Each with the mode that it keeps."""
+    yield (
+        "a burst on a claim that is away, before it was ever there",
+        OFFLOADABLE,
+        [
+            *accepted(mode=OFFLOADABLE),
+            arrives("q"),
+            looked_up("q", 0),
+            arrives("r"),
+            looked_up("r", 0),
+            cached(CLAIM, 100, 0, 1, 2, 3, request_id="q"),
+            named("claim_materialized"),
+            cached(CLAIM, 300, 0, 1, 2, 3, request_id="r"),
+            of("finished", "q"),
+            of("finished", "r"),
+        ],
+    )
+    yield (
+        "the second of a burst reuses what the first has computed",
+        OFFLOADABLE,
+        [
+            *accepted(mode=OFFLOADABLE),
+            arrives("q"),
+            arrives("r"),
+            cached(CLAIM, 100, 0, 1, 2, 3, request_id="q"),
+            named("claim_materialized"),
+            looked_up("r", 4),
+            reused("r"),
+            of("finished", "q"),
+            of("finished", "r"),
+        ],
+    )
+    yield (
+        "two requests restore one claim side by side",
+        OFFLOADABLE,
+        [
+            *copied(),
+            arrives("q"),
+            looked_up("q", 4),
+            named("claim_restore_required", CLAIM, "q"),
+            arrives("r"),
+            looked_up("r", 4),
+            *back("r", first=300),
+            reused("r"),
+            *back("q")[1:],
+            reused("q"),
+            of("finished", "q"),
+            canonical("block_evicted", block_ids=[200, 201, 202, 203]),
+            of("finished", "r"),
+        ],
+    )
+    yield (
+        "the second of them reuses what was loaded for the first",
+        OFFLOADABLE,
+        [
+            *copied(),
+            arrives("q"),
+            looked_up("q", 4),
+            arrives("r"),
+            looked_up("r", 4),
+            *back("q"),
+            reused("q"),
+            reused("r"),
+            of("finished", "r"),
+            of("finished", "q"),
+        ],
+    )
+    yield (
+        "restored, evicted and restored again",
+        OFFLOADABLE,
+        [
+            *copied(),
+            arrives("q"),
+            *back("q"),
+            reused("q"),
+            of("finished", "q"),
+            canonical("block_evicted", block_ids=[200, 201, 202, 203]),
+            arrives("r"),
+            *back("r", first=300),
+            reused("r"),
+            of("finished", "r"),
+        ],
+    )
+    yield (
+        "preempted in the middle of its prompt",
+        OFFLOADABLE,
+        [
+            *copied(),
+            arrives("q"),
+            *back("q"),
+            reused("q"),
+            of("deferred", "q"),
+            looked_up("q", 4),
+            reused("q"),
+            of("finished", "q"),
+        ],
+    )
+    yield (
+        "a request that was aborted while its load was in flight",
+        OFFLOADABLE,
+        [
+            *copied(),
+            arrives("q"),
+            named("claim_restore_required", CLAIM, "q"),
+            of("refused", "q"),
+            named(
+                "load_finished", CLAIM, "q", block_ids=[200, 201, 202, 203], positions=[0, 1, 2, 3]
+            ),
+            of("finished", "q"),
+        ],
+    )
+    yield (
+        "released while a load is in flight",
+        OFFLOADABLE,
+        [
+            *copied(),
+            arrives("q"),
+            named("claim_restore_required", CLAIM, "q"),
+            *released(),
+            named(
+                "load_finished", CLAIM, "q", block_ids=[200, 201, 202, 203], positions=[0, 1, 2, 3]
+            ),
+            of("finished", "q"),
+        ],
+    )
+    yield (
+        "released while a load is in flight that fails",
+        OFFLOADABLE,
+        [
+            *copied(),
+            arrives("q"),
+            named("claim_restore_required", CLAIM, "q"),
+            *released(),
+            named("load_failed", CLAIM, "q"),
+            named(
+                "claim_restoration_failed", CLAIM, "q", outcome="refusal", outcome_claim_id=CLAIM
+            ),
+            of("refused", "q", blocking_claim_ids=[CLAIM], restore=True),
+            of("finished", "q"),
+        ],
+    )
+    yield (
+        "a load fails, the request is refused, and the next one is served",
+        OFFLOADABLE,
+        [
+            *copied(),
+            arrives("q"),
+            named("claim_restore_required", CLAIM, "q"),
+            named("load_failed", CLAIM, "q"),
+            named(
+                "claim_restoration_failed", CLAIM, "q", outcome="refusal", outcome_claim_id=CLAIM
+            ),
+            of("refused", "q", blocking_claim_ids=[CLAIM], restore=True),
+            of("finished", "q"),
+            arrives("q"),
+            *back("q"),
+            reused("q"),
+            of("finished", "q"),
+        ],
+    )
+    yield (
+        "a reset beside a copy, restored before the reuse",
+        OFFLOADABLE,
+        [
+            *there(mode=OFFLOADABLE),
+            named("store_finished"),
+            named("claim_offloaded"),
+            canonical("block_lost"),
+            arrives("q"),
+            looked_up("q", 4),
+            *back("q"),
+            reused("q"),
+            of("finished", "q"),
+        ],
+    )
+
+
+STREAMS = list(streams())
+
+
+class TestHonest:
+    """Streams of runtimes that keep what they accepted."""
+
+    @pytest.mark.parametrize(
+        ("mode", "trace"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS]
+    )
+    def test_kept(self, mode: Mode, trace: Trace) -> None:
+        """It is kept."""
+        report = judge(trace, mode)
+        assert "kept" == report.verdict, report.why
+
+    def test_exit(self, tmp_path: Path) -> None:
+        """The command says so by its exit code."""
+        codes = {
+            name: main(["check", write(tmp_path / f"{n}.jsonl", trace), "--mode", str(mode)])
+            for n, (name, mode, trace) in enumerate(STREAMS)
+        }
+        assert {name: 0 for name, _, _ in STREAMS} == codes

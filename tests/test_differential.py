@@ -1,0 +1,55 @@
+"""The monitor and the naive projection agree, line by line, on streams that tell stories."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from monitor.census import Keep
+from spec.claims import Mode
+from tests.differential import Tally, asking, compare
+from tests.strategies import Stamped, streams
+
+STREAMS = 150
+"""Of each mode; `make differential` runs more."""
+
+
+class TestDifferential:
+    @pytest.mark.parametrize("mode", Mode)
+    def test_equal(self, mode: Mode) -> None:
+        """After each line both hold the same verdict of each obligation of each claim."""
+        tally = Tally()
+
+        @settings(
+            max_examples=STREAMS,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(streams())
+        def agree(stream: list[Stamped]) -> None:
+            compare(asking(stream, mode), mode, tally)
+
+        agree()
+        assert STREAMS <= tally.streams.total()
+        assert min(tally.streams[verdict] for verdict in ("kept", "violated", "inconclusive")) > 0
+
+    @pytest.mark.parametrize("mode", [Mode.HARD_PROTECTED, Mode.OFFLOADABLE])
+    def test_forgetting(self, mode: Mode) -> None:
+        """A monitor that forgets what ended is equal or inconclusive, and never says otherwise."""
+
+        @settings(
+            max_examples=40,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(streams())
+        def agree(stream: list[Stamped]) -> None:
+            compare(asking(stream, mode), mode, keep=Keep(ended=0))
+
+        agree()
