@@ -114,6 +114,7 @@ def _judge_change(change: Change | TableChange) -> Fate:
 
 _RESULT = {
     Compared.STEP: EQUIVALENT,
+    Compared.REACHED: EQUIVALENT,
     Compared.RUN: EQUIVALENT,
     Compared.DIFFERENT: SURVIVED,
     Compared.UNKNOWN: UNKNOWN,
@@ -138,7 +139,7 @@ def _judge(group: Sequence[Mutant]) -> Iterator[Fate]:
     observers = [first.observer for first in firsts if first.observer is not None]
     steps = same_step(firsts[0].mode, firsts[0].original, observers) if firsts else []
     for first, same in zip(firsts, steps, strict=True):
-        result, detail = (EQUIVALENT, str(Compared.STEP)) if same else _compare(first)
+        result, detail = (EQUIVALENT, str(same)) if same is not None else _compare(first)
         for mutant in left[first.name]:
             yield _fate(_about(mutant), result, [], detail, started)
             started = time.perf_counter()

@@ -74,7 +74,8 @@ def _otherwise(word: str, luck: random.Random) -> str:
     name, *told = word.split(":")
     fields = dict(field.split("=") for field in told)
     plain = usual(Kind(name))
-    field = luck.choice((*CARRIES.get(Kind(name), ()), *CARRIES.get(Kind(name), ()), *_WHOM))
+    carried = [f for f in CARRIES.get(Kind(name), ()) if f in EVENT_FIELDS]
+    field = luck.choice((*carried, *carried, *_WHOM))
     if EVENT_FIELDS[field][0] is Sort.INT:
         fields[field] = str(luck.choice([0, 1, 1, 2, 2, 3]))
     else:

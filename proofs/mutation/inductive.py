@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from proofs.model import Model
     from spec.machine import Observer
 
-__all__ = ["agree", "always"]
+__all__ = ["agree", "always", "preserved"]
 
 RLIMIT = 5_000_000
 
@@ -41,7 +41,8 @@ def agree(
         return True
     after = {name: step.following.get(name, value) for name, value in state.items()}
     now, then = list(_candidates(state, pairs)), list(_candidates(after, pairs))
-    kept = _both(model.initial(state), solver, now, then) if now else None
+    possible = z3.And(step.possible, *known)
+    kept = preserved(model.initial(state), possible, now, then) if now else None
     return kept is not None and bool(solver.check(wrong, *(now[i] for i in kept)) == z3.unsat)
 
 
@@ -49,51 +50,50 @@ def always(model: Model) -> tuple[Expr, ...]:
     """Candidates about the ledgers that hold in every state that a run of a model can come to."""
     state, event = model.state(""), model.event("")
     step = model.step(state, event)
-    after = {name: step.following.get(name, value) for name, value in state.items()}
-    now, then = list(_of_ledgers(state)), list(_of_ledgers(after))
-    solver = z3.Solver()
-    solver.add(step.possible)
-    kept = _both(model.initial(state), solver, now, then)
+    moving = {name: value for name, value in state.items() if name in step.following}
+    threshold = {"c.threshold": state["c.threshold"]}
+    after = {name: step.following[name] for name in moving}
+    now, then = list(_of_ledgers(moving | threshold)), list(_of_ledgers(after | threshold))
+    kept = preserved(model.initial(state), step.possible, now, then)
     return () if kept is None else tuple(now[i] for i in kept)
 
 
-def _both(
-    initial: Expr, going: Expr, now: Sequence[Expr], then: Sequence[Expr]
+def preserved(
+    initial: Expr, possible: Expr, now: Sequence[Expr], then: Sequence[Expr]
 ) -> list[int] | None:
-    """Those that hold at first and that every event preserves together."""
+    """Those of the candidates that hold at first and that every event preserves together; None
+    where the solver does not say.
+
+    Args:
+        now: each candidate, of the state before an event.
+        then: the same of the state after it.
+    """
     first = z3.Solver()
     first.add(initial)
-    kept = _surviving(first, now, [], list(range(len(now))))
-    return None if kept is None else _surviving(going, then, now, kept)
-
-
-def _surviving(
-    solver: Expr, tried: Sequence[Expr], assumed: Sequence[Expr], kept: list[int]
-) -> list[int] | None:
-    """Those of the candidates tried that hold where those that survive are assumed; None where
-    the solver does not say."""
+    kept = [i for i, each in enumerate(now) if first.check(z3.Not(each)) == z3.unsat]
+    solver = z3.SolverFor("QF_LIA")
     solver.set("rlimit", RLIMIT)
-    while True:
-        broken = z3.Or([z3.Not(tried[i]) for i in kept])
-        answer = solver.check(broken, *(assumed[i] for i in (kept if assumed else ())))
-        if answer == z3.unknown:
-            return None
-        if answer == z3.unsat:
-            return kept
-        told = solver.model()
-        kept = [i for i in kept if z3.is_true(told.eval(tried[i], model_completion=True))]
+    solver.add(possible)
+    holds = {i: z3.Bool(f"holds {i}") for i in kept}
+    breaks = {i: z3.Bool(f"breaks {i}") for i in kept}
+    for i in kept:
+        solver.add(z3.Implies(holds[i], now[i]), breaks[i] == z3.Not(then[i]))
+    while kept:
+        solver.push()
+        solver.add(z3.Or([breaks[i] for i in kept]))
+        answer = solver.check([holds[i] for i in kept])
+        told = solver.model() if answer == z3.sat else None
+        solver.pop()
+        if told is None:
+            return kept if answer == z3.unsat else None
+        kept = [i for i in kept if not z3.is_true(told.eval(breaks[i], model_completion=True))]
+    return kept
 
 
 def _candidates(
     state: Mapping[str, Expr], pairs: Sequence[tuple[Observer, Observer]]
 ) -> Iterator[Expr]:
-    flags = _flags(state)
-    yield from _of_ledgers(state)
     for one, other in pairs:
-        for number in range(len(one.states) if flags else 0):
-            here = state[f"state.{one.name}"] == number
-            yield from (z3.Implies(here, z3.Not(flag)) for flag in flags)
-            yield from (z3.Implies(here, flag) for flag in flags)
         at = {o.name: state[f"state.{o.name}"] for o in (one, other)}
         yield at[one.name] == at[other.name]
         for o in (one, other):

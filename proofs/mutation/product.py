@@ -17,18 +17,21 @@ from proofs.encode import Bits, Expr, Integers, Numbers, encode
 from proofs.engines.search import find_refutation
 from proofs.engines.spacer import ProofResult, prove
 from proofs.mutation.inductive import agree, always
+from proofs.mutation.judge import alike
+from proofs.mutation.reachable import inside
 from proofs.mutation.runs import write_run
 from proofs.mutation.world import well_formed
 from proofs.system import BEFORE, LEDGERS, Step, System
 from spec.alphabet import Kind
-from spec.modes import Bundle
+from spec.claims import Mode
+from spec.modes import MODES, Bundle
+from spec.obligations import OBLIGATIONS
 from spec.terms import TRUE, Scope, Term
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spec.claims import Mode
     from spec.machine import Ledger, Observer
 
 __all__ = [
@@ -52,9 +55,10 @@ _KINDS = tuple(sorted(Kind))
 
 
 class Compared(StrEnum):
-    """How a mutant compares with its original; the first two show it equivalent."""
+    """How a mutant compares with its original; the first three show it equivalent."""
 
     STEP = "from every state each event leads both to the same state"
+    REACHED = "the same from every state inside an invariant that plain Z3 proves"
     RUN = "in no run of any length do their verdicts differ (an invariant that plain Z3 checks)"
     DIFFERENT = "in some run their verdicts differ"
     UNKNOWN = "the solver's work limit was reached"
@@ -196,10 +200,10 @@ def compared(beside: Beside) -> Compared:
     Up to the first difference a run is one of the specification as it is, so what is known of its
     states may be taken for granted.
     """
-    both, known = beside.model(Integers()), _known(beside.mode)
+    both, known = beside.model(Integers()), _known(alike(beside.mode), beliefs=bool(beside.terms))
     if beside.observers and agree(_Loose(both), both.pairs):
         return Compared.RUN
-    if agree(both, both.pairs, known):
+    if agree(both, both.pairs, [*known, *_about(beside)]):
         return Compared.RUN
     if find_refutation(beside.model(Bits(WIDTH)), SHALLOW, rlimit=RLIMIT).found is not None:
         return Compared.DIFFERENT
@@ -214,14 +218,36 @@ def compared(beside: Beside) -> Compared:
 def same(beside: Beside) -> bool:
     """Whether an invariant of the simplest kind shows that nothing that is compared differs."""
     both = beside.model(Integers())
-    return agree(both, both.pairs, _known(beside.mode))
+    return agree(both, both.pairs, _known(alike(beside.mode), beliefs=bool(beside.terms)))
+
+
+def _about(beside: Beside) -> list[Expr]:
+    """What holds, of the obligations that are compared, in every state."""
+    pairs, constants = beside.observers, alike(beside.mode)
+    own = [one.name for one, _ in pairs if OBLIGATIONS.get(one.name) == one]
+    return [each for name in own for each in _inside(constants, name)]
 
 
 @cache
-def _known(mode: Mode) -> tuple[Expr, ...]:
-    """What holds of the ledgers in every state, by constants: the same for modes alike."""
-    model = Beside(mode, terms=((TRUE, TRUE),)).model(Integers())
+def _known(constants: str, *, beliefs: bool = False) -> tuple[Expr, ...]:
+    """What holds of the ledgers in every state, by constants: the same for modes alike.
+
+    Args:
+        beliefs: with those of the auditor.
+    """
+    mode = next(m for m in Mode if alike(m) == constants)
+    model = Beside(mode, terms=((TRUE, TRUE),) if beliefs else ()).model(Integers())
     return always(model)
+
+
+@cache
+def _inside(constants: str, name: str) -> tuple[Expr, ...]:
+    """What holds of the ledgers and of an obligation in every state, by constants."""
+    mode = next(m for m in Mode if alike(m) == constants and name in MODES[m].names())
+    observer, known = OBLIGATIONS[name], _known(constants)
+    model = Beside(mode).model(Integers())
+    model.observers = (observer,)
+    return inside(model, mode, observer, known)
 
 
 def shortest(beside: Beside, depth: int = DEEPEST, *, plain: bool = True) -> str | None:
@@ -237,25 +263,32 @@ def shortest(beside: Beside, depth: int = DEEPEST, *, plain: bool = True) -> str
     return write_run(int(found.states[0]["c.threshold"]), events)
 
 
-def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> list[bool]:
-    """Of each mutant: from every state, reachable or not, each event leads it where it leads the
-    original. False where the solver does not say so."""
+def same_step(
+    mode: Mode, original: Observer, mutants: Sequence[Observer]
+) -> list[Compared | None]:
+    """Whether each event leads each mutant where it leads the original: from every state, or from
+    every state inside an invariant. None where the solver does not say so."""
     both = Beside(mode, tuple((original, m) for m in mutants)).model(Integers())
     state, event = both.state(""), both.event("")
     step = both.step(state, event)
-    solver = z3.Solver()
-    solver.set("rlimit", RLIMIT)
     parts = ["state.{}", *(f"own.{{}}.{register.name}" for register in original.registers)]
     here = state[parts[0].format(original.name)]
-    solver.add(step.possible, here >= 0, here < len(original.states), state["c.threshold"] >= 1)
-    found = []
-    for _, mutant in both.pairs:
-        pairs = [(part.format(original.name), part.format(mutant.name)) for part in parts]
-        solver.push()
-        solver.add(*(state[a] == state[b] for a, b in pairs))
-        solver.add(z3.Or([step.following[a] != step.following[b] for a, b in pairs]))
-        found.append(bool(solver.check() == z3.unsat))
-        solver.pop()
+    anywhere = [step.possible, here >= 0, here < len(original.states), state["c.threshold"] >= 1]
+    found: list[Compared | None] = [None for _ in mutants]
+    for how in (Compared.STEP, Compared.REACHED):
+        solver = z3.SolverFor("QF_LIA")
+        solver.set("rlimit", RLIMIT)
+        solver.add(*anywhere)
+        if how is Compared.REACHED and None in found:
+            solver.add(*_known(alike(mode)), *_inside(alike(mode), original.name))
+        for number, (_, mutant) in enumerate(both.pairs):
+            if found[number] is None:
+                pairs = [(part.format(original.name), part.format(mutant.name)) for part in parts]
+                solver.push()
+                solver.add(*(state[a] == state[b] for a, b in pairs))
+                solver.add(z3.Or([step.following[a] != step.following[b] for a, b in pairs]))
+                found[number] = how if solver.check() == z3.unsat else None
+                solver.pop()
     return found
 
 
