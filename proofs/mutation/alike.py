@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proofs.mutation.judge import alike
-from proofs.mutation.product import Beside, Compared, compared, same, shortest
+from proofs.mutation.product import Beside, Compared, compared, same, same_step, shortest
 from proofs.mutation.trusted import ORIGINAL, Change, Trusted, dependents, renamed
 from spec.claims import Mode
 from spec.machine import Ledger, Register
@@ -42,11 +42,21 @@ def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str
         moved = []
     result = Compared.RUN
     for question in _questions(after, {(before, name) for _, before, name in moved}):
+        if _same_steps(question):
+            continue
         found = compared(question)
         if found is Compared.DIFFERENT:
             return found, shortest(question, plain=plain)
         result = found if found is Compared.UNKNOWN else result
     return result, None
+
+
+def _same_steps(question: Beside) -> bool:
+    """Whether each event leads what became of an observer where it leads the observer."""
+    if not question.observers or question.ledgers:
+        return False
+    each = ((one, same_step(question.mode, one, [other])) for one, other in question.observers)
+    return all(steps[0] is not None for _, steps in each)
 
 
 def _same_registers(after: Trusted, moved: list[tuple[Ledger, Scope, str]]) -> bool:

@@ -12,6 +12,8 @@ import msgspec
 from proofs.mutation.alike import compare_change
 from proofs.mutation.changes import PARTS, changes
 from proofs.mutation.checks import CHECKS
+from proofs.mutation.delivery import PART as DELIVERY
+from proofs.mutation.delivery import DeliveryChange, delivery_changes
 from proofs.mutation.judge import alike
 from proofs.mutation.operators import Mutant, mutants
 from proofs.mutation.pins import unlike
@@ -41,10 +43,10 @@ __all__ = [
     "tally",
 ]
 
-Tried = Mutant | Change | TableChange
+Tried = Mutant | Change | DeliveryChange | TableChange
 """What a campaign tries: a mutant of an obligation, or a change of what else is trusted."""
 
-PLACES: tuple[str, ...] = (*Mode, *PARTS, LOWERING)
+PLACES: tuple[str, ...] = (*Mode, *PARTS, DELIVERY, LOWERING)
 """Where something can be changed: the obligations of a mode, or a part of what is shared."""
 
 
@@ -52,6 +54,8 @@ def everything(place: str) -> Sequence[Tried]:
     """Every mutant of a mode, or every change of a part."""
     if place == LOWERING:
         return table_changes()
+    if place == DELIVERY:
+        return delivery_changes()
     return changes(place) if place in PARTS else tuple(mutants(Mode(place)))
 
 
@@ -99,7 +103,7 @@ def campaign(tried: Sequence[Tried]) -> Iterator[Fate]:
             yield _judge_change(each)
 
 
-def _judge_change(change: Change | TableChange) -> Fate:
+def _judge_change(change: Change | DeliveryChange | TableChange) -> Fate:
     started = time.perf_counter()
     about = (change.part, change.name, change.operator, change.says)
     noticed = dict(_noticed(change))
@@ -107,6 +111,8 @@ def _judge_change(change: Change | TableChange) -> Fate:
         return _fate(about, KILLED, list(noticed), next(iter(noticed.values())), started)
     if isinstance(change, TableChange):
         return _fate(about, SURVIVED, [], "no probe tells it", started)
+    if isinstance(change, DeliveryChange):
+        return _fate(about, EQUIVALENT, [], str(Compared.FRAME), started)
     found, run = compare_change(change)
     detail = found if run is None else f"{found}: {run}"
     return _fate(about, _RESULT[found], [], detail, started)

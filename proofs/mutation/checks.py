@@ -9,6 +9,7 @@ from functools import cache, wraps
 from typing import TYPE_CHECKING, Final
 
 from proofs.mutation import noticed
+from proofs.mutation.delivery import DeliveryChange, refuted
 from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
 from proofs.mutation.noticed import NOTICES
 from proofs.mutation.runs import runs, traces
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from proofs.mutation.judge import Breach
     from proofs.mutation.operators import Mutant
 
-    Tried = Mutant | Change | TableChange
+    Tried = Mutant | Change | TableChange | DeliveryChange
     from proofs.mutation.runs import Trace
     from spec.claims import Mode
 
@@ -134,6 +135,11 @@ def _condemning(constants: str, names: Iterable[str], line: str) -> list[str]:
     return [n for n in names if Verdict.VIOLATED in judged(constants, n, line)]
 
 
+def frame(mutant: Mutant) -> str | None:
+    """The frame theorem is no longer proved of the terms by which events are delivered."""
+    return None  # it is asked of changes of these terms
+
+
 def necessity(mutant: Mutant) -> str | None:
     """A run that one obligation forbids for the sake of a clause no longer breaks the clause."""
     return None  # where a rule is changed the clauses are as they were
@@ -147,6 +153,8 @@ def _either(name: str, check: Callable[[Mutant], str | None]) -> Callable[[Tried
         match tried:
             case Change():
                 return NOTICES[name](tried)
+            case DeliveryChange():
+                return refuted(tried) if name == "frame" else None
             case TableChange():
                 return TABLE_NOTICES[name](tried) if name in TABLE_NOTICES else None
         return check(tried)
@@ -157,6 +165,7 @@ def _either(name: str, check: Callable[[Mutant], str | None]) -> Callable[[Tried
 CHECKS: Final[dict[str, Callable[[Tried], str | None]]] = {
     "structure": _either("structure", structure),
     "theorem": _either("theorem", theorem),
+    "frame": _either("frame", frame),
     "necessity": _either("necessity", necessity),
     "traces": _either("traces", hand),
     "pins": _either("pins", pins),

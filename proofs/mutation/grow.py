@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import sys
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from proofs.mutation.checks import CHECKS, forget
 from proofs.mutation.judge import alike, heard, is_faithful, judged, trail
 from proofs.mutation.operators import Mutant
 from proofs.mutation.outcomes import rest_after, unchanged
-from proofs.mutation.product import Compared, compare, difference
+from proofs.mutation.product import Compared, compare, difference, same_step
 from proofs.mutation.runs import RUNS, read_run, runs, usual, write_run
 from proofs.mutation.trusted import Change
 from spec.alphabet import Kind
@@ -148,7 +149,7 @@ def _corpus(luck: random.Random) -> list[str]:
 
 def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
     """Add runs for what is left of a place; what is left still is equivalent, or unknown."""
-    left = [each for each in everything(place) if not _is_noticed(each)]
+    left = _differing([each for each in everything(place) if not _is_noticed(each)])
     say(f"{place}: {len(left)} left")
     for number in range(ROUNDS):
         corpus = _corpus(random.Random(f"{place} {number}"))
@@ -163,8 +164,22 @@ def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
             _add(line)
             left.remove(each)
             say(f"{place}: {each.name} by {line}")
+        else:
+            say(f"{place}: {each.name} by no run")
     say(f"{place}: {len(left)} left, {len(runs())} runs")
     return left
+
+
+def _differing(left: Sequence[Tried]) -> list[Tried]:
+    """Without the mutants of which each step is that of the original."""
+    found = [each for each in left if not isinstance(each, Mutant) or each.observer is None]
+    rules = [each for each in left if isinstance(each, Mutant) and each.observer is not None]
+    for _, group in groupby(rules, lambda mutant: mutant.original.name):
+        same = list(group)
+        observers = [mutant.observer for mutant in same if mutant.observer is not None]
+        steps = same_step(same[0].mode, same[0].original, observers)
+        found += [mutant for mutant, step in zip(same, steps, strict=True) if step is None]
+    return found
 
 
 def _round(left: Sequence[Tried], corpus: Sequence[str]) -> list[Tried]:

@@ -55,10 +55,11 @@ _KINDS = tuple(sorted(Kind))
 
 
 class Compared(StrEnum):
-    """How a mutant compares with its original; the first three show it equivalent."""
+    """How a mutant compares with its original; the first four show it equivalent."""
 
     STEP = "from every state each event leads both to the same state"
     REACHED = "the same from every state inside an invariant that plain Z3 proves"
+    FRAME = "the frame theorem is proved of it too: no verdict depends on the change"
     RUN = "in no run of any length do their verdicts differ (an invariant that plain Z3 checks)"
     DIFFERENT = "in some run their verdicts differ"
     UNKNOWN = "the solver's work limit was reached"

@@ -138,7 +138,7 @@ def _may_be(fate: Fate) -> bool:
     """Whether a campaign can have come to this fate."""
     if fate.result == KILLED:
         return bool(fate.by) and CHECKS.keys() >= set(fate.by)
-    same = {str(Compared.STEP), str(Compared.REACHED), str(Compared.RUN)}
+    same = {str(c) for c in Compared} - {str(Compared.DIFFERENT), str(Compared.UNKNOWN)}
     return fate.result != EQUIVALENT or (not fate.by and fate.detail in same)
 
 
