@@ -152,7 +152,7 @@ def _either(name: str, check: Callable[[Mutant], str | None]) -> Callable[[Tried
     def both(tried: Tried) -> str | None:
         match tried:
             case Change():
-                return NOTICES[name](tried)
+                return NOTICES[name](tried) if name in NOTICES else None
             case DeliveryChange():
                 return refuted(tried) if name == "frame" else None
             case TableChange():
