@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spec.machine import Observer
     from spec.terms import Scope, Term
 
-__all__ = ["compare_change"]
+__all__ = ["compare_change", "is_same"]
 
 
 def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str | None]:
@@ -31,17 +31,8 @@ def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str
     Args:
         plain: of the shortest runs, the plainest.
     """
-    after = change.after
-    moved = [
-        (ledger, before, name)
-        for ledger, before, _ in ORIGINAL.ledgers
-        for name, term in ledger.following.items()
-        if after.following(before)[name] is not term
-    ]
-    if moved and _same_registers(after, moved):
-        moved = []
-    result = Compared.RUN
-    for question in _questions(after, {(before, name) for _, before, name in moved}):
+    result, moved = Compared.RUN, _moved(change.after)
+    for question in _questions(change.after, moved):
         if _same_steps(question):
             continue
         found = compared(question)
@@ -49,6 +40,28 @@ def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str
             return found, shortest(question, plain=plain)
         result = found if found is Compared.UNKNOWN else result
     return result, None
+
+
+def is_same(change: Change) -> bool:
+    """Whether it is shown without a search that a change comes to the same in every run."""
+    after = change.after
+    return not _moved(after) and all(
+        _same_steps(question) if question.observers else same(question)
+        for question in _questions(after, set())
+    )
+
+
+def _moved(after: Trusted) -> set[tuple[Scope, str]]:
+    """The registers that may come to something else, by the scope before an event."""
+    moved = [
+        (ledger, before, name)
+        for ledger, before, _ in ORIGINAL.ledgers
+        for name, term in ledger.following.items()
+        if after.following(before)[name] is not term
+    ]
+    if not moved or _same_registers(after, moved):
+        return set()
+    return {(before, name) for _, before, name in moved}
 
 
 def _same_steps(question: Beside) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from proofs.minimise import CARRIES
 from proofs.mutation import judge, noticed, pins
-from proofs.mutation.alike import compare_change
+from proofs.mutation.alike import compare_change, is_same
 from proofs.mutation.campaign import PLACES, everything
 from proofs.mutation.checks import CHECKS, forget
 from proofs.mutation.judge import alike, heard, is_faithful, judged, trail
@@ -171,8 +171,9 @@ def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
 
 
 def _differing(left: Sequence[Tried]) -> list[Tried]:
-    """Without the mutants of which each step is that of the original."""
+    """Without what is shown at once to be no change."""
     found = [each for each in left if not isinstance(each, Mutant) or each.observer is None]
+    found = [each for each in found if not isinstance(each, Change) or not is_same(each)]
     rules = [each for each in left if isinstance(each, Mutant) and each.observer is not None]
     for _, group in groupby(rules, lambda mutant: mutant.original.name):
         same = list(group)

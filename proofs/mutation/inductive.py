@@ -111,20 +111,25 @@ def _candidates(
 
 
 def _of_ledgers(state: Mapping[str, Expr]) -> Iterator[Expr]:
-    flags = _flags(state)
-    yield from (z3.Implies(a, b) for a in flags for b in flags if a is not b)
-    for name, value in state.items() if flags else ():
-        if name == "c.threshold" or (_is_ledger(name) and not z3.is_bool(value)):
-            yield value >= (1 if name == "c.threshold" else 0)
-            yield from (z3.Implies(z3.Not(flag), value == 0) for flag in flags)
-
-
-def _flags(state: Mapping[str, Expr]) -> list[Expr]:
-    """What is true or false of the ledgers of a state; none where it has no ledgers."""
+    """Of facts, and of what the auditor believes: the one says little of the other."""
     if "was.lead" not in state:
-        return []
-    found = [value for name, value in state.items() if _is_ledger(name) and z3.is_bool(value)]
-    return [*found, state["c.threshold"] <= state["was.lead"]]
+        return
+    threshold, seen = state["c.threshold"], state["req_was.seen"]
+    yield threshold >= 1
+    for beliefs in (False, True):
+        about = {
+            name: value
+            for name, value in state.items()
+            if _is_ledger(name) and name.startswith("believed.") is beliefs
+        }
+        flags = [value for value in about.values() if z3.is_bool(value)]
+        flags += [] if beliefs else [threshold <= state["was.lead"]]
+        yield from (z3.Implies(a, b) for a in flags for b in flags if a is not b)
+        yield from (z3.Implies(flag, seen) for flag in flags if beliefs)
+        for value in about.values():
+            if not z3.is_bool(value):
+                yield value >= 0
+                yield from (z3.Implies(z3.Not(flag), value == 0) for flag in flags)
 
 
 def _is_ledger(name: str) -> bool:

@@ -13,10 +13,10 @@ import z3
 from proofs.frame.candidates import Situation, candidates
 from proofs.mutation.inductive import preserved
 from spec.modes import MODES
-from spec.terms import Scope
+from spec.terms import Const, Scope, Sort, children
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from proofs.encode import Expr
     from proofs.model import Model
@@ -41,10 +41,34 @@ def inside(model: Model, mode: Mode, observer: Observer, known: Sequence[Expr]) 
     now, then = (
         [c.holds(_situation(each, mode, observer)) for c in about] for each in (state, after)
     )
+    numbers = [list(_numbers(each, observer)) for each in (state, after)]
+    now, then = now + numbers[0], then + numbers[1]
     kept = preserved(model.initial(state), z3.And(step.possible, *known), now, then)
     last = len(observer.states) - 1
     here = state[f"state.{observer.name}"]
     return (here >= 0, here <= last, *(now[i] for i in kept or ()))
+
+
+def _numbers(state: Mapping[str, Expr], observer: Observer) -> Iterator[Expr]:
+    """What a numeric register may be, in each state of the observer: of the numbers that its rules
+    name, those that it is not, and the bounds that they give."""
+    here = state[f"state.{observer.name}"]
+    named = sorted(set(_named(observer)))
+    for register in observer.registers:
+        if register.sort is Sort.INT and named:
+            value = state[f"own.{observer.name}.{register.name}"]
+            yield from (value >= named[0], value <= named[-1])
+            for place in range(len(observer.states)):
+                yield from (z3.Implies(here == place, value != number) for number in named)
+
+
+def _named(observer: Observer) -> Iterator[int]:
+    todo = [term for rule in observer.rules for term in (rule.when, *rule.sets.values())]
+    while todo:
+        term = todo.pop()
+        todo += children(term)
+        if isinstance(term, Const) and not isinstance(term.value, bool):
+            yield term.value
 
 
 def _situation(state: Mapping[str, Expr], mode: Mode, observer: Observer) -> Situation:
