@@ -10,19 +10,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proofs.mutation.judge import alike
-from proofs.mutation.product import Beside, Compared, compared, same, same_step, shortest
+from proofs.mutation.product import Beside, Compared, compared, same_step, same_terms, shortest
 from proofs.mutation.trusted import ORIGINAL, Change, Trusted, dependents, renamed
 from spec.claims import Mode
 from spec.machine import Ledger, Register
 from spec.modes import MODES
+from spec.terms import TRUE, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from spec.machine import Observer
-    from spec.terms import Scope, Term
+    from spec.terms import Scope
 
-__all__ = ["compare_change", "is_same"]
+__all__ = ["compare_change", "shown_same"]
 
 
 def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str | None]:
@@ -42,26 +43,67 @@ def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str
     return result, None
 
 
-def is_same(change: Change) -> bool:
-    """Whether it is shown without a search that a change comes to the same in every run."""
-    after = change.after
-    return not _moved(after) and all(
-        _same_steps(question) if question.observers else same(question)
-        for question in _questions(after, set())
-    )
+def shown_same(changes: Sequence[Change]) -> list[bool]:
+    """Of each change: it is shown without a search that every event comes to the same with it.
+
+    Those that touch the same are asked together.
+    """
+    found = [True for _ in changes]
+    registers: _Pairs = {}
+    for number, change in enumerate(changes):
+        for ledger, before, name in _touched(change.after):
+            pair = ledger.following[name], change.after.following(before)[name]
+            for mode in _representatives(tuple(Mode)):
+                registers.setdefault((mode, None), []).append((number, pair))
+    _ask_terms(registers, found)
+    observers: dict[tuple[Mode, str], list[tuple[int, Observer]]] = {}
+    terms: _Pairs = {}
+    for number, change in enumerate(changes):
+        for question in _questions(change.after, set()) if found[number] else ():
+            for one, other in question.observers:
+                observers.setdefault((question.mode, one.name), []).append((number, other))
+            allowed = None if question.allowed is None else TRUE
+            for pair in question.terms:
+                terms.setdefault((question.mode, allowed), []).append((number, pair))
+    for (mode, name), each in observers.items():
+        others = [(number, other) for number, other in each if found[number]]
+        steps = same_step(mode, ORIGINAL.observers[name], [other for _, other in others])
+        for (number, _), step in zip(others, steps, strict=True):
+            found[number] = found[number] and step is not None
+    _ask_terms(terms, found)
+    return found
+
+
+_Pairs = dict[tuple[Mode, Term | None], list[tuple[int, tuple[Term, Term]]]]
+
+
+def _ask_terms(terms: _Pairs, found: list[bool]) -> None:
+    """Give up what a pair of terms that differ belongs to."""
+    for (mode, allowed), each in terms.items():
+        left = [(number, pair) for number, pair in each if found[number]]
+        same = same_terms(mode, [pair for _, pair in left], allowed) if left else []
+        for (number, _), agrees in zip(left, same, strict=True):
+            found[number] = found[number] and agrees
 
 
 def _moved(after: Trusted) -> set[tuple[Scope, str]]:
     """The registers that may come to something else, by the scope before an event."""
-    moved = [
+    moved = _touched(after)
+    pairs = [(ledger.following[n], after.following(b)[n]) for ledger, b, n in moved]
+    modes = _representatives(tuple(Mode)) if moved else []
+    if all(all(same_terms(mode, pairs)) for mode in modes):
+        return set()
+    return {(before, name) for _, before, name in moved}
+
+
+def _touched(after: Trusted) -> list[tuple[Ledger, Scope, str]]:
+    """The registers that are computed by another term."""
+    return [
         (ledger, before, name)
         for ledger, before, _ in ORIGINAL.ledgers
         for name, term in ledger.following.items()
         if after.following(before)[name] is not term
     ]
-    if not moved or _same_registers(after, moved):
-        return set()
-    return {(before, name) for _, before, name in moved}
 
 
 def _same_steps(question: Beside) -> bool:
@@ -70,12 +112,6 @@ def _same_steps(question: Beside) -> bool:
         return False
     each = ((one, same_step(question.mode, one, [other])) for one, other in question.observers)
     return all(steps[0] is not None for _, steps in each)
-
-
-def _same_registers(after: Trusted, moved: list[tuple[Ledger, Scope, str]]) -> bool:
-    """Whether each changed register comes to what it came to, in any mode."""
-    pairs = tuple((ledger.following[n], after.following(b)[n]) for ledger, b, n in moved)
-    return all(same(Beside(m, terms=pairs)) for m in _representatives(tuple(Mode)))
 
 
 def _representatives(modes: tuple[Mode, ...]) -> list[Mode]:

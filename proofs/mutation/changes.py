@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from proofs.auditor import BELIEFS, check_reports_only
 from proofs.mutation.altered import SLIPS, slips
@@ -245,15 +245,9 @@ def _clauses(mode: Mode, clause: Clause) -> Iterator[tuple[str, str, Clause]]:
 
 def _waiting(mode: Mode, clause: Clause) -> Iterator[tuple[str, Clause]]:
     """The clause with one obligation more or one less that it waits for."""
-    settled: object = clause.settled
-    if not isinstance(settled, frozenset):
-        says = "it waits for nothing" if settled else "it waits for all obligations"
-        yield says, replace(clause, settled=not settled)
-        return
     for name in MODES[mode].names():
-        says = f"it {'does not wait' if name in settled else 'waits'} for {name}"
-        other: Any = settled ^ {name}
-        yield says, replace(clause, settled=other)
+        says = f"it {'does not wait' if name in clause.settled else 'waits'} for {name}"
+        yield says, replace(clause, settled=clause.settled ^ {name})
 
 
 def _distinct(term: Term, made: list[tuple[str, str, Term]]) -> Iterator[tuple[str, str, Term]]:

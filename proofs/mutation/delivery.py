@@ -19,19 +19,17 @@ from proofs.frame.questions import RLIMIT
 from proofs.frame.space import Space, solver_of
 from proofs.mutation.altered import slips
 from spec.claims import Mode
-from spec.ledgers import CLAIM_FACTS, REQUEST_FACTS
+from spec.ledgers import REQUEST_FACTS
 from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 from spec.projection.delivery import DELIVERY
 from spec.terms import FALSE, Sort
-from spec.vocabulary import EVENT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from proofs.frame.candidates import Candidate
     from proofs.frame.questions import Question
-    from spec.machine import Observer
     from spec.projection.delivery import Delivery
     from spec.terms import Term
 

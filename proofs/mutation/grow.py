@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from proofs.minimise import CARRIES
 from proofs.mutation import judge, noticed, pins
-from proofs.mutation.alike import compare_change, is_same
+from proofs.mutation.alike import compare_change, shown_same
 from proofs.mutation.campaign import PLACES, everything
 from proofs.mutation.checks import CHECKS, forget
 from proofs.mutation.judge import alike, heard, is_faithful, judged, trail
@@ -173,13 +173,15 @@ def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
 def _differing(left: Sequence[Tried]) -> list[Tried]:
     """Without what is shown at once to be no change."""
     found = [each for each in left if not isinstance(each, Mutant) or each.observer is None]
-    found = [each for each in found if not isinstance(each, Change) or not is_same(each)]
+    changes = [each for each in left if isinstance(each, Change)]
+    same = {id(each) for each, shown in zip(changes, shown_same(changes), strict=True) if shown}
+    found = [each for each in found if id(each) not in same]
     rules = [each for each in left if isinstance(each, Mutant) and each.observer is not None]
     for _, group in groupby(rules, lambda mutant: mutant.original.name):
-        same = list(group)
-        observers = [mutant.observer for mutant in same if mutant.observer is not None]
-        steps = same_step(same[0].mode, same[0].original, observers)
-        found += [mutant for mutant, step in zip(same, steps, strict=True) if step is None]
+        of_one = list(group)
+        observers = [mutant.observer for mutant in of_one if mutant.observer is not None]
+        steps = same_step(of_one[0].mode, of_one[0].original, observers)
+        found += [mutant for mutant, step in zip(of_one, steps, strict=True) if step is None]
     return found
 
 

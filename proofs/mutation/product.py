@@ -40,8 +40,8 @@ __all__ = [
     "compare",
     "compared",
     "difference",
-    "same",
     "same_step",
+    "same_terms",
     "shortest",
 ]
 
@@ -137,7 +137,7 @@ class _Both(System):
             for one, other in self.pairs
             for verdict in Verdict
         ]
-        same += [term(one) == term(other) for one, other in self.beside.terms]
+        agree = [term(one) == term(other) for one, other in self.beside.terms]
         following = {
             name: value
             for name, value in made.following.items()
@@ -147,8 +147,9 @@ class _Both(System):
             made,
             possible=z3.And(possible, term(well_formed())),
             following=following,
-            clauses={"same": z3.And(same)},
+            clauses={"same": z3.And(same + agree)},
             keeps={},
+            compared={("term", str(number)): each for number, each in enumerate(agree)},
         )
 
 
@@ -216,10 +217,26 @@ def compared(beside: Beside) -> Compared:
     return Compared.UNKNOWN
 
 
-def same(beside: Beside) -> bool:
-    """Whether an invariant of the simplest kind shows that nothing that is compared differs."""
-    both = beside.model(Integers())
-    return agree(both, both.pairs, _known(alike(beside.mode), beliefs=bool(beside.terms)))
+def same_terms(
+    mode: Mode, pairs: Sequence[tuple[Term, Term]], allowed: Term | None = None
+) -> list[bool]:
+    """Of each pair of terms: both come to the same at every event of every run, as an invariant of
+    the ledgers shows. False where the solver does not say so.
+
+    Args:
+        allowed: as of `Beside`.
+    """
+    both = Beside(mode, terms=tuple(pairs), allowed=allowed).model(Integers())
+    step = both.step(both.state(""), both.event(""))
+    solver = z3.SolverFor("QF_LIA")
+    solver.set("rlimit", RLIMIT)
+    solver.add(step.possible, *_known(alike(mode), beliefs=True))
+    found = []
+    for agrees in step.compared.values():
+        solver.push()
+        found.append(bool(solver.check(z3.Not(agrees)) == z3.unsat))
+        solver.pop()
+    return found
 
 
 def _about(beside: Beside) -> list[Expr]:
@@ -264,9 +281,7 @@ def shortest(beside: Beside, depth: int = DEEPEST, *, plain: bool = True) -> str
     return write_run(int(found.states[0]["c.threshold"]), events)
 
 
-def same_step(
-    mode: Mode, original: Observer, mutants: Sequence[Observer]
-) -> list[Compared | None]:
+def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> list[Compared | None]:
     """Whether each event leads each mutant where it leads the original: from every state, or from
     every state inside an invariant. None where the solver does not say so."""
     both = Beside(mode, tuple((original, m) for m in mutants)).model(Integers())

@@ -16,7 +16,6 @@ from proofs.system import LEDGERS
 from proofs.theorems import CLAUSES
 from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 from spec.terms import FALSE, Const, Scope, Sort, Var, variables
 from spec.worlds import WORLDS
@@ -156,8 +155,7 @@ def _clause(clause: Clause, change: Callable[[Term], Term]) -> Clause:
 
 def waits(clause: Clause, obligation: str) -> bool:
     """Whether a clause is not compared where this obligation owes something."""
-    settled: object = clause.settled
-    return obligation in settled if isinstance(settled, frozenset) else bool(settled)
+    return obligation in clause.settled
 
 
 def dependents(trusted: Trusted, names: Iterable[tuple[Scope, str]]) -> set[tuple[Scope, str]]:
@@ -183,8 +181,3 @@ def renamed(term: Term, names: set[tuple[Scope, str]], trusted: Trusted) -> Term
         if (before.get(var.scope, var.scope), var.name) in names:
             term = parts_of(term, var, Var(var.scope, f"{var.name}'", var.sort))
     return term
-
-
-def holds_mode(name: str) -> tuple[Mode, ...]:
-    """The modes whose contract has an obligation."""
-    return tuple(mode for mode in Mode if name in MODES[mode].names())

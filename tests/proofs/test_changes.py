@@ -8,9 +8,10 @@ import pytest
 
 from proofs.mutation import alike, product
 from proofs.mutation.altered import SLIPS, parts_of, slips
-from proofs.mutation.campaign import PLACES, everything, key_of
+from proofs.mutation.campaign import PLACES, campaign, everything, key_of
 from proofs.mutation.changes import PARTS, WAYS, changes
 from proofs.mutation.checks import CHECKS
+from proofs.mutation.delivery import DeliveryChange, delivery_changes, refuted
 from proofs.mutation.noticed import noticed
 from proofs.mutation.outcomes import judged_by, unchanged
 from proofs.mutation.pins import unlike
@@ -24,28 +25,29 @@ from spec.claims import Mode
 from spec.ledgers import kind, loss, now, was
 from spec.lowering.depths import MAY_SUPPLY
 from spec.modes import Depth
+from spec.projection.delivery import DELIVERY
 from spec.readings import CLOSES
 from spec.terms import FALSE, And, Const, Or
 from spec.vocabulary import c, e
 from tests.proofs.test_mutation import OF_PLACES
 
 OF_WAYS = {
-    "lack": 800,
-    "affirm": 91,
-    "compare": 280,
-    "swap": 143,
-    "sum": 121,
-    "constant": 390,
-    "tense": 316,
-    "fewer": 0,
-    "more": 0,
-    "branch": 189,
-    "keep": 40,
+    "lack": 896,
+    "affirm": 97,
+    "compare": 289,
+    "swap": 154,
+    "sum": 127,
+    "constant": 398,
+    "tense": 386,
+    "fewer": 311,
+    "more": 520,
+    "branch": 213,
+    "keep": 46,
     "without": 280,
     "restrict": 20,
     "excuse": 220,
-    "wait": 22,
-    "void": 66,
+    "wait": 156,
+    "void": 76,
     "instead": 190,
 }
 
@@ -101,7 +103,7 @@ class TestChanges:
     def test_counts(self) -> None:
         """Each place and each way has a pinned number of changes, each with its own name."""
         found = {place: everything(place) for place in PLACES}
-        ways = Counter(c.operator for p in (*PARTS, "lowering") for c in found[p])
+        ways = Counter(c.operator for p in (*PARTS, "delivery", "lowering") for c in found[p])
 
         assert OF_PLACES == {place: len(each) for place, each in found.items()}
         assert OF_WAYS == ways
@@ -234,6 +236,28 @@ class TestChecks:
         change = next(change for change in table_changes() if change.name == name)
 
         assert "telemetry is refuted" == CHECKS["theorem"](change)
+
+
+class TestDelivery:
+    """The terms by which events are delivered, which the frame theorem is asked of again."""
+
+    def test_unchanged(self) -> None:
+        """Of the terms as they are each lemma is proved."""
+        assert refuted(DeliveryChange("none", "none", "", DELIVERY)) is None
+
+    def test_lost(self) -> None:
+        """A reason that is gone is noticed by the lemma that needs it."""
+        change = next(c for c in delivery_changes() if c.name == "claim.due:void-0")
+
+        assert CHECKS["frame"](change) == "claim observers, explicit_acceptance: is refuted"
+        assert CHECKS["pins"](change) is None
+
+    def test_subsumed(self) -> None:
+        """What another reason delivers anyway is no change of any verdict."""
+        change = next(c for c in delivery_changes() if c.name == "claim.due:more-13")
+        (fate,) = campaign([change])
+
+        assert ("equivalent", str(Compared.FRAME)) == (fate.result, fate.detail)
 
 
 class TestTables:
