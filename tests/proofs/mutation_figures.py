@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from proofs.mutation.campaign import EQUIVALENT, PLACES, everything, key_of
+from proofs.mutation.campaign import EQUIVALENT, PLACES, SURVIVED, everything, key_of
 from proofs.mutation.commands import Mutation
 from proofs.mutation.state import runs_digest
 
@@ -23,8 +23,9 @@ PLACE: Final = Path(__file__).parent / "goldens" / "mutation.json"
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The counts, by mode and fate; `equivalent` by the argument. `runs` and `mutants` are digests
-    of what the mutants were told by, and of what they are.
+    """The counts, by mode or part and fate; `equivalent` by the argument, `survivors` by name.
+
+    `runs` and `mutants` are digests of what the mutants were told by, and of what they are.
     """
 
     runs: str
@@ -32,6 +33,7 @@ class Figures(msgspec.Struct, frozen=True):
     tally: dict[str, dict[str, int]]
     alone: dict[str, int]
     equivalent: dict[str, int]
+    survivors: dict[str, list[str]]
 
 
 def mutants_digest() -> str:
@@ -46,13 +48,26 @@ def recorded() -> Figures:
     return msgspec.json.decode(PLACE.read_bytes(), type=Figures)
 
 
+def grouped(names: list[str]) -> list[str]:
+    """Mutants by what they change, as a page lists them."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        changed, _, how = name.rpartition(":")
+        found.setdefault(changed, []).append(how)
+    return [f"`{changed}`: {', '.join(ways)}" for changed, ways in found.items()]
+
+
 def main() -> None:
     """Record the campaign on standard input; raises AssertionError if it is not whole."""
     told = msgspec.json.decode(sys.stdin.buffer.read(), type=Mutation)
     assert set(PLACES) == set(told.tally)
     assert (0, runs_digest()) == (told.unfinished, told.runs)
     arguments = Counter(fate.detail for fate in told.fates if fate.result == EQUIVALENT)
-    figures = Figures(told.runs, mutants_digest(), told.tally, told.alone, dict(arguments))
+    left: dict[str, list[str]] = {}
+    for fate in told.fates:
+        if fate.result == SURVIVED:
+            left.setdefault(fate.mode, []).append(fate.mutant)
+    figures = Figures(told.runs, mutants_digest(), told.tally, told.alone, dict(arguments), left)
     PLACE.write_bytes(msgspec.json.format(msgspec.json.encode(figures), indent=1) + b"\n")
 
 
