@@ -14,7 +14,7 @@ import z3
 
 from proofs.__main__ import main
 from proofs.mutation import campaign, commands, pins, runs
-from proofs.mutation.campaign import PLACES, Fate, exit_code, tally
+from proofs.mutation.campaign import Fate, exit_code, tally
 from proofs.mutation.changes import WAYS
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.commands import Mutation
@@ -37,6 +37,7 @@ SAMPLE = {
     "unknown": 0,
 }
 EVERY = 149
+SAMPLED = ("best_effort", "routed_reuse", "hard_protected", "delivery", "lowering")
 DOCS = Path(__file__).parents[2] / "docs"
 FEW = list(mutants(Mode.EXPIRING))[10:16]
 Capture = pytest.CaptureFixture[str]
@@ -52,8 +53,9 @@ class TestCampaign:
     """Many mutants."""
 
     def test_sample(self) -> None:
-        """Of a fixed sample each mutant is killed or equivalent, by a pinned count of checks."""
-        sample = [each for place in PLACES for each in campaign.everything(place)][::EVERY]
+        """Of a fixed sample of rules and tables each mutant is killed or equivalent, by a pinned
+        count of checks."""
+        sample = [each for place in SAMPLED for each in campaign.everything(place)][::EVERY]
         fates = list(campaign.campaign(sample))
 
         assert {campaign.key_of(each) for each in sample} == {(f.mode, f.mutant) for f in fates}
