@@ -28,11 +28,13 @@ from tests.proofs.test_changes import OF_WAYS
 from tests.proofs.test_mutation import OF_OPERATORS, OF_PLACES, mutant
 
 SAMPLE = {
-    "structure": 3,
+    "structure": 0,
     "theorem": 4,
-    "traces": 4,
-    "pins": 19,
-    "equivalent": 7,
+    "frame": 1,
+    "necessity": 0,
+    "traces": 2,
+    "pins": 11,
+    "equivalent": 6,
     "survived": 0,
     "unknown": 0,
 }
