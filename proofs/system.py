@@ -120,6 +120,7 @@ class System:
         )
         self.alphabet: tuple[Kind, ...] = tuple(sorted(WORLDS[mode]))
         self.sides: Mapping[str, str] = {"": ""}
+        self.ledgers = LEDGERS
         self._replay, self._switched = replay, switched
 
     def mine(self, side: str) -> str:
@@ -130,7 +131,7 @@ class System:
     def state_sorts(self) -> dict[str, tuple[Sort, bool | int]]:
         """Every state variable with its sort and initial value; `threshold` is any, and stays."""
         found: dict[str, tuple[Sort, bool | int]] = {}
-        for ledger, scope, _ in LEDGERS:
+        for ledger, scope, _ in self.ledgers:
             for r in ledger.registers:
                 found[f"{scope.value}.{r.name}"] = (r.sort, r.initial)
         for o in self.observers:
@@ -176,7 +177,7 @@ class System:
         following: dict[str, Expr] = {}
         sources = {
             (after, r.name): ledger.following[r.name]
-            for ledger, _, after in LEDGERS
+            for ledger, _, after in self.ledgers
             for r in ledger.registers
         }
 

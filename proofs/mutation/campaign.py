@@ -9,19 +9,55 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from proofs.mutation.alike import shown_same
+from proofs.mutation.changes import PARTS, changes
 from proofs.mutation.checks import CHECKS
+from proofs.mutation.delivery import PART as DELIVERY
+from proofs.mutation.delivery import DeliveryChange, delivery_changes
 from proofs.mutation.judge import alike
+from proofs.mutation.operators import Mutant, mutants
 from proofs.mutation.pins import unlike
 from proofs.mutation.product import Compared, compare, difference, same_step
+from proofs.mutation.tables import PART as LOWERING
+from proofs.mutation.tables import TableChange, table_changes
+from proofs.mutation.trusted import Change
+from spec.claims import Mode
 from spec.cli import Code
 from spec.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from proofs.mutation.operators import Mutant
+__all__ = [
+    "EQUIVALENT",
+    "KILLED",
+    "PLACES",
+    "SURVIVED",
+    "UNKNOWN",
+    "Fate",
+    "Tried",
+    "campaign",
+    "everything",
+    "exit_code",
+    "key_of",
+    "tally",
+]
 
-__all__ = ["EQUIVALENT", "KILLED", "SURVIVED", "UNKNOWN", "Fate", "campaign", "exit_code", "tally"]
+Tried = Mutant | Change | DeliveryChange | TableChange
+"""What a campaign tries: a mutant of an obligation, or a change of what else is trusted."""
+
+PLACES: tuple[str, ...] = (*Mode, *PARTS, DELIVERY, LOWERING)
+"""Where something can be changed: the obligations of a mode, or a part of what is shared."""
+
+
+def everything(place: str) -> Sequence[Tried]:
+    """Every mutant of a mode, or every change of a part."""
+    if place == LOWERING:
+        return table_changes()
+    if place == DELIVERY:
+        return delivery_changes()
+    return changes(place) if place in PARTS else tuple(mutants(Mode(place)))
+
 
 KILLED, EQUIVALENT, SURVIVED, UNKNOWN = "killed", "equivalent", "survived", "unknown"
 
@@ -29,8 +65,9 @@ KILLED, EQUIVALENT, SURVIVED, UNKNOWN = "killed", "equivalent", "survived", "unk
 class Fate(msgspec.Struct, frozen=True):
     """What became of a mutant: killed, equivalent, survived or unknown.
 
-    `by` are all checks that notice it, the strongest reason first; `detail` is what the first of
-    them noticed, or else what the solver says of the mutant and its original.
+    `mode` is that of a mutant, or the part of a change. `by` are all checks that notice it, the
+    strongest reason first; `detail` is what the first of them noticed, or else what the solver says
+    of it and its original.
     """
 
     mode: str
@@ -43,7 +80,7 @@ class Fate(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def campaign(mutants: Sequence[Mutant]) -> Iterator[Fate]:
+def campaign(tried: Sequence[Tried]) -> Iterator[Fate]:
     """Judge mutants, those of one obligation together; one fate for each, in any order.
 
     Raises:
@@ -58,8 +95,45 @@ def campaign(mutants: Sequence[Mutant]) -> Iterator[Fate]:
     def key(mutant: Mutant) -> tuple[str, str]:
         return alike(mutant.mode), mutant.original.name
 
-    for _, group in groupby(sorted(mutants, key=key), key):
+    rules = [each for each in tried if isinstance(each, Mutant)]
+    for _, group in groupby(sorted(rules, key=key), key):
         yield from _judge(list(group))
+    yield from _judge_changes([each for each in tried if not isinstance(each, Mutant)])
+
+
+def _judge_changes(changes: Sequence[Change | DeliveryChange | TableChange]) -> Iterator[Fate]:
+    """What no check notices and is not shown at once to be the same survives."""
+    left: list[Change] = []
+    for change in changes:
+        started = time.perf_counter()
+        about = (change.part, change.name, change.operator, change.says)
+        noticed = dict(_noticed(change))
+        if noticed:
+            yield _fate(about, KILLED, list(noticed), next(iter(noticed.values())), started)
+        elif isinstance(change, TableChange):
+            yield _fate(about, SURVIVED, [], "no probe tells it", started)
+        elif isinstance(change, DeliveryChange):
+            yield _fate(about, EQUIVALENT, [], str(Compared.FRAME), started)
+        else:
+            left.append(change)
+    started = time.perf_counter()
+    for change, same in zip(left, shown_same(left), strict=True):
+        about = (change.part, change.name, change.operator, change.says)
+        result = (EQUIVALENT, str(Compared.REACHED)) if same else (SURVIVED, _NEITHER)
+        yield _fate(about, result[0], [], result[1], started)
+        started = time.perf_counter()
+
+
+_NEITHER = "no run that tells it is known, and it is not shown to be no change"
+
+
+_RESULT = {
+    Compared.STEP: EQUIVALENT,
+    Compared.REACHED: EQUIVALENT,
+    Compared.RUN: EQUIVALENT,
+    Compared.DIFFERENT: SURVIVED,
+    Compared.UNKNOWN: UNKNOWN,
+}
 
 
 def _judge(group: Sequence[Mutant]) -> Iterator[Fate]:
@@ -70,9 +144,9 @@ def _judge(group: Sequence[Mutant]) -> Iterator[Fate]:
         noticed = dict(_noticed(mutant))
         if noticed:
             said = next(iter(noticed.values()))
-            yield _fate(mutant, KILLED, list(noticed), said, started)
+            yield _fate(_about(mutant), KILLED, list(noticed), said, started)
         elif mutant.observer is None:
-            yield _fate(mutant, SURVIVED, [], "no run is condemned by it alone", started)
+            yield _fate(_about(mutant), SURVIVED, [], "no run is condemned by it alone", started)
         else:
             left.setdefault(mutant.name, []).append(mutant)
     started = time.perf_counter()
@@ -80,13 +154,13 @@ def _judge(group: Sequence[Mutant]) -> Iterator[Fate]:
     observers = [first.observer for first in firsts if first.observer is not None]
     steps = same_step(firsts[0].mode, firsts[0].original, observers) if firsts else []
     for first, same in zip(firsts, steps, strict=True):
-        result, detail = (EQUIVALENT, str(Compared.STEP)) if same else _compare(first)
+        result, detail = (EQUIVALENT, str(same)) if same is not None else _compare(first)
         for mutant in left[first.name]:
-            yield _fate(mutant, result, [], detail, started)
+            yield _fate(_about(mutant), result, [], detail, started)
             started = time.perf_counter()
 
 
-def _noticed(mutant: Mutant) -> Iterator[tuple[str, str]]:
+def _noticed(mutant: Tried) -> Iterator[tuple[str, str]]:
     for name, check in CHECKS.items():
         said = check(mutant)
         if said is not None:
@@ -101,12 +175,22 @@ def _compare(mutant: Mutant) -> tuple[str, str]:
     if compared is Compared.DIFFERENT:
         run = difference(mutant.mode, mutant.original, mutant.observer)
         return SURVIVED, compared if run is None else f"{compared}: {run}"
-    return (EQUIVALENT if compared is Compared.RUN else UNKNOWN), str(compared)
+    return _RESULT[compared], str(compared)
 
 
-def _fate(mutant: Mutant, result: str, by: list[str], detail: str, started: float) -> Fate:
+def key_of(tried: Tried) -> tuple[str, str]:
+    """By what a fate is known: where the change was made, and its name."""
+    return (str(tried.mode) if isinstance(tried, Mutant) else tried.part), tried.name
+
+
+def _about(mutant: Mutant) -> tuple[str, str, str, str]:
+    return str(mutant.mode), mutant.name, mutant.operator, mutant.says
+
+
+def _fate(
+    about: tuple[str, str, str, str], result: str, by: list[str], detail: str, started: float
+) -> Fate:
     seconds = round(time.perf_counter() - started, 3)
-    about = (str(mutant.mode), mutant.name, mutant.operator, mutant.says)
     return Fate(*about, result, by, detail, seconds)
 
 

@@ -5,12 +5,16 @@ Each tells what it noticed, or None. Only the last leaves open which side of a c
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Final
 
+from proofs.mutation import noticed
+from proofs.mutation.delivery import DeliveryChange, refuted
 from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
+from proofs.mutation.noticed import NOTICES
 from proofs.mutation.runs import runs, traces
-from spec.alphabet import Kind
+from proofs.mutation.tables import TABLE_NOTICES, TableChange
+from proofs.mutation.trusted import Change, waits
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.verdicts import Verdict
@@ -21,14 +25,23 @@ if TYPE_CHECKING:
 
     from proofs.mutation.judge import Breach
     from proofs.mutation.operators import Mutant
+
+    Tried = Mutant | Change | TableChange | DeliveryChange
     from proofs.mutation.runs import Trace
     from spec.claims import Mode
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "forget"]
+
+
+def forget() -> None:
+    """Give up what is remembered of the runs."""
+    _breaking.cache_clear()
+    _pins_of.cache_clear()
+    noticed.forget()
 
 
 def structure(mutant: Mutant) -> str | None:
-    """The observer's own validation refuses it."""
+    """It is refused by its own validation, before anything is judged."""
     try:
         _ = mutant.observer
     except ValueError as problem:
@@ -68,14 +81,13 @@ def _in_world(mode: Mode, line: str, number: int) -> bool:
     if not is_faithful(alike(mode), line):
         return False
     events = [step[0] for step in heard(alike(mode), line)[:number]]
-    restores = Kind.LOAD_FAILED in WORLDS[mode] or not any(e.restore for e in events)
-    return restores and all(e.kind in WORLDS[mode] for e in events)
+    return all(e.kind in WORLDS[mode] for e in events)
 
 
 def _kept(name: str, found: Sequence[Verdict], breach: Breach) -> bool:
     """Nothing is violated up to the breach, nor owed at it if the clause then says nothing."""
     until = found[: breach.number]
-    owed = name in breach.clause.settled and until[-1] is Verdict.PENDING
+    owed = waits(breach.clause, name) and until[-1] is Verdict.PENDING
     return not owed and Verdict.VIOLATED not in until
 
 
@@ -123,12 +135,42 @@ def _condemning(constants: str, names: Iterable[str], line: str) -> list[str]:
     return [n for n in names if Verdict.VIOLATED in judged(constants, n, line)]
 
 
-CHECKS: Final[dict[str, Callable[[Mutant], str | None]]] = {
-    "structure": structure,
-    "theorem": theorem,
-    "traces": hand,
-    "pins": pins,
+def frame(mutant: Mutant) -> str | None:
+    """The frame theorem is no longer proved of the terms by which events are delivered."""
+    return None  # it is asked of changes of these terms
+
+
+def necessity(mutant: Mutant) -> str | None:
+    """A run that one obligation forbids for the sake of a clause no longer breaks the clause."""
+    return None  # where a rule is changed the clauses are as they were
+
+
+def _either(name: str, check: Callable[[Mutant], str | None]) -> Callable[[Tried], str | None]:
+    """A check of a mutant of a rule, or else that by the same name of what else was changed."""
+
+    @wraps(check)
+    def both(tried: Tried) -> str | None:
+        match tried:
+            case Change():
+                return NOTICES[name](tried) if name in NOTICES else None
+            case DeliveryChange():
+                return refuted(tried) if name == "frame" else None
+            case TableChange():
+                return TABLE_NOTICES[name](tried) if name in TABLE_NOTICES else None
+        return check(tried)
+
+    return both
+
+
+CHECKS: Final[dict[str, Callable[[Tried], str | None]]] = {
+    "structure": _either("structure", structure),
+    "theorem": _either("theorem", theorem),
+    "frame": _either("frame", frame),
+    "necessity": _either("necessity", necessity),
+    "traces": _either("traces", hand),
+    "pins": _either("pins", pins),
 }
+"""Each check by name, the strongest reason first."""
 
 
 @cache

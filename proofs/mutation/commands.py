@@ -13,18 +13,19 @@ from rich.table import Table
 
 from proofs.mutation.campaign import (
     EQUIVALENT,
+    PLACES,
     SURVIVED,
     UNKNOWN,
     Fate,
     campaign,
+    everything,
     exit_code,
+    key_of,
     tally,
 )
 from proofs.mutation.checks import CHECKS
-from proofs.mutation.operators import mutants
 from proofs.mutation.state import State, runs_digest, usual_place
 from spec import __version__
-from spec.claims import Mode
 from spec.cli import Code, Format, FormatOption, console, page, print_json
 from spec.digest import spec_digest
 from spec.files import check_target
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from proofs.mutation.operators import Mutant
+    from proofs.mutation.campaign import Tried
 
 __all__ = ["SCHEMA", "Mutation", "mutation_schema", "register"]
 
@@ -45,9 +46,9 @@ SCHEMA = "resident-claims/mutation/1"
 class Mutation(msgspec.Struct, frozen=True):
     """The published form of a campaign.
 
-    `tally` counts, for each mode, the kills by the strongest check that noticed them, and every
-    other result; `alone` the kills of each check that no other check noticed. `unfinished` is how
-    many mutants have no fate yet.
+    `tally` counts, for each mode and part, the kills by the strongest check that noticed them, and
+    every other result; `alone` the kills of each check that no other check noticed. `unfinished` is
+    how many mutants have no fate yet.
     """
 
     schema: str
@@ -71,9 +72,9 @@ def register(app: typer.Typer) -> None:
 
 
 def _mutate(
-    mode: Annotated[
+    place: Annotated[
         str | None,
-        typer.Argument(metavar="MODE", help=f"One of {', '.join(Mode)}. Each if none is named."),
+        typer.Argument(metavar="PLACE", help=f"One of {', '.join(PLACES)}. Each if none is named."),
     ] = None,
     form: FormatOption = Format.TEXT,
     state: Annotated[
@@ -83,19 +84,20 @@ def _mutate(
 ) -> None:
     """See whether each change of the specification is noticed.
 
-    The specification is changed in every way of a named list, one change at a time; each must be
-    noticed by a check, or be shown by the solver to be no change at all. The campaign may be
+    What is trusted is changed in every way of a named list, one change at a time: the obligations
+    of a mode, or what all modes share. Each must be noticed by a check, or be shown by the solver
+    to be no change at all. The campaign may be
     interrupted at any time; it goes on from there, as long as the specification is the same.
 
     Exit 0: all killed or equivalent. 1: one survived. 2: bad input. 3: unknown, or interrupted.
     """
-    modes = list(Mode) if mode is None else [Mode(resolve(mode, list(Mode), what="mode"))]
-    chosen = [mutant for each in modes for mutant in mutants(each)]
-    place = usual_place() if state is None else state
-    check_target(place)
-    fates = _judge(chosen, State(place))
+    places = PLACES if place is None else (resolve(place, PLACES, what="mode or part"),)
+    chosen = [mutant for each in places for mutant in everything(each)]
+    kept = usual_place() if state is None else state
+    check_target(kept)
+    fates = _judge(chosen, State(kept))
     if form is Format.JSON:
-        counts = {str(m): tally(f for f in fates if f.mode == m) for m in modes}
+        counts = {str(p): tally(f for f in fates if f.mode == p) for p in places}
         about = (SCHEMA, __version__, spec_digest(), runs_digest())
         left = len(chosen) - len(fates)
         print_json(Mutation(*about, counts, _alone(fates), left, fates))
@@ -105,7 +107,7 @@ def _mutate(
     raise typer.Exit(exit_code(fates, len(chosen)))
 
 
-def _judge(chosen: Sequence[Mutant], state: State) -> list[Fate]:
+def _judge(chosen: Sequence[Tried], state: State) -> list[Fate]:
     """The fates in the order of the mutants; an interrupt leaves out those that are not judged."""
     known = state.known(chosen)
     quiet = console(stderr=True)
@@ -114,14 +116,13 @@ def _judge(chosen: Sequence[Mutant], state: State) -> list[Fate]:
     with Progress(*columns, TimeElapsedColumn(), console=quiet) as bar:
         task = bar.add_task("mutants", total=len(chosen), completed=len(known))
         try:
-            for fate in campaign([m for m in chosen if (str(m.mode), m.name) not in known]):
+            for fate in campaign([each for each in chosen if key_of(each) not in known]):
                 state.add(fate)
                 known[fate.mode, fate.mutant] = fate
                 bar.update(task, advance=1, description=fate.mode)
         except KeyboardInterrupt:
             bar.update(task, description="interrupted")
-    keys = ((str(mutant.mode), mutant.name) for mutant in chosen)
-    return [known[key] for key in keys if key in known]
+    return [known[key] for key in map(key_of, chosen) if key in known]
 
 
 def _alone(fates: Sequence[Fate]) -> dict[str, int]:
@@ -148,7 +149,7 @@ def _print(out: Console, fates: list[Fate], wanted: int) -> None:
         table.add_column(name, justify="right")
     groups = {name: [f for f in fates if f.mode == name] for name in {f.mode: 0 for f in fates}}
     if len(groups) > 1:
-        groups["every mode"] = fates
+        groups["everything"] = fates
     for name, group in groups.items():
         found = tally(group)
         counts = (len(group), *(found[column] for column in (*CHECKS, EQUIVALENT)))

@@ -11,7 +11,6 @@ from proofs.auditor import BELIEFS
 from proofs.mutation.runs import read_run
 from proofs.mutation.world import faithful
 from proofs.theorems import CLAUSES
-from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
@@ -24,7 +23,17 @@ if TYPE_CHECKING:
     from proofs.theorems import Clause
     from spec.machine import Observer
 
-__all__ = ["Breach", "Judge", "alike", "breaches", "heard", "is_faithful", "judged", "trail"]
+__all__ = [
+    "Breach",
+    "Judge",
+    "alike",
+    "breaches",
+    "function",
+    "heard",
+    "is_faithful",
+    "judged",
+    "trail",
+]
 
 Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
 _ARGUMENTS = "e, c, was, now, req_was, req"
@@ -37,6 +46,7 @@ class Breach(NamedTuple):
     clause: Clause
 
 
+@cache
 def alike(mode: Mode) -> str:
     """What an observer can tell modes apart by; modes that are alike in this judge alike."""
     return "+".join(name for name, value in MODES[mode].constants.items() if value) or "plain"
@@ -65,20 +75,16 @@ def heard(constants: str, line: str) -> tuple[Heard, ...]:
 @cache
 def is_faithful(constants: str, line: str) -> bool:
     """Whether a faithful stream may tell a run."""
-    seen = False
-    for step in heard(constants, line):
-        if not _faithful()(*step, seen):
-            return False
-        seen = seen or (step[0].here and step[0].kind is Kind.REQUEST_ARRIVED)
-    return True
+    return all(_faithful()(*step) for step in heard(constants, line))
 
 
 @cache
 def _faithful() -> Callable[..., bool]:
-    return _function(f"{_ARGUMENTS}, seen", to_python(faithful(), {(Scope.WAS, "seen"): "seen"}))
+    return function(_ARGUMENTS, to_python(faithful()))
 
 
-def _function(arguments: str, body: str) -> Callable[..., Any]:
+def function(arguments: str, body: str) -> Callable[..., Any]:
+    """A function with this Python expression, which a term was translated to, for its value."""
     made: Callable[..., Any] = eval(f"lambda {arguments}: {body}")
     return made
 
@@ -145,7 +151,7 @@ _BELIEVES = {(Scope.BELIEVES, r.name): f"after[{i}]" for i, r in enumerate(BELIE
 @cache
 def _beliefs() -> Callable[..., tuple[Any, ...]]:
     terms = (to_python(BELIEFS.following[r.name], _BELIEVED) for r in BELIEFS.registers)
-    return _function("e, before", f"({', '.join(terms)},)")
+    return function("e, before", f"({', '.join(terms)},)")
 
 
 @cache
@@ -153,7 +159,7 @@ def _clauses(mode: Mode) -> tuple[tuple[Clause, Callable[..., bool]], ...]:
     return tuple(
         (
             clause,
-            _function(
+            function(
                 f"{_ARGUMENTS}, before, after", to_python(clause.holds, _BELIEVED | _BELIEVES)
             ),
         )

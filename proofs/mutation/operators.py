@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from proofs.mutation.altered import INSIDE, SLIPS, slips_within
 from proofs.mutation.judge import Judge
 from proofs.mutation.parts import narrower, weaker, wider
+from proofs.mutation.shared import SHARED
 from spec.machine import Observer, Rule
 from spec.modes import MODES, Bundle
 from spec.terms import FALSE, TRUE, show
@@ -37,6 +39,7 @@ OPERATORS: dict[str, str] = {
     "remove": "the rule no longer applies in one of its states",
     "add": "the rule applies in one more state",
     "forget": "a register keeps its value where the rule sets it",
+    **{name: SLIPS[name] for name in sorted(INSIDE)},
 }
 """Each operator with what it does; a mutant's name ends in the operator's."""
 
@@ -103,6 +106,14 @@ def _changes(observer: Observer, rule: Rule) -> Iterator[tuple[str, str, str, Ru
     ):
         for number, (part, term) in enumerate(_distinct(found, rule.when), start=1):
             yield operator, str(number), f"{operator}, by {part}", replace(rule, when=term)
+    for number, slip in enumerate(slips_within(rule.when, SHARED), start=1):
+        says = f"{slip.operator}, in {slip.part}"
+        yield slip.operator, str(number), says, replace(rule, when=slip.term)
+    for register, term in rule.sets.items():
+        for number, slip in enumerate(slips_within(term, SHARED), start=1):
+            says = f"{register}: {slip.operator}, in {slip.part}"
+            sets = {**rule.sets, register: slip.term}
+            yield slip.operator, f"{register}-{number}", says, replace(rule, sets=sets)
     sources = observer.sources(rule)
     for state in observer.states:
         if state.name != rule.to:

@@ -10,7 +10,7 @@ from spec.terms import And, Ite, KindIn, Not, Or, Term, conj, disj
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["narrower", "weaker", "wider"]
+__all__ = ["narrower", "neighbour", "weaker", "wider"]
 
 Changed = tuple[Term, Term]  # the part that is left out or let in, and the whole after it
 
@@ -31,7 +31,7 @@ def wider(term: Term) -> Iterator[Changed]:
     """The term with one more kind in one of the sets of kinds that make it hold."""
     match term:
         case KindIn(kinds):
-            near = _neighbour(kinds)
+            near = neighbour(kinds)
             if near is not None:
                 yield KindIn(frozenset({near})), KindIn(kinds | {near})
         case And(args) | Or(args):
@@ -75,7 +75,7 @@ def _join(term: And | Or, args: tuple[Term, ...]) -> Term:
     return conj(*args) if isinstance(term, And) else disj(*args)
 
 
-def _neighbour(kinds: frozenset[Kind]) -> Kind | None:
+def neighbour(kinds: frozenset[Kind]) -> Kind | None:
     """The next kind after these in the alphabet, of the role of the last of them."""
     order = list(KINDS)
     last = max(kinds, key=order.index)

@@ -6,46 +6,66 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proofs.mutation.judge import alike, is_faithful, judged, trail
+from proofs.mutation.judge import alike, is_faithful
+from proofs.mutation.noticed import pinned_of
+from proofs.mutation.outcomes import unchanged
 from proofs.mutation.runs import RUNS, runs
+from proofs.mutation.tables import ROWS, probes, rows, rows_page
 from spec.claims import Mode
 from spec.files import write_bytes
 from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["page", "unlike"]
+__all__ = ["page", "pins_of", "unlike"]
 
 _HEAD = """\
-# Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes.
+# Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes; for
+# each clause of a mode's theorem the events at which it fails; and as `world` the first event that
+# the most general runtime cannot tell, where there is one.
 # `python -m proofs.mutation.pins` writes the pins; the runs are told in proofs/mutation/runs.py.
 """
 
 
-def page(lines: Iterable[str]) -> str:
-    """These runs with their pins, as the file has them."""
-    told = ((line, "; ".join(f"{n}: {t}" for n, t in _pins(line).items())) for line in lines)
+def page(lines: Iterable[str], known: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """These runs with their pins, as the file has them.
+
+    Args:
+        known: pins that need not be found again.
+    """
+    found = known or {}
+    each = ((line, found.get(line) or pins_of(line)) for line in lines)
+    told = ((line, "; ".join(f"{n}: {t}" for n, t in pins.items())) for line, pins in each)
     return _HEAD + "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in told)
 
 
-def _pins(line: str) -> dict[str, str]:
-    """By code, followed by the constants of the mode where the trail depends on them."""
+def pins_of(line: str) -> dict[str, str]:
+    """By what is pinned, followed by the constants of the mode where it depends on them."""
+    each: dict[str, dict[str, str]] = {}
+    for mode in Mode:
+        told = pinned_of(mode, line, unchanged().outcome(mode, line), unchanged())
+        codes = (OBLIGATIONS[name].code for name in MODES[mode].names())
+        for name in ("world", *(codes if is_faithful(alike(mode), line) else ()), *told):
+            each.setdefault(name, {})[alike(mode)] = told.get(name, "")
     found: dict[str, str] = {}
-    for name, observer in OBLIGATIONS.items():
-        constants = {alike(mode) for mode in Mode if name in MODES[mode].names()}
-        each = {c: trail(judged(c, name, line)) for c in sorted(constants) if is_faithful(c, line)}
-        if len(set(each.values())) == 1:
-            each = {"": next(iter(each.values()))}
-        found |= {f"{observer.code}/{c}".rstrip("/"): t for c, t in each.items() if t}
+    for name, pins in each.items():
+        if len(set(pins.values())) == 1:
+            pins = {"": next(iter(pins.values()))}
+        found |= {f"{name}/{c}".rstrip("/"): pin for c, pin in sorted(pins.items()) if pin}
     return found
 
 
 def unlike() -> list[str]:
-    """The runs that the specification judges otherwise than as pinned."""
-    return [line for line, pinned in runs().items() if pinned != _pins(line)]
+    """The runs and probes that the specification judges otherwise than as pinned."""
+    found = probes()
+    other = [
+        question for question in {**rows(), **found} if rows().get(question) != found.get(question)
+    ]
+    return [line for line, pinned in runs().items() if pinned != pins_of(line)] + other
 
 
 if __name__ == "__main__":
     write_bytes(Path(str(RUNS)), page(runs()).encode())
+    write_bytes(Path(str(ROWS)), rows_page().encode())

@@ -1,13 +1,14 @@
-"""Is a mutant the same obligation in other words? Observers and their mutants, side by side.
+"""Is a mutant the same in other words? The specification and its mutant, side by side.
 
-All see every event of every faithful stream (`proofs.mutation.world`), whatever the runtime does
+Both see every event of every faithful stream (`proofs.mutation.world`), whatever the runtime does
 and says.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import z3
@@ -15,96 +16,200 @@ import z3
 from proofs.encode import Bits, Expr, Integers, Numbers, encode
 from proofs.engines.search import find_refutation
 from proofs.engines.spacer import ProofResult, prove
+from proofs.mutation.inductive import agree, always
+from proofs.mutation.judge import alike
+from proofs.mutation.reachable import inside
 from proofs.mutation.runs import write_run
 from proofs.mutation.world import well_formed
-from proofs.system import Step, System
+from proofs.system import BEFORE, LEDGERS, Step, System
 from spec.alphabet import Kind
-from spec.modes import Bundle
-from spec.terms import Scope
+from spec.claims import Mode
+from spec.modes import MODES, Bundle
+from spec.obligations import OBLIGATIONS
+from spec.terms import TRUE, Scope, Term
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spec.claims import Mode
-    from spec.machine import Observer
+    from spec.machine import Ledger, Observer
 
-__all__ = ["Compared", "compare", "difference", "same_step"]
+__all__ = [
+    "Beside",
+    "Compared",
+    "compare",
+    "compared",
+    "difference",
+    "same_step",
+    "same_terms",
+    "shortest",
+]
 
 RLIMIT = 60_000_000
 WIDTH = 7  # room for the number of every kind
 DEEPEST = 12
-_BELIEVED = f"{Scope.BELIEVED.value}."  # read by no observer and no fact: they may stand still
+SHALLOW = 5
+"""How many events are searched before a proof is tried."""
+_BELIEVED = f"{Scope.BELIEVED.value}."
 _KINDS = tuple(sorted(Kind))
 
 
 class Compared(StrEnum):
-    """How a mutant compares with its original; the first two show it equivalent."""
+    """How a mutant compares with its original; the first four show it equivalent."""
 
     STEP = "from every state each event leads both to the same state"
-    RUN = "in no run of any length do their verdicts differ (Spacer, its invariant re-checked)"
+    REACHED = "the same from every state inside an invariant that plain Z3 proves"
+    FRAME = "the frame theorem is proved of it too: no verdict depends on the change"
+    RUN = "in no run of any length do their verdicts differ (an invariant that plain Z3 checks)"
     DIFFERENT = "in some run their verdicts differ"
     UNKNOWN = "the solver's work limit was reached"
 
 
-class _Beside(System):
-    """An observer and some mutants of it; the one clause says that all verdicts agree."""
+@dataclass(frozen=True)
+class Beside:
+    """What is to be compared in a mode: pairs of observers, and pairs of terms.
 
-    def __init__(
-        self, mode: Mode, original: Observer, mutants: Sequence[Observer], numbers: Numbers
-    ) -> None:
-        super().__init__(mode, Bundle.CONTRACT, numbers)
-        self.original = original
-        self.mutants = [replace(m, name=f"{m.name}'{i}") for i, m in enumerate(mutants)]
-        self.observers = (original, *self.mutants)
+    Args:
+        observers: an observer, and what became of it.
+        terms: of each event both must come to the same.
+        allowed: what holds of every event of a faithful stream.
+        ledgers: ledgers with what they became, under other names, besides those of the world.
+    """
+
+    mode: Mode
+    observers: tuple[tuple[Observer, Observer], ...] = ()
+    terms: tuple[tuple[Term, Term], ...] = ()
+    allowed: Term | None = None
+    ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = ()
+
+    def model(self, numbers: Numbers) -> _Both:
+        return _Both(self, numbers)
+
+
+class _Both(System):
+    """The one clause says that all that is compared agrees."""
+
+    def __init__(self, beside: Beside, numbers: Numbers) -> None:
+        super().__init__(beside.mode, Bundle.CONTRACT, numbers)
+        self.beside = beside
+        self.pairs = [
+            (one, replace(other, name=f"{other.name}'{i}"))
+            for i, (one, other) in enumerate(beside.observers)
+        ]
+        self.observers = tuple({o.name: o for pair in self.pairs for o in pair}.values())
         self.alphabet = _KINDS
         self.clauses = ()
+        self.ledgers = (*LEDGERS, *beside.ledgers)
+        # What no observer and no fact reads may stand still.
+        self._still = not any(before is Scope.BELIEVED for _, before, _ in beside.ledgers) and not (
+            beside.terms
+        )
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         made = super().step(state, event)
         kinds = {k: event["kind"] == self.numbers.const(i) for i, k in enumerate(_KINDS)}
-        formed = encode(well_formed(), lambda _, name: event[name], kinds, self.numbers)
-        following = {n: v for n, v in made.following.items() if not n.startswith(_BELIEVED)}
+
+        def term(t: Term) -> Expr:
+            def resolve(scope: Scope, name: str) -> Expr:
+                if scope is Scope.EVENT:
+                    return state["was.rest"] if name == "rest" else event[name]
+                if scope is Scope.CLAIM:
+                    constant = self.spec.constants.get(name)
+                    return state["c.threshold"] if constant is None else z3.BoolVal(constant)
+                if scope in BEFORE:
+                    return made.following[f"{BEFORE[scope].value}.{name}"]
+                return state[f"{scope.value}.{name}"]
+
+            return encode(t, resolve, kinds, self.numbers)
+
+        possible = made.possible
+        if self.beside.allowed is not None:
+            parts = [term(self.beside.allowed), z3.Or(list(kinds.values()))]
+            if self.numbers.limit is not None:
+                limit = self.numbers.const(self.numbers.limit)
+                amounts = [v for n, v in event.items() if n != "kind" and not z3.is_bool(v)]
+                amounts.append(made.following["was.rest"])
+                parts += [z3.And(-limit <= v, v <= limit) for v in amounts]
+            possible = z3.And(parts)
         same = [
-            self._in(self.original, made.following[f"state.{self.original.name}"], verdict)
-            == self._in(mutant, made.following[f"state.{mutant.name}"], verdict)
-            for mutant in self.mutants
+            self._in(one, made.following[f"state.{one.name}"], verdict)
+            == self._in(other, made.following[f"state.{other.name}"], verdict)
+            for one, other in self.pairs
             for verdict in Verdict
         ]
+        agree = [term(one) == term(other) for one, other in self.beside.terms]
+        following = {
+            name: value
+            for name, value in made.following.items()
+            if not (self._still and name.startswith(_BELIEVED))
+        }
         return replace(
             made,
-            possible=z3.And(made.possible, formed),
+            possible=z3.And(possible, term(well_formed())),
             following=following,
-            clauses={"same verdict": z3.And(same)},
+            clauses={"same": z3.And(same + agree)},
             keeps={},
+            compared={("term", str(number)): each for number, each in enumerate(agree)},
         )
 
 
-def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> list[bool]:
-    """Of each mutant: from every state, reachable or not, each event leads it where it leads the
-    original. False where the solver does not say so."""
-    both = _Beside(mode, original, mutants, Integers())
-    state, event = both.state(""), both.event("")
-    step = both.step(state, event)
-    solver = z3.Solver()
-    solver.set("rlimit", RLIMIT)
-    parts = ["state.{}", *(f"own.{{}}.{register.name}" for register in original.registers)]
-    here = state[parts[0].format(original.name)]
-    solver.add(step.possible, here >= 0, here < len(original.states), state["c.threshold"] >= 1)
-    found = []
-    for mutant in both.mutants:
-        pairs = [(part.format(original.name), part.format(mutant.name)) for part in parts]
-        solver.push()
-        solver.add(*(state[a] == state[b] for a, b in pairs))
-        solver.add(z3.Or([step.following[a] != step.following[b] for a, b in pairs]))
-        found.append(bool(solver.check() == z3.unsat))
-        solver.pop()
-    return found
+class _Loose:
+    """The same with ledgers that may stand anywhere before each event: more runs, fewer variables.
+
+    What agrees in all of these agrees in those that there are.
+    """
+
+    def __init__(self, both: _Both) -> None:
+        self._both = both
+        self.mode, self.numbers, self.alphabet = both.mode, both.numbers, both.alphabet
+        self.observers, self.clauses, self.sides = both.observers, both.clauses, both.sides
+
+    @cached_property
+    def _own(self) -> list[str]:
+        return [n for n in self._both.state("") if n.startswith(("state.", "own."))]
+
+    def mine(self, side: str) -> str:
+        return self._both.mine(side)
+
+    def state(self, suffix: str) -> dict[str, Expr]:
+        whole = self._both.state(suffix)
+        return {name: whole[name] for name in self._own}
+
+    def event(self, suffix: str) -> dict[str, Expr]:
+        loose = self._both.state(f"{suffix}.loose")
+        more = {f"loose {n}": value for n, value in loose.items() if n not in self._own}
+        return self._both.event(suffix) | more
+
+    def initial(self, state: Mapping[str, Expr]) -> Expr:
+        sorts, num = self._both.state_sorts, self.numbers
+        return z3.And([state[n] == _const(sorts[n][1], num) for n in self._own])
+
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        before = {n.removeprefix("loose "): v for n, v in event.items() if n.startswith("loose ")}
+        made = self._both.step({**before, **state}, event)
+        following = {n: v for n, v in made.following.items() if n in self._own}
+        least = self.numbers.const(1) <= before["c.threshold"]
+        return replace(made, following=following, possible=z3.And(made.possible, least))
 
 
-def compare(mode: Mode, original: Observer, mutant: Observer) -> Compared:
-    """Whether some faithful stream of the mode is judged otherwise by the mutant."""
-    match prove(_Beside(mode, original, [mutant], Integers()), RLIMIT).result:
+def _const(value: bool | int, numbers: Numbers) -> Expr:
+    return z3.BoolVal(value) if isinstance(value, bool) else numbers.const(value)
+
+
+def compared(beside: Beside) -> Compared:
+    """Whether in some run what is compared differs.
+
+    Up to the first difference a run is one of the specification as it is, so what is known of its
+    states may be taken for granted.
+    """
+    both, known = beside.model(Integers()), _known(alike(beside.mode), beliefs=bool(beside.terms))
+    if beside.observers and agree(_Loose(both), both.pairs):
+        return Compared.RUN
+    if agree(both, both.pairs, [*known, *_about(beside)]):
+        return Compared.RUN
+    if find_refutation(beside.model(Bits(WIDTH)), SHALLOW, rlimit=RLIMIT).found is not None:
+        return Compared.DIFFERENT
+    match prove(both, RLIMIT).result:
         case ProofResult.PROVED:
             return Compared.RUN
         case ProofResult.REFUTED:
@@ -112,13 +217,61 @@ def compare(mode: Mode, original: Observer, mutant: Observer) -> Compared:
     return Compared.UNKNOWN
 
 
-def difference(
-    mode: Mode, original: Observer, mutant: Observer, depth: int = DEEPEST
-) -> str | None:
-    """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise, or None where
-    none of up to `depth` events was found."""
-    both = _Beside(mode, original, [mutant], Bits(WIDTH))
-    found = find_refutation(both, depth, plain=True).found
+def same_terms(
+    mode: Mode, pairs: Sequence[tuple[Term, Term]], allowed: Term | None = None
+) -> list[bool]:
+    """Of each pair of terms: both come to the same at every event of every run, as an invariant of
+    the ledgers shows. False where the solver does not say so.
+
+    Args:
+        allowed: as of `Beside`.
+    """
+    both = Beside(mode, terms=tuple(pairs), allowed=allowed).model(Integers())
+    step = both.step(both.state(""), both.event(""))
+    solver = z3.SolverFor("QF_LIA")
+    solver.set("rlimit", RLIMIT)
+    solver.add(step.possible, *_known(alike(mode), beliefs=True))
+    found = []
+    for agrees in step.compared.values():
+        solver.push()
+        found.append(bool(solver.check(z3.Not(agrees)) == z3.unsat))
+        solver.pop()
+    return found
+
+
+def _about(beside: Beside) -> list[Expr]:
+    """What holds, of the obligations that are compared, in every state."""
+    pairs, constants = beside.observers, alike(beside.mode)
+    own = [one.name for one, _ in pairs if OBLIGATIONS.get(one.name) == one]
+    return [each for name in own for each in _inside(constants, name)]
+
+
+@cache
+def _known(constants: str, *, beliefs: bool = False) -> tuple[Expr, ...]:
+    """What holds of the ledgers in every state, by constants: the same for modes alike.
+
+    Args:
+        beliefs: with those of the auditor.
+    """
+    mode = next(m for m in Mode if alike(m) == constants)
+    model = Beside(mode, terms=((TRUE, TRUE),) if beliefs else ()).model(Integers())
+    return always(model)
+
+
+@cache
+def _inside(constants: str, name: str) -> tuple[Expr, ...]:
+    """What holds of the ledgers and of an obligation in every state, by constants."""
+    mode = next(m for m in Mode if alike(m) == constants and name in MODES[m].names())
+    observer, known = OBLIGATIONS[name], _known(constants)
+    model = Beside(mode).model(Integers())
+    model.observers = (observer,)
+    return inside(model, mode, observer, known)
+
+
+def shortest(beside: Beside, depth: int = DEEPEST, *, plain: bool = True) -> str | None:
+    """A shortest run, as a line of `runs.txt`, in which what is compared differs, or None where
+    none of up to `depth` events was found; the plainest of these, if that is asked for."""
+    found = find_refutation(beside.model(Bits(WIDTH)), depth, plain=plain).found
     if found is None:
         return None
     events = [
@@ -126,3 +279,48 @@ def difference(
         for event, was in zip(found.events, found.states, strict=False)
     ]
     return write_run(int(found.states[0]["c.threshold"]), events)
+
+
+def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> list[Compared | None]:
+    """Whether each event leads each mutant where it leads the original: from every state, or from
+    every state inside an invariant. None where the solver does not say so."""
+    both = Beside(mode, tuple((original, m) for m in mutants)).model(Integers())
+    state, event = both.state(""), both.event("")
+    step = both.step(state, event)
+    parts = ["state.{}", *(f"own.{{}}.{register.name}" for register in original.registers)]
+    here = state[parts[0].format(original.name)]
+    anywhere = [step.possible, here >= 0, here < len(original.states), state["c.threshold"] >= 1]
+    found: list[Compared | None] = [None for _ in mutants]
+    for how in (Compared.STEP, Compared.REACHED):
+        solver = z3.SolverFor("QF_LIA")
+        solver.set("rlimit", RLIMIT)
+        solver.add(*anywhere)
+        if how is Compared.REACHED and None in found:
+            solver.add(*_known(alike(mode)), *_inside(alike(mode), original.name))
+        for number, (_, mutant) in enumerate(both.pairs):
+            if found[number] is None:
+                pairs = [(part.format(original.name), part.format(mutant.name)) for part in parts]
+                solver.push()
+                solver.add(*(state[a] == state[b] for a, b in pairs))
+                solver.add(z3.Or([step.following[a] != step.following[b] for a, b in pairs]))
+                found[number] = how if solver.check() == z3.unsat else None
+                solver.pop()
+    return found
+
+
+def compare(mode: Mode, original: Observer, mutant: Observer) -> Compared:
+    """Whether some faithful stream of the mode is judged otherwise by the mutant."""
+    return compared(Beside(mode, ((original, mutant),)))
+
+
+def difference(
+    mode: Mode,
+    original: Observer,
+    mutant: Observer,
+    depth: int = DEEPEST,
+    *,
+    plain: bool = True,
+) -> str | None:
+    """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise, or None where
+    none of up to `depth` events was found; the plainest of these, if that is asked for."""
+    return shortest(Beside(mode, ((original, mutant),)), depth, plain=plain)

@@ -21,7 +21,7 @@ from spec.vocabulary import EVENT_FIELDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["HAND", "RUNS", "Run", "Trace", "read_run", "runs", "traces", "write_run"]
+__all__ = ["HAND", "RUNS", "Run", "Trace", "read_run", "runs", "traces", "usual", "write_run"]
 
 RUNS: Final = files("proofs.mutation") / "runs.txt"
 HAND: Final = files("proofs.mutation") / "traces.txt"
@@ -71,7 +71,7 @@ def write_run(threshold: int, events: Iterable[tuple[Kind, Mapping[str, Any]]]) 
 
 def _event(word: str) -> View:
     name, *told = word.split(":")
-    fields = _usual(Kind(name))
+    fields = usual(Kind(name))
     for field in told:
         key, _, value = field.partition("=")
         if key not in EVENT_FIELDS:
@@ -81,12 +81,13 @@ def _event(word: str) -> View:
 
 
 def _word(kind: Kind, fields: Mapping[str, Any]) -> str:
-    usual = _usual(kind)
-    told = ((name, int(fields.get(name, plain)), plain) for name, plain in usual.items())
+    fixed = usual(kind)
+    told = ((name, int(fields.get(name, plain)), plain) for name, plain in fixed.items())
     return str(kind) + "".join(f":{name}={value}" for name, value, plain in told if value != plain)
 
 
-def _usual(kind: Kind) -> dict[str, Any]:
+def usual(kind: Kind) -> dict[str, Any]:
+    """The fields of an event of a kind, as they are where a word does not say otherwise."""
     plain: dict[str, Any] = {
         name: name == "authorised" if sort is Sort.BOOL else 0
         for name, (sort, _) in EVENT_FIELDS.items()

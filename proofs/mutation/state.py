@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from proofs.mutation.campaign import EQUIVALENT, KILLED, Fate
+from proofs.mutation.campaign import EQUIVALENT, KILLED, Fate, key_of
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.product import Compared
 from proofs.mutation.runs import HAND, RUNS
+from proofs.mutation.tables import ROWS
 from spec import __version__
 from spec.digest import short_digest, spec_digest
 from spec.errors import OutputError, SpecError
@@ -19,7 +20,7 @@ from spec.errors import OutputError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from proofs.mutation.operators import Mutant
+    from proofs.mutation.campaign import Tried
 
 __all__ = ["State", "runs_digest", "usual_place"]
 
@@ -38,8 +39,8 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def runs_digest() -> str:
-    """The runs and traces by which mutants are told, as SHA-256."""
-    return sha256(RUNS.read_bytes() + HAND.read_bytes()).hexdigest()
+    """The runs, traces and rows by which mutants are told, as SHA-256."""
+    return sha256(RUNS.read_bytes() + HAND.read_bytes() + ROWS.read_bytes()).hexdigest()
 
 
 def code_digest() -> str:
@@ -87,14 +88,14 @@ class State:
         if cut or not head:
             self._write(whole or _line(_head()), "wb")
 
-    def known(self, mutants: Iterable[Mutant]) -> dict[tuple[str, str], Fate]:
+    def known(self, mutants: Iterable[Tried]) -> dict[tuple[str, str], Fate]:
         """The fates of these mutants that are settled: what no check noticed is tried again."""
         found = {
             (fate.mode, fate.mutant): fate
             for fate in self._fates
             if fate.result in (KILLED, EQUIVALENT)
         }
-        keys = ((m, (str(m.mode), m.name)) for m in mutants)
+        keys = ((m, key_of(m)) for m in mutants)
         return {key: found[key] for m, key in keys if key in found and found[key].says == m.says}
 
     def add(self, fate: Fate) -> None:
@@ -137,7 +138,7 @@ def _may_be(fate: Fate) -> bool:
     """Whether a campaign can have come to this fate."""
     if fate.result == KILLED:
         return bool(fate.by) and CHECKS.keys() >= set(fate.by)
-    same = {str(Compared.STEP), str(Compared.RUN)}
+    same = {str(c) for c in Compared} - {str(Compared.DIFFERENT), str(Compared.UNKNOWN)}
     return fate.result != EQUIVALENT or (not fate.by and fate.detail in same)
 
 

@@ -31,8 +31,7 @@ def well_formed() -> Term:
     """What an event can say by its kind and by whom it is about; reads the event alone."""
     return conj(
         kind(Kind.STREAM_DISORDER).implies(~e.mine & ~e.named),
-        disj(*(e.rival.eq(rank) for rank in (-1, 0, 1))),
-        e.mine.implies(e.rival.eq(0)),
+        e.mine | ~(e.passed | e.spared),
         *(_carried(name, sort) for name, (sort, _) in EVENT_FIELDS.items() if name not in _WHOM),
     )
 
@@ -40,7 +39,5 @@ def well_formed() -> Term:
 def _carried(name: str, sort: Sort) -> Term:
     """The field is plain on the kinds that do not carry it."""
     kinds = {k for k, carried in CARRIES.items() if name in carried}
-    if name == "rival":
-        kinds = {Kind.BLOCK_EVICTED}
     plain: bool | int = 0 if sort is Sort.INT else name == "authorised"
     return disj(kind(*kinds), Var(Scope.EVENT, name, sort).eq(Const(plain)))

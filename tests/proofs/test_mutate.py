@@ -15,6 +15,7 @@ import z3
 from proofs.__main__ import main
 from proofs.mutation import campaign, commands, pins, runs
 from proofs.mutation.campaign import Fate, exit_code, tally
+from proofs.mutation.changes import WAYS
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.commands import Mutation
 from proofs.mutation.operators import OPERATORS, Mutant, mutants
@@ -22,19 +23,23 @@ from proofs.mutation.state import State, runs_digest, usual_place
 from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.errors import SpecError
-from tests.proofs.mutation_figures import mutants_digest, recorded
-from tests.proofs.test_mutation import MUTANTS, OF_OPERATORS, mutant
+from tests.proofs.mutation_figures import grouped, mutants_digest, recorded
+from tests.proofs.test_changes import OF_WAYS
+from tests.proofs.test_mutation import OF_OPERATORS, OF_PLACES, mutant
 
 SAMPLE = {
-    "structure": 3,
+    "structure": 0,
     "theorem": 4,
-    "traces": 4,
-    "pins": 19,
-    "equivalent": 7,
+    "frame": 1,
+    "necessity": 0,
+    "traces": 2,
+    "pins": 11,
+    "equivalent": 6,
     "survived": 0,
     "unknown": 0,
 }
 EVERY = 149
+SAMPLED = ("best_effort", "routed_reuse", "hard_protected", "delivery", "lowering")
 DOCS = Path(__file__).parents[2] / "docs"
 FEW = list(mutants(Mode.EXPIRING))[10:16]
 Capture = pytest.CaptureFixture[str]
@@ -50,11 +55,12 @@ class TestCampaign:
     """Many mutants."""
 
     def test_sample(self) -> None:
-        """Of a fixed sample each mutant is killed or equivalent, by a pinned count of checks."""
-        sample = [m for mode in Mode for m in mutants(mode)][::EVERY]
+        """Of a fixed sample of rules and tables each mutant is killed or equivalent, by a pinned
+        count of checks."""
+        sample = [each for place in SAMPLED for each in campaign.everything(place)][::EVERY]
         fates = list(campaign.campaign(sample))
 
-        assert {(m.mode, m.name) for m in sample} == {(f.mode, f.mutant) for f in fates}
+        assert {campaign.key_of(each) for each in sample} == {(f.mode, f.mutant) for f in fates}
         assert SAMPLE == tally(fates)
         assert "false" == z3.get_param("ctrl_c"), "Z3 keeps interrupts to itself"
         assert 0 == exit_code(fates, len(sample))
@@ -105,7 +111,7 @@ class TestState:
 
     @pytest.fixture(autouse=True)
     def few(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(commands, "mutants", lambda _: FEW)
+        monkeypatch.setattr(commands, "everything", lambda _: FEW)
         monkeypatch.chdir(tmp_path)
 
     def test_resume(self, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +240,7 @@ class TestCommand:
 
     @pytest.fixture(autouse=True)
     def few(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(commands, "mutants", lambda _: FEW)
+        monkeypatch.setattr(commands, "everything", lambda _: FEW)
         monkeypatch.chdir(tmp_path)
 
     def test_text(self, capsys: Capture) -> None:
@@ -253,7 +259,7 @@ class TestCommand:
         """A survivor is named, with the run that shows the change, and exits 1."""
         deafen(monkeypatch)
         monkeypatch.setattr(
-            commands, "mutants", lambda m: [mutant(m, "explicit_acceptance.untrue:drop")]
+            commands, "everything", lambda m: [mutant(m, "explicit_acceptance.untrue:drop")]
         )
         code = main(["mutate", "expiring"])
         out = capsys.readouterr().out
@@ -290,22 +296,21 @@ class TestPage:
 
     def test_operators(self) -> None:
         """The page lists each operator, what it does, and how many mutants it makes."""
-        for name, says in OPERATORS.items():
-            assert f"| `{name}` | {says} | {OF_OPERATORS[name]:,} |" in self.PAGE
+        for name, says in (OPERATORS | WAYS).items():
+            rules, others = OF_OPERATORS.get(name, 0), OF_WAYS.get(name, 0)
+            assert f"| `{name}` | {says} | {rules:,} | {others:,} |" in self.PAGE
 
     def test_counts(self) -> None:
         """The page says how many mutants and runs there are."""
         assert f"{len(runs.runs())} runs" in self.PAGE
-        assert f"{sum(MUTANTS.values()):,} mutants" in self.PAGE
+        assert f"{sum(OF_PLACES.values()):,} mutants" in self.PAGE
 
     def test_recorded(self) -> None:
         """The figures are of a campaign against these mutants, told by these runs."""
         found = recorded()
         again = "python -m proofs mutate --format json | python -m tests.proofs.mutation_figures"
         assert (runs_digest(), mutants_digest()) == (found.runs, found.mutants), again
-        assert {str(m): n for m, n in MUTANTS.items()} == {
-            mode: sum(fates.values()) for mode, fates in found.tally.items()
-        }
+        assert OF_PLACES == {place: sum(fates.values()) for place, fates in found.tally.items()}
 
     def test_figures(self) -> None:
         """Each figure on the page is the one that was recorded."""
@@ -318,17 +323,29 @@ class TestPage:
         reasons = sum(every[check] for check in CHECKS if check != "pins")
         total, pins, same = every.total(), every["pins"], every["equivalent"]
         assert (
-            f"None of the {total:,} mutants survives: {reasons:,} are killed for a reason, "
-            f"{pins:,} only because a pinned verdict is another one, and {same:,} are shown to be "
-            "no change."
+            f"Of the {total:,} mutants {reasons:,} are killed for a reason, {pins:,} only because "
+            f"a pinned verdict is another one, {same:,} are shown to be no change, and "
+            f"{every['survived']:,} survive."
         ) in self.PAGE
         assert f"of the {pins:,} it is known only that they change a verdict" in self.PAGE
-        assert 0 == every["survived"] + every["unknown"]
+        assert 0 == every["unknown"]
         for check in CHECKS:
             assert f" | {every[check]:,} | {found.alone[check]:,} |\n" in self.PAGE
         for number in found.equivalent.values():
             assert f" | {number:,} |\n" in self.PAGE
         assert every["equivalent"] == sum(found.equivalent.values())
+
+    def test_survivors(self) -> None:
+        """Each survivor is on the page, by name; no rule of an obligation has one."""
+        found = recorded()
+        counts = {place: fates["survived"] for place, fates in found.tally.items()}
+        left = {place: len(found.survivors.get(place, ())) for place in found.tally}
+
+        assert counts == left
+        assert not set(Mode) & set(found.survivors)
+        for place, names in found.survivors.items():
+            assert f"**{place}**, {len(names):,}: " in self.PAGE
+            assert "; ".join(grouped(names)) in self.PAGE
 
 
 def _row(name: str, fates: Mapping[str, int]) -> str:

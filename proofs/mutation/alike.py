@@ -1,0 +1,169 @@
+"""Is a change of what is trusted no change at all? The questions that it comes to, for Z3.
+
+A register that is always what it was changes nothing; where it is not, it may still be read by
+nobody who minds. A clause may be another formula, and say the same of every event that there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from proofs.mutation.judge import alike
+from proofs.mutation.product import Beside, Compared, compared, same_step, same_terms, shortest
+from proofs.mutation.trusted import ORIGINAL, Change, Trusted, dependents, renamed
+from spec.claims import Mode
+from spec.machine import Ledger, Register
+from spec.modes import MODES
+from spec.terms import TRUE, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from spec.machine import Observer
+    from spec.terms import Scope
+
+__all__ = ["compare_change", "shown_same"]
+
+
+def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str | None]:
+    """How a change compares with the original, and a run that shows it where they differ.
+
+    Args:
+        plain: of the shortest runs, the plainest.
+    """
+    result, moved = Compared.RUN, _moved(change.after)
+    for question in _questions(change.after, moved):
+        if _same_steps(question):
+            continue
+        found = compared(question)
+        if found is Compared.DIFFERENT:
+            return found, shortest(question, plain=plain)
+        result = found if found is Compared.UNKNOWN else result
+    return result, None
+
+
+def shown_same(changes: Sequence[Change]) -> list[bool]:
+    """Of each change: it is shown without a search that every event comes to the same with it.
+
+    Those that touch the same are asked together.
+    """
+    found = [True for _ in changes]
+    registers: _Pairs = {}
+    for number, change in enumerate(changes):
+        for ledger, before, name in _touched(change.after):
+            pair = ledger.following[name], change.after.following(before)[name]
+            for mode in _representatives(tuple(Mode)):
+                registers.setdefault((mode, None), []).append((number, pair))
+    _ask_terms(registers, found)
+    observers: dict[tuple[Mode, str], list[tuple[int, Observer]]] = {}
+    terms: _Pairs = {}
+    for number, change in enumerate(changes):
+        for question in _questions(change.after, set()) if found[number] else ():
+            for one, other in question.observers:
+                observers.setdefault((question.mode, one.name), []).append((number, other))
+            allowed = None if question.allowed is None else TRUE
+            for pair in question.terms:
+                terms.setdefault((question.mode, allowed), []).append((number, pair))
+    for (mode, name), each in observers.items():
+        others = [(number, other) for number, other in each if found[number]]
+        steps = same_step(mode, ORIGINAL.observers[name], [other for _, other in others])
+        for (number, _), step in zip(others, steps, strict=True):
+            found[number] = found[number] and step is not None
+    _ask_terms(terms, found)
+    return found
+
+
+_Pairs = dict[tuple[Mode, Term | None], list[tuple[int, tuple[Term, Term]]]]
+
+
+def _ask_terms(terms: _Pairs, found: list[bool]) -> None:
+    """Give up what a pair of terms that differ belongs to."""
+    for (mode, allowed), each in terms.items():
+        left = [(number, pair) for number, pair in each if found[number]]
+        same = same_terms(mode, [pair for _, pair in left], allowed) if left else []
+        for (number, _), agrees in zip(left, same, strict=True):
+            found[number] = found[number] and agrees
+
+
+def _moved(after: Trusted) -> set[tuple[Scope, str]]:
+    """The registers that may come to something else, by the scope before an event."""
+    moved = _touched(after)
+    pairs = [(ledger.following[n], after.following(b)[n]) for ledger, b, n in moved]
+    modes = _representatives(tuple(Mode)) if moved else []
+    if all(all(same_terms(mode, pairs)) for mode in modes):
+        return set()
+    return {(before, name) for _, before, name in moved}
+
+
+def _touched(after: Trusted) -> list[tuple[Ledger, Scope, str]]:
+    """The registers that are computed by another term."""
+    return [
+        (ledger, before, name)
+        for ledger, before, _ in ORIGINAL.ledgers
+        for name, term in ledger.following.items()
+        if after.following(before)[name] is not term
+    ]
+
+
+def _same_steps(question: Beside) -> bool:
+    """Whether each event leads what became of an observer where it leads the observer."""
+    if not question.observers or question.ledgers:
+        return False
+    each = ((one, same_step(question.mode, one, [other])) for one, other in question.observers)
+    return all(steps[0] is not None for _, steps in each)
+
+
+def _representatives(modes: tuple[Mode, ...]) -> list[Mode]:
+    """One of the modes for each that an observer can tell apart."""
+    return list({alike(mode): mode for mode in reversed(modes)}.values())
+
+
+def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside]:
+    """Whether what reads the changed registers, or was changed itself, comes to the same.
+
+    The changed registers, and those that are computed from them, live beside the others.
+    """
+    names = dependents(after, moved) if moved else set()
+    beside = tuple(_beside(after, names))
+
+    def put(term: Term) -> Term:
+        return renamed(term, names, after) if names else term
+
+    for name, observer in ORIGINAL.observers.items():
+        other = _observer(after.observers[name], put)
+        if other is not observer:
+            for mode in _representatives(tuple(m for m in Mode if name in MODES[m].names())):
+                yield Beside(mode, ((observer, other),), ledgers=beside)
+    for mode, clauses in ORIGINAL.clauses.items():
+        pairs = zip(clauses, after.clauses[mode], strict=True)
+        terms = tuple((one.holds, put(other.holds)) for one, other in pairs)
+        terms = tuple((one, other) for one, other in terms if one is not other)
+        if terms:
+            yield Beside(mode, terms=terms, ledgers=beside)
+    world = put(after.world)
+    if world is not ORIGINAL.world:
+        for mode in _representatives(tuple(Mode)):
+            either = ORIGINAL.world | world
+            yield Beside(mode, terms=((ORIGINAL.world, world),), allowed=either, ledgers=beside)
+
+
+def _observer(observer: Observer, change: Callable[[Term], Term]) -> Observer:
+    rules = tuple(
+        replace(rule, when=change(rule.when), sets={n: change(t) for n, t in rule.sets.items()})
+        for rule in observer.rules
+    )
+    same = all(
+        one.when is other.when and all(one.sets[n] is t for n, t in other.sets.items())
+        for one, other in zip(rules, observer.rules, strict=True)
+    )
+    return observer if same else replace(observer, rules=rules)
+
+
+def _beside(after: Trusted, names: set[tuple[Scope, str]]) -> Iterator[tuple[Ledger, Scope, Scope]]:
+    for ledger, before, then in after.ledgers:
+        own = [r for r in ledger.registers if (before, r.name) in names]
+        if own:
+            registers = tuple(Register(f"{r.name}'", r.sort, r.initial) for r in own)
+            following = {f"{r.name}'": renamed(ledger.following[r.name], names, after) for r in own}
+            yield replace(ledger, registers=registers, following=following), before, then

@@ -1,0 +1,151 @@
+"""Everything that is trusted as Python, by the translation that the monitor compiles with."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
+from proofs.mutation.judge import function
+from proofs.mutation.trusted import ORIGINAL, Trusted
+from proofs.mutation.world import well_formed
+from spec.terms import And, Scope, Term, conj, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proofs.theorems import Clause
+    from spec.claims import Mode
+
+__all__ = ["Compiled", "facts", "initial"]
+
+_ARGUMENTS = "e, c, was, now, req_was, req"
+
+
+class Compiled:
+    """What is trusted, as functions; each is made when it is asked for.
+
+    `claim`, `request` and `believe` give the registers after an event, `rest` what the others hold
+    then; `possible` and `parts` say whether a faithful stream can hold an event.
+    """
+
+    def __init__(self, trusted: Trusted) -> None:
+        self.trusted = trusted
+
+    @cached_property
+    def claim(self) -> Callable[..., tuple[Any, ...]]:
+        return self._following(Scope.WAS, Scope.NOW, "e, c, was")
+
+    @cached_property
+    def request(self) -> Callable[..., tuple[Any, ...]]:
+        return self._following(Scope.REQ_WAS, Scope.REQ, "e, c, was, now, req_was")
+
+    @cached_property
+    def believe(self) -> Callable[..., tuple[Any, ...]]:
+        return self._following(Scope.BELIEVED, Scope.BELIEVES, "e, before")
+
+    def _following(
+        self, before: Scope, after: Scope, arguments: str
+    ) -> Callable[..., tuple[Any, ...]]:
+        """The registers of a scope after an event, each with those that it reads worked in."""
+        terms = self.trusted.following(before)
+        known = dict(_BELIEVED)
+
+        def work_in(name: str, within: tuple[str, ...] = ()) -> str:
+            if name in within:
+                raise ValueError(f"{name} depends on itself")
+            for var in set(variables(terms[name])):
+                if var.scope is after and (after, var.name) not in known:
+                    known[after, var.name] = work_in(var.name, (*within, name))
+            return to_python(terms[name], known)
+
+        return function(
+            arguments, f"({', '.join(work_in(name) for name in order(before, self.trusted))},)"
+        )
+
+    @cached_property
+    def rest(self) -> Callable[..., int]:
+        return function("e", to_python(self.trusted.following(Scope.WAS)["rest"]))
+
+    @cached_property
+    def moved(self) -> Callable[..., bool]:
+        """Whether a register that was changed comes to another value after an event."""
+        parts = [
+            f"{to_python(term)} != {place}[{order(before, ORIGINAL).index(name)}]"
+            for before, place in ((Scope.WAS, "now"), (Scope.REQ_WAS, "req"))
+            for name, term in self.trusted.following(before).items()
+            if name in order(before, ORIGINAL) and term is not ORIGINAL.following(before)[name]
+        ]
+        return function(_ARGUMENTS, " or ".join(parts))
+
+    @cached_property
+    def parts(self) -> tuple[Callable[..., bool], ...]:
+        return tuple(function(_ARGUMENTS, to_python(part)) for part in _world_parts(self.trusted))
+
+    @cached_property
+    def possible(self) -> Callable[..., bool]:
+        return function(_ARGUMENTS, to_python(conj(*_world_parts(self.trusted))))
+
+    @cached_property
+    def given_up(self) -> frozenset[int]:
+        """The parts of what a faithful stream is that are no longer asked for."""
+        kept = set(_world_parts(self.trusted))
+        return frozenset(i for i, part in enumerate(_world_parts(ORIGINAL)) if part not in kept)
+
+    @cached_property
+    def and_also(self) -> Callable[..., bool]:
+        """The parts of it that were not asked for before."""
+        known = set(_world_parts(ORIGINAL))
+        more = [part for part in _world_parts(self.trusted) if part not in known]
+        return function(_ARGUMENTS, to_python(conj(*more)))
+
+    def clauses(self, mode: Mode) -> dict[str, Callable[..., bool]]:
+        if mode not in self._by_mode:
+            self._by_mode[mode] = {
+                clause.name: _clause(clause) for clause in self.trusted.clauses.get(mode, ())
+            }
+        return self._by_mode[mode]
+
+    @cached_property
+    def _by_mode(self) -> dict[Mode, dict[str, Callable[..., bool]]]:
+        return {}
+
+
+@cache
+def _clause(clause: Clause) -> Callable[..., bool]:
+    names = _BELIEVED | {
+        (Scope.BELIEVES, n): f"after[{i}]" for i, n in enumerate(order(Scope.BELIEVED, ORIGINAL))
+    }
+    return function(f"{_ARGUMENTS}, before, after", to_python(clause.holds, names))
+
+
+@cache
+def initial(scope: Scope) -> tuple[Any, ...]:
+    ledgers = [ledger for ledger, before, _ in ORIGINAL.ledgers if before is scope]
+    initial = {r.name: r.initial for ledger in ledgers for r in ledger.registers}
+    return tuple(initial[name] for name in order(scope, ORIGINAL))
+
+
+def order(scope: Scope, trusted: Trusted) -> tuple[str, ...]:
+    """The registers of a scope in the order in which they are kept; the pool's own are not."""
+    match scope:
+        case Scope.WAS:
+            return CLAIM_REGISTERS
+        case Scope.REQ_WAS:
+            return REQUEST_REGISTERS
+    return tuple(trusted.following(scope))
+
+
+def _world_parts(trusted: Trusted) -> tuple[Term, ...]:
+    world = trusted.world & well_formed()
+    return world.args if isinstance(world, And) else (world,)
+
+
+def facts(trusted: Trusted, scope: Scope) -> list[Term]:
+    terms = trusted.following(scope)
+    return [terms[name] for name in order(scope, trusted)]
+
+
+_BELIEVED = {
+    (Scope.BELIEVED, n): f"before[{i}]" for i, n in enumerate(order(Scope.BELIEVED, ORIGINAL))
+}

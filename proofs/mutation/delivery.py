@@ -1,0 +1,169 @@
+"""Changes of the terms that say to which claims and requests an event is delivered.
+
+The frame theorem is what notices them: it is asked again of the terms as changed. Where it is
+still proved, verdicts are those of a projection that delivers every event to every claim, so the
+change is none of any verdict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import z3
+
+from proofs.frame.houdini import inductive
+from proofs.frame.lemmas import Frame
+from proofs.frame.questions import RLIMIT
+from proofs.frame.space import Space, solver_of
+from proofs.mutation.altered import slips
+from spec.claims import Mode
+from spec.ledgers import REQUEST_FACTS
+from spec.modes import MODES
+from spec.obligations import OBLIGATIONS
+from spec.projection.delivery import DELIVERY
+from spec.terms import FALSE, Sort
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from proofs.frame.candidates import Candidate
+    from proofs.frame.questions import Question
+    from spec.projection.delivery import Delivery
+    from spec.terms import Term
+
+__all__ = ["PART", "DeliveryChange", "delivery_changes", "refuted"]
+
+PART: Final = "delivery"
+
+
+@dataclass(frozen=True)
+class DeliveryChange:
+    """One change of when events are delivered, or of what is derived where they are not."""
+
+    name: str
+    operator: str
+    says: str
+    after: Delivery
+    part: str = PART
+
+
+@cache
+def delivery_changes() -> tuple[DeliveryChange, ...]:
+    """Every change of `DELIVERY`."""
+    return (*_reasons(), *_derived(), *_unmet(), *_sets())
+
+
+def _reasons() -> Iterator[DeliveryChange]:
+    for scope, reasons in DELIVERY.reasons.items():
+        for reason, term in reasons.items():
+            made = [("void", "it is no reason", FALSE)] + [
+                (slip.operator, f"{slip.operator}, in {slip.part}", slip.term)
+                for slip in slips(term)
+            ]
+
+            def put(other: Term, scope: str = scope, reason: str = reason) -> Delivery:
+                changed: dict[str, Any] = {scope: {**DELIVERY.reasons[scope], reason: other}}
+                return replace(DELIVERY, **changed)
+
+            yield from _each(f"{scope}.{reason}", term, made, put)
+
+
+def _derived() -> Iterator[DeliveryChange]:
+    for name, term in DELIVERY.derived.items():
+        made = [(s.operator, f"{s.operator}, in {s.part}", s.term) for s in slips(term)]
+
+        def put(other: Term, name: str = name) -> Delivery:
+            return replace(DELIVERY, derived={**DELIVERY.derived, name: other})
+
+        yield from _each(f"derived.{name}", term, made, put)
+        rest = {n: t for n, t in DELIVERY.derived.items() if n != name}
+        after = replace(DELIVERY, derived=rest)
+        yield DeliveryChange(f"derived.{name}:fewer", "fewer", f"derived: without {name}", after)
+
+
+def _unmet() -> Iterator[DeliveryChange]:
+    made = [(s.operator, f"{s.operator}, in {s.part}", s.term) for s in slips(DELIVERY.unmet)]
+    yield from _each("unmet", DELIVERY.unmet, made, lambda term: replace(DELIVERY, unmet=term))
+
+
+def _each(
+    where: str,
+    term: Term,
+    made: list[tuple[str, str, Term]],
+    put: Callable[[Term], Delivery],
+) -> Iterator[DeliveryChange]:
+    seen = {term}
+    for number, (operator, says, changed) in enumerate(made):
+        if changed not in seen and changed.sort is Sort.BOOL:
+            seen.add(changed)
+            name = f"{where}:{operator}-{number}"
+            yield DeliveryChange(name, operator, f"{where}: {says}", put(changed))
+
+
+def _sets() -> Iterator[DeliveryChange]:
+    registers = {r.name for r in REQUEST_FACTS.registers}
+    everyone = {(scope, reason) for scope in ("claim", "opens") for reason in _names(scope)}
+    wholes: tuple[tuple[str, frozenset[Any], set[Any]], ...] = (
+        ("known", DELIVERY.known, registers - set(DELIVERY.derived)),
+        ("left", DELIVERY.left, registers),
+        ("shared", DELIVERY.shared, {"mine", "named", "lead", "needed", "usable"}),
+        ("everyone", DELIVERY.everyone, everyone),
+    )
+    for field, before, possible in wholes:
+        for each in sorted(possible):
+            there = each in before
+            operator = "fewer" if there else "more"
+            shown = each if isinstance(each, str) else ".".join(each)
+            changed: dict[str, Any] = {field: before ^ {each}}
+            yield DeliveryChange(
+                f"{field}:{operator}-{shown}",
+                operator,
+                f"{field}: {'without' if there else 'with'} {shown}",
+                replace(DELIVERY, **changed),
+            )
+
+
+def _names(scope: str) -> Mapping[str, Term]:
+    return DELIVERY.reasons[scope]
+
+
+def refuted(change: DeliveryChange) -> str | None:
+    """The first lemma of the frame theorem that is not proved of the changed terms, if one is."""
+    frame = Frame(_space(None), change.after)
+    problem = _asked(frame, frame.ledgers()) or _asked(frame, frame.reasons())
+    for observer in OBLIGATIONS.values():
+        if problem is not None:
+            break
+        frame = Frame(_space(observer.name), change.after, _invariants(observer.name))
+        problem = _asked(frame, frame.observers(observer))
+    return problem
+
+
+def _asked(frame: Frame, questions: Iterator[Question]) -> str | None:
+    solver = solver_of(RLIMIT, *frame.space.given, frame.inside)
+    for question in questions:
+        solver.push()
+        solver.add(*question.given)
+        empty = not question.may_be_empty and solver.check() != z3.sat
+        answer = z3.unknown if empty else solver.check(z3.Not(question.goal))
+        solver.pop()
+        if answer != z3.unsat:
+            result = "is refuted" if answer == z3.sat else "is not proved"
+            return f"{question.lemma}, {question.of} {question.part}".strip() + f": {result}"
+    return None
+
+
+@cache
+def _space(name: str | None) -> Space:
+    """As `proofs.frame.check` has it, with all modes."""
+    if name is None:
+        return Space(tuple(Mode))
+    having = [m for m in Mode if name in MODES[m].names()]
+    return Space(having or tuple(Mode), OBLIGATIONS[name])
+
+
+@cache
+def _invariants(name: str) -> tuple[Candidate, ...]:
+    return tuple(inductive(_space(name), OBLIGATIONS[name], RLIMIT))

@@ -1,0 +1,242 @@
+"""`python -m proofs.mutation.grow [PLACE ...]` adds the runs that notice what nothing else notices.
+
+Runs that are known are varied at random, from a fixed seed, and those that a faithful stream may
+tell are tried; what is left then is asked of the solver. Each run that helps is made as simple as
+it can be, is pinned at once, and stays. It goes on from where it was stopped: what was added is
+in the file.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proofs.minimise import CARRIES
+from proofs.mutation import judge, noticed, pins
+from proofs.mutation.alike import compare_change, shown_same
+from proofs.mutation.campaign import PLACES, everything
+from proofs.mutation.checks import CHECKS, forget
+from proofs.mutation.judge import alike, heard, is_faithful, judged, trail
+from proofs.mutation.operators import Mutant
+from proofs.mutation.outcomes import rest_after, unchanged
+from proofs.mutation.product import Compared, compare, difference, same_step
+from proofs.mutation.runs import RUNS, read_run, runs, usual, write_run
+from proofs.mutation.trusted import Change
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.files import write_bytes
+from spec.terms import Sort
+from spec.vocabulary import EVENT_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from proofs.mutation.campaign import Tried
+
+__all__ = ["grow", "settled", "simplest", "varied"]
+
+ROUNDS, SIZE, LONGEST = 2, 1500, 10
+_KINDS = tuple(Kind)
+_WHOM = ("mine", "named", "here")
+
+
+def varied(line: str, luck: random.Random) -> str:
+    """A run with a few of its words left out, changed or put in."""
+    threshold, *words = line.split()
+    if luck.random() < 0.1:
+        threshold = str(luck.choice([1, 2, 3]))
+    for _ in range(luck.choice([1, 1, 2, 2, 3])):
+        how = luck.random()
+        if how < 0.45:
+            words.insert(luck.choice([len(words), luck.randrange(len(words) + 1)]), _word(luck))
+        elif how < 0.6 and len(words) > 1:
+            del words[luck.randrange(len(words))]
+        elif how < 0.75:
+            words = [*words[: luck.randrange(1, len(words) + 1)], _word(luck)]
+        else:
+            at = luck.randrange(len(words))
+            words[at] = _otherwise(words[at], luck)
+    return " ".join((threshold, *words[:LONGEST]))
+
+
+def _word(luck: random.Random) -> str:
+    word = str(luck.choice(_KINDS))
+    for _ in range(luck.choice([0, 1, 1, 2, 3])):
+        word = _otherwise(word, luck)
+    return word
+
+
+def _otherwise(word: str, luck: random.Random) -> str:
+    """The word with another value in one of the fields that its kind carries."""
+    name, *told = word.split(":")
+    fields = dict(field.split("=") for field in told)
+    plain = usual(Kind(name))
+    carried = [f for f in CARRIES.get(Kind(name), ()) if f in EVENT_FIELDS]
+    field = luck.choice((*carried, *carried, *_WHOM))
+    if EVENT_FIELDS[field][0] is Sort.INT:
+        fields[field] = str(luck.choice([0, 1, 1, 2, 2, 3]))
+    else:
+        fields[field] = str(1 - int(fields.get(field, plain[field])))
+    if field == "mine" and luck.random() < 0.7:
+        fields["named"] = fields["mine"]
+    return ":".join((name, *(f"{f}={v}" for f, v in fields.items())))
+
+
+def settled(line: str) -> str:
+    """The run as it is written, with what the others hold as the events before make it."""
+    run, rest, events = read_run(line), 0, []
+    for event in run.events:
+        fields = {name: getattr(event, name) for name in EVENT_FIELDS} | {"rest": rest}
+        events.append((event.kind, fields))
+        rest = max(0, rest_after(replace(event, rest=rest)))
+    return write_run(run.threshold, events)
+
+
+def simplest(line: str, tells: Callable[[str], bool]) -> str:
+    """A shorter run that tells the same, as short as leaving out one thing after another gives."""
+    while True:
+        shorter = (settled(each) for each in _shorter(line))
+        found = next((s for s in shorter if len(s) < len(line) and tells(s)), None)
+        if found is None:
+            return line
+        line = found
+
+
+def _shorter(line: str) -> Iterator[str]:
+    threshold, *words = line.split()
+    for at in range(len(words)) if len(words) > 1 else ():
+        yield " ".join((threshold, *words[:at], *words[at + 1 :]))
+    for at, word in enumerate(words):
+        name, *told = word.split(":")
+        for number in range(len(told)):
+            less = ":".join((name, *told[:number], *told[number + 1 :]))
+            yield " ".join((threshold, *words[:at], less, *words[at + 1 :]))
+    if threshold != "1":
+        yield " ".join(("1", *words))
+
+
+def _possible(line: str) -> bool:
+    """In some mode a faithful stream tells the run, or all of it but its last event."""
+    last = len(read_run(line).events)
+    return any(unchanged().ends(mode, line) in {0, last} for mode in Mode)
+
+
+def _tells(tried: Tried, line: str) -> bool:
+    """Whether a run would notice a change if it were pinned."""
+    if isinstance(tried, Change):
+        return noticed.tells(tried, line)
+    if not isinstance(tried, Mutant) or tried.judge is None:
+        return False
+    constants = alike(tried.mode)
+    if not is_faithful(constants, line):
+        return False
+    found = trail(tried.judge.verdicts(heard(constants, line)))
+    return found != trail(judged(constants, tried.original.name, line))
+
+
+def _corpus(luck: random.Random) -> list[str]:
+    known, found = list(runs()), dict[str, None]()
+    while len(found) < SIZE:
+        line = settled(varied(luck.choice(known), luck))
+        if line not in runs() and _possible(line):
+            found[line] = None
+    return list(found)
+
+
+def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
+    """Add runs for what is left of a place; what is left still is equivalent, or unknown."""
+    left = _differing([each for each in everything(place) if not _is_noticed(each)])
+    say(f"{place}: {len(left)} left")
+    for number in range(ROUNDS):
+        corpus = _corpus(random.Random(f"{place} {number}"))
+        left = _round(left, corpus)
+        _forget()
+        say(f"{place}, round {number + 1}: {len(left)} left, {len(runs())} runs")
+    for each in list(left):
+        if _is_noticed(each):
+            left.remove(each)
+        elif (line := _asked(each)) is not None:
+            line = _simple(each, line)
+            _add(line)
+            left.remove(each)
+            say(f"{place}: {each.name} by {line}")
+        else:
+            say(f"{place}: {each.name} by no run")
+    say(f"{place}: {len(left)} left, {len(runs())} runs")
+    return left
+
+
+def _differing(left: Sequence[Tried]) -> list[Tried]:
+    """Without what is shown at once to be no change."""
+    found = [each for each in left if not isinstance(each, Mutant) or each.observer is None]
+    changes = [each for each in left if isinstance(each, Change)]
+    same = {id(each) for each, shown in zip(changes, shown_same(changes), strict=True) if shown}
+    found = [each for each in found if id(each) not in same]
+    rules = [each for each in left if isinstance(each, Mutant) and each.observer is not None]
+    for _, group in groupby(rules, lambda mutant: mutant.original.name):
+        of_one = list(group)
+        observers = [mutant.observer for mutant in of_one if mutant.observer is not None]
+        steps = same_step(of_one[0].mode, of_one[0].original, observers)
+        found += [mutant for mutant, step in zip(of_one, steps, strict=True) if step is None]
+    return found
+
+
+def _round(left: Sequence[Tried], corpus: Sequence[str]) -> list[Tried]:
+    still: list[Tried] = []
+    fresh: list[str] = []
+    for each in left:
+        if any(_tells(each, line) for line in fresh):
+            continue
+        hit = next((line for line in corpus if _tells(each, line)), None)
+        if hit is None:
+            still.append(each)
+            continue
+        simple = _simple(each, hit)
+        fresh.append(simple)
+        _add(simple)
+    return still
+
+
+def _simple(tried: Tried, line: str) -> str:
+    return simplest(line, lambda shorter: _possible(shorter) and _tells(tried, shorter))
+
+
+def _asked(tried: Tried) -> str | None:
+    """A run by the solver."""
+    if isinstance(tried, Change):
+        return compare_change(tried, plain=False)[1]
+    if isinstance(tried, Mutant) and tried.observer is not None:
+        same = compare(tried.mode, tried.original, tried.observer) is not Compared.DIFFERENT
+        return None if same else difference(tried.mode, tried.original, tried.observer, plain=False)
+    return None
+
+
+def _is_noticed(tried: Tried) -> bool:
+    return any(check(tried) is not None for check in CHECKS.values())
+
+
+def _add(line: str) -> None:
+    runs()[line] = pins.pins_of(line)
+    forget()
+    write_bytes(Path(str(RUNS)), pins.page(runs(), runs()).encode())
+
+
+def _forget() -> None:
+    unchanged().forget()
+    for known in (judge.heard, judge.judged, judge.is_faithful, judge.breaches, read_run):
+        known.cache_clear()
+    forget()
+
+
+def main() -> None:
+    """Grow the places that are named, or all."""
+    for place in sys.argv[1:] or PLACES:
+        grow(place, lambda text: print(text, flush=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Two observers that agree by an invariant that needs no search: the simplest are tried at once.
+
+Of a fixed list of candidates plain Z3 keeps those that hold at first and that every event
+preserves; where these show that the verdicts agree, no engine is asked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from proofs.encode import Expr
+    from proofs.model import Model
+    from spec.machine import Observer
+
+__all__ = ["agree", "always", "preserved"]
+
+RLIMIT = 5_000_000
+
+
+def agree(
+    model: Model, pairs: Sequence[tuple[Observer, Observer]], known: Sequence[Expr] = ()
+) -> bool:
+    """Whether the candidates show that the clauses of a model hold in every run.
+
+    Args:
+        model: its state is that of the observers, alone or with that of the ledgers.
+        pairs: the observers that are compared.
+        known: what is known of every state that a run can come to.
+    """
+    state, event = model.state(""), model.event("")
+    step = model.step(state, event)
+    wrong = z3.Or([z3.Not(holds) for holds in step.clauses.values()])
+    solver = z3.Solver()
+    solver.add(step.possible, *known)
+    if solver.check(wrong) == z3.unsat:
+        return True
+    after = {name: step.following.get(name, value) for name, value in state.items()}
+    now, then = list(_candidates(state, pairs)), list(_candidates(after, pairs))
+    possible = z3.And(step.possible, *known)
+    kept = preserved(model.initial(state), possible, now, then) if now else None
+    return kept is not None and bool(solver.check(wrong, *(now[i] for i in kept)) == z3.unsat)
+
+
+def always(model: Model) -> tuple[Expr, ...]:
+    """Candidates about the ledgers that hold in every state that a run of a model can come to."""
+    state, event = model.state(""), model.event("")
+    step = model.step(state, event)
+    moving = {name: value for name, value in state.items() if name in step.following}
+    threshold = {"c.threshold": state["c.threshold"]}
+    after = {name: step.following[name] for name in moving}
+    now, then = list(_of_ledgers(moving | threshold)), list(_of_ledgers(after | threshold))
+    kept = preserved(model.initial(state), step.possible, now, then)
+    return () if kept is None else tuple(now[i] for i in kept)
+
+
+def preserved(
+    initial: Expr, possible: Expr, now: Sequence[Expr], then: Sequence[Expr]
+) -> list[int] | None:
+    """Those of the candidates that hold at first and that every event preserves together; None
+    where the solver does not say.
+
+    Args:
+        now: each candidate, of the state before an event.
+        then: the same of the state after it.
+    """
+    first = z3.Solver()
+    first.add(initial)
+    kept = [i for i, each in enumerate(now) if first.check(z3.Not(each)) == z3.unsat]
+    solver = z3.SolverFor("QF_LIA")
+    solver.set("rlimit", RLIMIT)
+    solver.add(possible)
+    holds = {i: z3.Bool(f"holds {i}") for i in kept}
+    breaks = {i: z3.Bool(f"breaks {i}") for i in kept}
+    for i in kept:
+        solver.add(z3.Implies(holds[i], now[i]), breaks[i] == z3.Not(then[i]))
+    while kept:
+        solver.push()
+        solver.add(z3.Or([breaks[i] for i in kept]))
+        answer = solver.check([holds[i] for i in kept])
+        told = solver.model() if answer == z3.sat else None
+        solver.pop()
+        if told is None:
+            return kept if answer == z3.unsat else None
+        kept = [i for i in kept if not z3.is_true(told.eval(breaks[i], model_completion=True))]
+    return kept
+
+
+def _candidates(
+    state: Mapping[str, Expr], pairs: Sequence[tuple[Observer, Observer]]
+) -> Iterator[Expr]:
+    for one, other in pairs:
+        at = {o.name: state[f"state.{o.name}"] for o in (one, other)}
+        yield at[one.name] == at[other.name]
+        for o in (one, other):
+            yield z3.And(at[o.name] >= 0, at[o.name] < len(o.states))
+            yield from (at[o.name] != number for number in range(len(o.states)))
+        for register in one.registers:
+            left, right = (state[f"own.{o.name}.{register.name}"] for o in (one, other))
+            yield left == right
+            for number in range(len(one.states)):
+                yield z3.Implies(at[one.name] == number, left == right)
+            for o, value in ((one, left), (other, right)):
+                for number in range(len(o.states)):
+                    for simple in (value == register.initial, value >= 1):
+                        yield z3.Implies(at[o.name] == number, simple)
+
+
+def _of_ledgers(state: Mapping[str, Expr]) -> Iterator[Expr]:
+    """Of facts, and of what the auditor believes: the one says little of the other."""
+    if "was.lead" not in state:
+        return
+    threshold, seen = state["c.threshold"], state["req_was.seen"]
+    yield threshold >= 1
+    for beliefs in (False, True):
+        about = {
+            name: value
+            for name, value in state.items()
+            if _is_ledger(name) and name.startswith("believed.") is beliefs
+        }
+        flags = [value for value in about.values() if z3.is_bool(value)]
+        flags += [] if beliefs else [threshold <= state["was.lead"]]
+        yield from (z3.Implies(a, b) for a in flags for b in flags if a is not b)
+        yield from (z3.Implies(flag, seen) for flag in flags if beliefs)
+        for value in about.values():
+            if not z3.is_bool(value):
+                yield value >= 0
+                yield from (z3.Implies(z3.Not(flag), value == 0) for flag in flags)
+
+
+def _is_ledger(name: str) -> bool:
+    return name.startswith(("was.", "req_was.", "believed."))

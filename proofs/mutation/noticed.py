@@ -1,0 +1,257 @@
+"""The checks that notice a change of what is trusted, the strongest reason first.
+
+Each tells what it noticed, or None; they are those of `proofs.mutation.checks`.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from proofs.mutation.judge import alike, is_faithful, trail
+from proofs.mutation.outcomes import Judged, judged_by, unchanged
+from proofs.mutation.runs import read_run, runs, traces
+from proofs.mutation.trusted import ORIGINAL, Change
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.modes import MODES
+from spec.obligations import OBLIGATIONS
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from proofs.mutation.outcomes import Outcome
+
+__all__ = ["NOTICES", "forget", "noticed", "pinned_of", "tells"]
+
+
+def noticed(change: Change) -> Iterator[tuple[str, str]]:
+    """The checks that notice a change, by name, with what each noticed."""
+    for name, check in NOTICES.items():
+        said = check(change)
+        if said is not None:
+            yield name, said
+            if name == "structure":  # there is nothing to judge runs with
+                return
+
+
+def _structure(change: Change) -> str | None:
+    """It is refused before anything is judged."""
+    return change.structure
+
+
+@lru_cache(1)
+def _judged(change: _Same) -> Judged:
+    return judged_by(change.change.after)
+
+
+class _Same:
+    """A change as itself: what it holds cannot be hashed."""
+
+    def __init__(self, change: Change) -> None:
+        self.change = change
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.change is self.change
+
+    def __hash__(self) -> int:
+        return id(self.change)
+
+
+def _theorem(change: Change) -> str | None:
+    """A run keeps every obligation and breaks a clause of the theorem, all as changed."""
+    judged = _judged(_Same(change))
+    for mode, line, name in _suspects(judged):
+        clause = next(c for c in judged.trusted.clauses[mode] if c.name == name)
+        outcome = judged.outcome(mode, line)
+        for number in outcome.fails[name]:
+            if not outcome.keeps(number):
+                break
+            if outcome.owes(clause, number):
+                continue
+            if outcome.ends and outcome.ends <= number:
+                break
+            if _kinds(line, number) <= judged.trusted.kinds[mode]:
+                return f"{mode}: {clause.name} fails after {line}"
+    return None
+
+
+def _suspects(judged: Judged) -> Iterator[tuple[Mode, str, str]]:
+    """Runs, and clauses that may fail in them while every obligation is kept."""
+    touched = judged.touched
+    for mode in filter(judged.concerns, Mode):
+        others = {c.name for c in judged.trusted.clauses.get(mode, ())}
+        if not judged.speaks_otherwise:
+            for line in runs():
+                if judged.hears_otherwise(mode, line):
+                    yield from ((mode, line, name) for name in others)
+            for line, name, violated in _broken(mode):
+                free = judged.other_world or violated
+                if free and violated <= touched and not judged.hears_otherwise(mode, line):
+                    yield mode, line, name
+        elif judged.speaks_otherwise_in(mode):
+            yield from ((mode, line, name) for line in runs() for name in others)
+
+
+@cache
+def _broken(mode: Mode) -> tuple[tuple[str, str, frozenset[str]], ...]:
+    """Runs and clauses that fail in them, with the obligations that are violated by then."""
+    found = []
+    for line in runs():
+        outcome = unchanged().outcome(mode, line)
+        for name, numbers in outcome.fails.items():
+            sets = [frozenset(outcome.violated(number)) for number in numbers]
+            found += [(line, name, each) for each in dict.fromkeys(sets)]
+    return tuple(found)
+
+
+def _necessity(change: Change) -> str | None:
+    """A run that one obligation alone forbids, and that breaks a clause, breaks it no more.
+
+    So the theorem needs less than it is said to need.
+    """
+    judged = _judged(_Same(change))
+    if judged.judges_otherwise or not judged.speaks_otherwise:
+        return None
+    for mode, line, name, clause in _needed():
+        after = judged.outcome(mode, line)
+        changed = next((c for c in judged.trusted.clauses[mode] if c.name == clause), None)
+        if changed is not None and not after.breaks(changed):
+            return f"{mode}: {clause} no longer needs {name} in {line}"
+    return None
+
+
+@cache
+def _kinds(line: str, number: int) -> frozenset[Kind]:
+    return frozenset(event.kind for event in read_run(line).events[:number])
+
+
+@cache
+def _needed() -> tuple[tuple[Mode, str, str, str], ...]:
+    """Runs that all obligations but one keep, and that break a clause, with both names."""
+    found = []
+    for mode in Mode:
+        for line in runs():
+            outcome = unchanged().outcome(mode, line)
+            for clause in ORIGINAL.clauses.get(mode, ()):
+                for number in outcome.breaks(clause)[:1]:
+                    broken = outcome.violated(number)
+                    possible = not outcome.ends or number < outcome.ends
+                    if len(broken) == 1 and possible:
+                        found.append((mode, line, broken[0], clause.name))
+    return tuple(found)
+
+
+def _traces(change: Change) -> str | None:
+    """A hand-written trace of the test suite no longer gets the verdict written beside it."""
+    judged = _judged(_Same(change))
+    if not judged.judges_otherwise:
+        return None
+    for trace in traces():
+        mode = Mode(trace.mode)
+        found = [judged.outcome(mode, line) for line in trace.lines]
+        own = [outcome.verdicts(trace.obligation) for outcome in found]
+        if trace.kept:
+            last = [o.verdicts(name)[-1] for o in found for name in MODES[mode].names()]
+            fine = not {Verdict.VIOLATED, Verdict.PENDING} & set(last)
+            fine = fine and any(Verdict.SATISFIED in trails for trails in own)
+        else:
+            fine = any(Verdict.VIOLATED in trails for trails in own)
+        if not fine:
+            return trace.name
+    return None
+
+
+def _pins(change: Change) -> str | None:
+    """A run comes to something else, at some event, than what is pinned."""
+    judged = _judged(_Same(change))
+    gone = _gone(judged)
+    if gone is not None:
+        return gone
+    for mode, line in _where(judged):
+        if _otherwise(judged, mode, line):
+            return f"{mode}: {line}"
+    return None
+
+
+def _otherwise(judged: Judged, mode: Mode, line: str) -> bool:
+    """Whether a run comes to something else than what is pinned of it in a mode."""
+    outcome, pinned = judged.outcome(mode, line), _pinned(mode, line)
+    if not judged.reads_otherwise(mode, line):
+        return judged.other_world and str(outcome.ends or "") != pinned.get("world", "")
+    return pinned_of(mode, line, outcome, judged) != pinned
+
+
+def tells(change: Change, line: str) -> bool:
+    """Whether a run comes to something else in some mode with a change than without."""
+    judged, known = _judged(_Same(change)), unchanged()
+    for mode in filter(judged.concerns, Mode):
+        if judged.reads_otherwise(mode, line):
+            after = pinned_of(mode, line, judged.outcome(mode, line), judged)
+            if after != pinned_of(mode, line, known.outcome(mode, line), known):
+                return True
+        elif judged.other_world and judged.ends(mode, line) != known.ends(mode, line):
+            return True
+    return False
+
+
+def forget() -> None:
+    """Give up what is remembered of the runs."""
+    for known in (_needed, _broken, _pinned, _kinds):
+        known.cache_clear()
+    _judged.cache_clear()
+
+
+def _gone(judged: Judged) -> str | None:
+    """A run of which the theorem spoke, and no longer does."""
+    for mode, kinds in judged.trusted.kinds.items():
+        gone = ORIGINAL.kinds[mode] - kinds
+        for line in runs() if gone else ():
+            ends = unchanged().outcome(mode, line).ends
+            if not ends and any(event.kind in gone for event in read_run(line).events):
+                return f"{mode}: {line}"
+    return None
+
+
+def pinned_of(mode: Mode, line: str, outcome: Outcome, judged: Judged) -> dict[str, str]:
+    """What is pinned of a run in a mode: its end, and where it has none its verdicts and the
+    events at which clauses fail."""
+    found = {"world": str(outcome.ends)} if outcome.ends else {}
+    if not is_faithful(alike(mode), line):
+        return found
+    for name in MODES[mode].names():
+        if told := trail(outcome.verdicts(name)):
+            found[OBLIGATIONS[name].code] = told
+    for clause in judged.trusted.clauses.get(mode, ()):
+        if fails := outcome.breaks(clause):
+            found[f"{mode}.{clause.name}"] = " ".join(map(str, fails))
+    return found
+
+
+NOTICES: Final[dict[str, Callable[[Change], str | None]]] = {
+    "structure": _structure,
+    "theorem": _theorem,
+    "necessity": _necessity,
+    "traces": _traces,
+    "pins": _pins,
+}
+
+
+@cache
+def _pinned(mode: Mode, line: str) -> dict[str, str]:
+    """The pins of a run that are about a mode."""
+    own, found = {OBLIGATIONS[name].code for name in MODES[mode].names()}, {}
+    for key, pin in runs()[line].items():
+        name, _, constants = key.partition("/")
+        about = name.startswith(f"{mode}.") or name in own or name == "world"
+        if about and constants in {"", alike(mode)}:
+            found[name] = pin
+    if not is_faithful(alike(mode), line):
+        return {name: pin for name, pin in found.items() if name == "world"}
+    return found
+
+
+def _where(judged: Judged) -> Iterator[tuple[Mode, str]]:
+    """The runs of which something may have changed."""
+    return ((mode, line) for mode in filter(judged.concerns, Mode) for line in runs())

@@ -1,0 +1,324 @@
+"""What a run comes to under everything that is trusted, as it is or with one change.
+
+Of each run and mode: from which event on no faithful stream can tell it, the verdicts of all
+obligations after each event, and the events at which clauses of the theorem fail. What a change
+does not touch is not computed again.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from monitor.view import Constants
+from proofs.mutation.compiled import Compiled, facts, initial
+from proofs.mutation.judge import Judge, alike
+from proofs.mutation.runs import read_run
+from proofs.mutation.trusted import ORIGINAL, Trusted, waits
+from spec.claims import Mode
+from spec.modes import MODES
+from spec.terms import Scope
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from monitor.view import View
+    from proofs.theorems import Clause
+
+__all__ = ["Judged", "Outcome", "judged_by", "rest_after", "unchanged"]
+
+Beliefs = tuple[tuple[Any, ...], tuple[Any, ...]]  # before and after an event
+Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
+
+
+class Outcome:
+    """What one run comes to in a mode; everything is computed when it is asked for."""
+
+    def __init__(self, judged: Judged, mode: Mode, line: str) -> None:
+        self._judged, self._mode, self._line = judged, mode, line
+        self._verdicts: dict[str, tuple[Verdict, ...]] = {}
+        self._fails: dict[str, tuple[int, ...]] | None = None
+        self._ends: int | None = None
+
+    @property
+    def ends(self) -> int:
+        """The first event that no faithful stream can tell, 0 where there is none."""
+        if self._ends is None:
+            self._ends = self._judged.ends(self._mode, self._line)
+        return self._ends
+
+    @property
+    def fails(self) -> dict[str, tuple[int, ...]]:
+        """The events at which a clause fails, whatever is owed or violated."""
+        if self._fails is None:
+            self._fails = self._judged.fails(self._mode, self._line)
+        return self._fails
+
+    def verdicts(self, name: str) -> tuple[Verdict, ...]:
+        """What an obligation of the mode comes to after each event."""
+        if name not in self._verdicts:
+            self._verdicts[name] = self._judged.verdicts(self._mode, name, self._line)
+        return self._verdicts[name]
+
+    def breaks(self, clause: Clause) -> list[int]:
+        """The events at which a clause fails and nothing that it waits for is owed."""
+        failed = self.fails[clause.name]
+        return [number for number in failed if not self.owes(clause, number)]
+
+    def owes(self, clause: Clause, number: int) -> bool:
+        """Something that a clause waits for is owed after an event."""
+        return any(
+            self.verdicts(name)[number - 1] is Verdict.PENDING
+            for name in _waited(clause, self._mode)
+        )
+
+    def violated(self, number: int) -> list[str]:
+        """The obligations that are violated up to this event."""
+        return [name for name in MODES[self._mode].names() if self.breaks_by(name, number)]
+
+    def keeps(self, number: int) -> bool:
+        """No obligation is violated up to this event."""
+        return not any(self.breaks_by(name, number) for name in MODES[self._mode].names())
+
+    def breaks_by(self, name: str, number: int) -> bool:
+        """An obligation is violated by this event or an earlier one."""
+        return self.verdicts(name)[number - 1] is Verdict.VIOLATED  # which is for good
+
+
+@cache
+def _waited(clause: Clause, mode: Mode) -> tuple[str, ...]:
+    return tuple(name for name in MODES[mode].names() if waits(clause, name))
+
+
+class Judged:
+    """Everything that is trusted, compiled."""
+
+    def __init__(self, trusted: Trusted, base: Judged | None = None) -> None:
+        self.trusted, self.base, self._compiled = trusted, base, Compiled(trusted)
+        self._judges: dict[str, Judge] = {}
+        self._heard: dict[tuple[str, str], tuple[Heard, ...]] = {}
+        self._outcomes: dict[tuple[Mode, str], Outcome] = {}
+        self._verdicts: dict[tuple[str, str, str], tuple[Verdict, ...]] = {}
+        self._ends: dict[tuple[str, str], int] = {}
+        self._failed: dict[int, tuple[Heard, frozenset[int]]] = {}
+        self._believed: dict[str, tuple[Beliefs, ...]] = {}
+
+    def forget(self) -> None:
+        """Give up what is remembered of runs."""
+        self._heard.clear()
+        self._outcomes.clear()
+        self._verdicts.clear()
+        self._ends.clear()
+        self._failed.clear()
+        self._believed.clear()
+
+    def outcome(self, mode: Mode, line: str) -> Outcome:
+        """What a run comes to in a mode."""
+        key = mode, line
+        if key not in self._outcomes:
+            self._outcomes[key] = Outcome(self, mode, line)
+        return self._outcomes[key]
+
+    def verdicts(self, mode: Mode, name: str, line: str) -> tuple[Verdict, ...]:
+        """What an obligation comes to after each event of a run."""
+        key = alike(mode), name, line
+        if (
+            self.base is not None
+            and name not in self.touched
+            and not self.hears_otherwise(mode, line)
+        ):
+            return self.base.verdicts(mode, name, line)
+        if key not in self._verdicts:
+            steps = self.heard(alike(mode), line)
+            self._verdicts[key] = tuple(self._judge(name).verdicts(steps))
+        return self._verdicts[key]
+
+    def ends(self, mode: Mode, line: str) -> int:
+        """The first event of a run that no faithful stream can tell, 0 where there is none."""
+        key = alike(mode), line
+        heard = self.base is not None and not self.hears_otherwise(mode, line)
+        if self.base is not None and heard and not self.other_world:
+            return self.base.ends(mode, line)
+        if key not in self._ends:
+            possible = self._still_possible if heard else self._compiled.possible
+            self._ends[key] = self._end(self.heard(*key), possible)
+        return self._ends[key]
+
+    def fails(self, mode: Mode, line: str) -> dict[str, tuple[int, ...]]:
+        """The events of a run at which clauses of a mode fail."""
+        known: dict[str, tuple[int, ...]] = {}
+        clauses = self._compiled.clauses(mode)
+        same = self.base is not None and not self.hears_otherwise(mode, line)
+        if self.base is not None and same and not self._other_beliefs:
+            known = self.base.outcome(mode, line).fails
+            others = self._other_clauses.get(mode, set())
+            clauses = {name: holds for name, holds in clauses.items() if name in others}
+            if not clauses:
+                return known
+        steps = zip(self.heard(alike(mode), line), self._beliefs(line), strict=True)
+        found: dict[str, list[int]] = {name: [] for name in clauses}
+        for number, (step, beliefs) in enumerate(steps, start=1):
+            for name, holds in clauses.items():
+                if not holds(*step, *beliefs):
+                    found[name].append(number)
+        return {**known, **{name: tuple(each) for name, each in found.items()}}
+
+    def _beliefs(self, line: str) -> tuple[Beliefs, ...]:
+        """What the auditor believes before and after each event; it reads nothing but these."""
+        if self.base is not None and not self._other_beliefs:
+            return self.base._beliefs(line)
+        if line not in self._believed:
+            before, found = initial(Scope.BELIEVED), []
+            for event in read_run(line).events:
+                after = self._compiled.believe(event, before)
+                found.append((before, after))
+                before = after
+            self._believed[line] = tuple(found)
+        return self._believed[line]
+
+    def heard(self, constants: str, line: str) -> tuple[Heard, ...]:
+        """The events of a run as observers hear them; the very same where nothing differs."""
+        key = constants, line
+        if self.base is not None and not self._other_ledgers:
+            return self.base.heard(constants, line)
+        if key not in self._heard:
+            known = None if self.base is None else self.base.heard(constants, line)
+            if known is not None and not any(self._compiled.moved(*step) for step in known):
+                self._heard[key] = known
+            else:
+                self._heard[key] = self._hear(constants, line)
+        return self._heard[key]
+
+    def _hear(self, constants: str, line: str) -> tuple[Heard, ...]:
+        run, found = read_run(line), []
+        c = _constants(constants, run.threshold)
+        was, asked = initial(Scope.WAS), initial(Scope.REQ_WAS)
+        claim, request = self._compiled.claim, self._compiled.request
+        for event in run.events:
+            now = claim(event, c, was)
+            asks = request(event, c, was, now, asked)
+            found.append((event, c, was, now, asked, asks))
+            was, asked = now, asks
+        return tuple(found)
+
+    def _judge(self, name: str) -> Judge:
+        if self.base is not None and name not in self.touched:
+            return self.base._judge(name)
+        if name not in self._judges:
+            self._judges[name] = Judge(self.trusted.observers[name])
+        return self._judges[name]
+
+    def _end(self, steps: tuple[Heard, ...], possible: Callable[..., bool]) -> int:
+        rest = 0
+        for number, step in enumerate(steps, start=1):
+            if step[0].rest != rest or not possible(*step):
+                return number
+            rest = self._compiled.rest(step[0])
+        return 0
+
+    def _still_possible(self, *step: Any) -> bool:
+        """A faithful stream can hold an event of which it is known what was against it."""
+        assert self.base is not None
+        return self.base._against(step) <= self._compiled.given_up and self._compiled.and_also(
+            *step
+        )
+
+    def _against(self, step: Heard) -> frozenset[int]:
+        """Which of the parts of what a faithful stream is are against an event."""
+        known = self._failed.get(id(step))
+        if known is None or known[0] is not step:
+            failed = () if self._compiled.possible(*step) else enumerate(self._compiled.parts)
+            found = frozenset(i for i, holds in failed if not holds(*step))
+            known = self._failed[id(step)] = step, found
+        return known[1]
+
+    # What was changed.
+
+    @property
+    def speaks_otherwise(self) -> bool:
+        """Clauses of the theorem or beliefs of the auditor are others."""
+        return self._other_beliefs or any(self._other_clauses.values())
+
+    @property
+    def judges_otherwise(self) -> bool:
+        """Ledgers of facts or obligations are others."""
+        return self._other_ledgers or bool(self.touched)
+
+    def concerns(self, mode: Mode) -> bool:
+        """Something that is read in a mode is another."""
+        names = self.touched & set(MODES[mode].names())
+        shared = self._other_ledgers or self._other_beliefs or self.other_world
+        return bool(names) or shared or bool(self._other_clauses.get(mode))
+
+    def reads_otherwise(self, mode: Mode, line: str) -> bool:
+        """Something that is read in a run, besides what a faithful stream is, is another."""
+        if self._other_beliefs or self._other_clauses.get(mode):
+            return True
+        if self.touched & set(MODES[mode].names()):
+            return True
+        return self.hears_otherwise(mode, line)
+
+    def speaks_otherwise_in(self, mode: Mode) -> bool:
+        """The same of one mode."""
+        return self._other_beliefs or bool(self._other_clauses.get(mode))
+
+    def hears_otherwise(self, mode: Mode, line: str) -> bool:
+        """A ledger comes to something else in a run."""
+        if not self._other_ledgers:
+            return False
+        return self.heard(alike(mode), line) is not unchanged().heard(alike(mode), line)
+
+    @cached_property
+    def _other_ledgers(self) -> bool:
+        return any(self._differs(scope) for scope in (Scope.WAS, Scope.REQ_WAS))
+
+    @cached_property
+    def _other_beliefs(self) -> bool:
+        return self._differs(Scope.BELIEVED)
+
+    @cached_property
+    def other_world(self) -> bool:
+        """What a faithful stream may hold is another."""
+        same_pool = self.trusted.following(Scope.WAS).get("rest") == (
+            ORIGINAL.following(Scope.WAS).get("rest")
+        )
+        return not same_pool or self.trusted.world != ORIGINAL.world
+
+    def _differs(self, scope: Scope) -> bool:
+        return facts(self.trusted, scope) != facts(ORIGINAL, scope)
+
+    @cached_property
+    def touched(self) -> set[str]:
+        """The obligations that are others."""
+        observers = self.trusted.observers
+        return {n for n, o in observers.items() if o is not ORIGINAL.observers[n]}
+
+    @cached_property
+    def _other_clauses(self) -> dict[Mode, set[str]]:
+        return {
+            mode: {c.name for c in clauses if c not in ORIGINAL.clauses[mode]}
+            for mode, clauses in self.trusted.clauses.items()
+        }
+
+
+def judged_by(trusted: Trusted) -> Judged:
+    """Everything that is trusted, with one change, compiled as far as it is another."""
+    return Judged(trusted, unchanged())
+
+
+@cache
+def unchanged() -> Judged:
+    """Everything that is trusted, as it is."""
+    return Judged(ORIGINAL)
+
+
+def rest_after(event: View) -> int:
+    """What the others hold after an event."""
+    return unchanged()._compiled.rest(event)
+
+
+@cache
+def _constants(constants: str, threshold: int) -> Constants:
+    mode = next(mode for mode in Mode if alike(mode) == constants)
+    return Constants(threshold=threshold, **MODES[mode].constants)

@@ -1,0 +1,91 @@
+"""What holds in every state to which a run can bring the ledgers and one observer.
+
+Candidates about the observer are made from its guards. Houdini drops those that do not hold at
+first or that an event can break. What is left is inductive.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.frame.candidates import Situation, candidates
+from proofs.mutation.inductive import preserved
+from spec.modes import MODES
+from spec.terms import Const, Scope, Sort, children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from proofs.encode import Expr
+    from proofs.model import Model
+    from spec.claims import Mode
+    from spec.machine import Observer
+
+__all__ = ["inside"]
+
+
+def inside(model: Model, mode: Mode, observer: Observer, known: Sequence[Expr]) -> tuple[Expr, ...]:
+    """What a fixed list of candidates says of an observer in every state of a run of a model.
+
+    Args:
+        known: what is known of the ledgers in these states.
+    """
+    state, event = model.state(""), model.event("")
+    step = model.step(state, event)
+    after = {name: step.following.get(name, value) for name, value in state.items()}
+    scope = "request" if observer.per_request else "claim"
+    about = [c for c in candidates(observer) if {where for where, _ in c.about} == {scope}]
+    about = [c for c in about if "the claim's is" not in c.says]
+    now, then = (
+        [c.holds(_situation(each, mode, observer)) for c in about] for each in (state, after)
+    )
+    numbers = [list(_numbers(each, observer)) for each in (state, after)]
+    now, then = now + numbers[0], then + numbers[1]
+    kept = preserved(model.initial(state), z3.And(step.possible, *known), now, then)
+    last = len(observer.states) - 1
+    here = state[f"state.{observer.name}"]
+    return (here >= 0, here <= last, *(now[i] for i in kept or ()))
+
+
+def _numbers(state: Mapping[str, Expr], observer: Observer) -> Iterator[Expr]:
+    """What a numeric register may be, in each state of the observer: of the numbers that its rules
+    name, those that it is not, and the bounds that they give."""
+    here = state[f"state.{observer.name}"]
+    named = sorted(set(_named(observer)))
+    for register in observer.registers:
+        if register.sort is Sort.INT and named:
+            value = state[f"own.{observer.name}.{register.name}"]
+            yield from (value >= named[0], value <= named[-1])
+            for place in range(len(observer.states)):
+                yield from (z3.Implies(here == place, value != number) for number in named)
+
+
+def _named(observer: Observer) -> Iterator[int]:
+    todo = [term for rule in observer.rules for term in (rule.when, *rule.sets.values())]
+    while todo:
+        term = todo.pop()
+        todo += children(term)
+        if isinstance(term, Const) and not isinstance(term.value, bool):
+            yield term.value
+
+
+def _situation(state: Mapping[str, Expr], mode: Mode, observer: Observer) -> Situation:
+    constants = {name: z3.BoolVal(value) for name, value in MODES[mode].constants.items()}
+    registers: dict[Scope, Mapping[str, Expr]] = {
+        Scope.CLAIM: {**constants, "threshold": state["c.threshold"]}
+    }
+    for scope in (Scope.WAS, Scope.REQ_WAS):
+        prefix = f"{scope.value}."
+        registers[scope] = {
+            name.removeprefix(prefix): value
+            for name, value in state.items()
+            if name.startswith(prefix)
+        }
+    own = f"own.{observer.name}."
+    standing = {
+        "state": state[f"state.{observer.name}"],
+        **{n.removeprefix(own): value for n, value in state.items() if n.startswith(own)},
+    }
+    return Situation(registers, {"claim": standing, "request": standing})

@@ -1,0 +1,43 @@
+"""The terms that are written once and used by many, each with all the forms in which it is used."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spec import ledgers as terms
+from spec.ledgers import now, req, req_was, was
+from spec.obligations.ends import lifecycle_allows, lifecycle_follows
+from spec.obligations.pressure import blame_is_right, names_blockers
+from spec.readings import CLOSES
+from spec.terms import Scope, Sort, Term, Var
+from spec.vocabulary import e
+
+__all__ = ["SHARED", "TERMS"]
+
+_stage = Var(Scope.OWN, "stage", Sort.INT)
+_OWN = (was.declared, was.footprint)
+_BESIDE = (e.rest, e.stood)
+TERMS: Final[dict[str, tuple[Term, ...]]] = {
+    "closes": (CLOSES,),
+    "rises": (terms.rises,),
+    "loss": (terms.loss,),
+    "breaks": (terms.breaks,),
+    "usable": (terms.usable(was), terms.usable(now)),
+    "live": (terms.live(was), terms.live(now)),
+    "resident": tuple(terms.resident(own, beside) for own in _OWN for beside in _BESIDE),
+    "conflict": tuple(
+        terms.conflict(own, request, beside)
+        for own in _OWN
+        for request in (req_was, req)
+        for beside in _BESIDE
+    ),
+    "contends": tuple(terms.contends(own, asked) for own in _OWN for asked in (req_was, req)),
+    "endures": tuple(terms.endures(own, req_was) for own in _OWN),
+    "blame_is_right": tuple(blame_is_right(own) for own in _OWN),
+    "names_blockers": (names_blockers,),
+    "lifecycle_allows": (lifecycle_allows(_stage),),
+    "lifecycle_follows": (lifecycle_follows(_stage),),
+}
+
+SHARED: Final = frozenset(form for forms in TERMS.values() for form in forms)
+"""All of them; a slip in one of these is no slip in a rule that uses it."""

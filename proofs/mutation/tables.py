@@ -1,0 +1,389 @@
+"""Changes of the tables that say what adapters may supply, and of which evidence counts.
+
+Each is tried on the theorems of the lowering relation that speak of it, and on probes: made-up
+descriptors of which exactly one thing is in question, with the answers that are pinned of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from proofs.lowering.prove import prove
+from proofs.lowering.theorems import theorems
+from spec.claims import Mode
+from spec.lowering import depths, obligations, signals, vocabulary
+from spec.lowering.depths import Precondition
+from spec.lowering.descriptor import Adapter, Anchor, Descriptor, Holds, Item, Observed, Shows
+from spec.lowering.obligations import NEVER_BY_TELEMETRY
+from spec.lowering.relation import lower
+from spec.lowering.signals import Signal
+from spec.lowering.vocabulary import (
+    AnchorKind,
+    Atom,
+    Basis,
+    ClaimScope,
+    Label,
+    Order,
+    Scope,
+    Status,
+)
+from spec.modes import MODES, ConflictAction, Depth
+from spec.obligations import OBLIGATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from spec.lowering.relation import Row
+
+__all__ = [
+    "PART",
+    "ROWS",
+    "TABLE_NOTICES",
+    "TableChange",
+    "probes",
+    "rows",
+    "rows_page",
+    "table_changes",
+]
+
+PART: Final = "lowering"
+ROWS: Final = files("proofs.mutation") / "rows.txt"
+_HOOKS: Final = frozenset(
+    {"victim_exclusion_before_violation", "explicit_conflict_action", "blocking_claim_ids"}
+)
+_ADAPTERS: Final = tuple(d for d in Depth if d is not Depth.NONE)
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """One change of a table: an entry of a mapping, or the whole of a set or sequence.
+
+    `theorems` are those of the lowering relation that speak of what was changed.
+    """
+
+    name: str
+    operator: str
+    says: str
+    table: str
+    key: Any
+    value: Any
+    theorems: tuple[str, ...] = ()
+    part: str = PART
+
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """The change is in force."""
+        if self.key is not None:
+            table: Any = _table(self.table)
+            old = table.get(self.key)
+            table[self.key] = self.value
+            try:
+                yield
+            finally:
+                if old is None:
+                    del table[self.key]
+                else:
+                    table[self.key] = old
+            return
+        users, old = _users(self.table), _table(self.table)
+        for place in users:
+            setattr(place, self.table, self.value)
+        try:
+            yield
+        finally:
+            for place in users:
+                setattr(place, self.table, old)
+
+
+def _table(name: str) -> Any:
+    return next(
+        getattr(m, name) for m in (depths, obligations, signals, vocabulary) if hasattr(m, name)
+    )
+
+
+def _users(name: str) -> list[Any]:
+    """The modules that have a table under its name."""
+    table = _table(name)
+    return [
+        module
+        for key, module in list(sys.modules.items())
+        if key.startswith(("spec.lowering", "proofs.lowering"))
+        and getattr(module, name, None) is table
+    ]
+
+
+@cache
+def table_changes() -> tuple[TableChange, ...]:
+    """Every change of a table."""
+    return tuple(
+        change
+        for made in (_may_supply, _preconditions, _ladder, _evidence, _rejected, _tempts)
+        for change in made()
+    )
+
+
+def _entry(
+    table: str, key: Any, before: frozenset[Any], each: Any, speaks: tuple[str, ...] = ()
+) -> TableChange:
+    there = each in before
+    operator = "fewer" if there else "more"
+    says = f"{table}, {key}: {'without' if there else 'with'} {each}"
+    name = f"{table}.{key}:{operator}-{each}"
+    return TableChange(name, operator, says, table, key, before ^ {each}, speaks)
+
+
+def _may_supply() -> Iterator[TableChange]:
+    for depth, names in depths.MAY_SUPPLY.items():
+        for name in OBLIGATIONS if depth is not Depth.NONE else ():
+            speaks: tuple[str, ...] = ()
+            if name not in names and depth is Depth.TELEMETRY_JOIN and name in NEVER_BY_TELEMETRY:
+                speaks = ("telemetry",)
+            if name not in names and name in _HOOKS and depth is not Depth.BACKEND_PATCH:
+                speaks += ("scheduler alone", "allocator alone")
+            yield _entry("MAY_SUPPLY", depth, names, name, speaks)
+
+
+def _preconditions() -> Iterator[TableChange]:
+    for depth, needed in depths.PRECONDITIONS.items():
+        for each in needed:
+            rest = tuple(other for other in needed if other is not each)
+            says = f"PRECONDITIONS, {depth}: without {each}"
+            name = f"PRECONDITIONS.{depth}:fewer-{each}"
+            yield TableChange(name, "fewer", says, "PRECONDITIONS", depth, rest)
+
+
+def _ladder() -> Iterator[TableChange]:
+    ladder = depths.LADDER
+    for at, (one, other) in enumerate(pairwise(ladder)):
+        changed = (*ladder[:at], other, one, *ladder[at + 2 :])
+        says = f"LADDER: {one} and {other} change places"
+        yield TableChange(f"LADDER:swap-{one}", "swap", says, "LADDER", None, changed)
+
+
+def _evidence() -> Iterator[TableChange]:
+    for name, order in obligations.RELEVANT_ORDER.items():
+        for other in Order:
+            if other is not order:
+                says = f"RELEVANT_ORDER, {name}: {other}"
+                called = f"RELEVANT_ORDER.{name}:instead-{other}"
+                yield TableChange(called, "instead", says, "RELEVANT_ORDER", name, other)
+    for table, values in (("ADEQUATE", tuple(Scope)), ("RUNS", tuple(AnchorKind))):
+        before = _table(table)
+        for each in values:
+            operator = "fewer" if each in before else "more"
+            says = f"{table}: {'without' if each in before else 'with'} {each}"
+            called = f"{table}:{operator}-{each}"
+            yield TableChange(called, operator, says, table, None, before ^ {each})
+    for name in OBLIGATIONS:
+        atoms = vocabulary.ATOMS_FOR.get(name, frozenset())
+        for atom in Atom:
+            speaks = ("pressure is observed",) if atom in atoms else ()
+            yield _entry("ATOMS_FOR", name, atoms, atom, speaks)
+
+
+def _rejected() -> Iterator[TableChange]:
+    for mode, names in obligations.REJECTED_WITHOUT.items():
+        for name in MODES[mode].names():
+            yield _entry("REJECTED_WITHOUT", mode, names, name)
+
+
+def _tempts() -> Iterator[TableChange]:
+    for signal, modes in signals.TEMPTS.items():
+        for mode in Mode:
+            yield _entry("TEMPTS", signal, modes, mode)
+
+
+# Probes.
+
+
+def probes(of: str | None = None) -> dict[str, str]:
+    """What made-up descriptors come to, by what is in question: in one table, or in any."""
+    found: dict[str, list[str]] = {}
+    for tables, answers in _PROBES:
+        for question, answer in answers() if of is None or of in tables else ():
+            found.setdefault(question, []).append(answer)
+    return {question: " ".join(answers) for question, answers in found.items()}
+
+
+def _offered() -> Iterator[tuple[str, str]]:
+    for depth in _ADAPTERS:
+        able = [name for name in OBLIGATIONS if _supplied(name, _offer(depth, name))]
+        yield from ((f"{depth} supplies", name) for name in able)
+        name = (able or ["claim_identity"])[0]
+        for each in Precondition:
+            if not _supplied(name, _offer(depth, name, without=each)):
+                yield f"{depth} needs", each
+        for below in Depth:
+            if _supplied(name, _offer(depth, name), below):
+                yield f"{depth} is reached from", below
+
+
+def _shown_by_runs() -> Iterator[tuple[str, str]]:
+    for name in OBLIGATIONS:
+        for order in Order:
+            if not _supplied(name, _native(name, order=tuple(o for o in Order if o is not order))):
+                yield f"{name} needs", order
+        for atom in Atom:
+            if not _supplied(name, _native(name, atoms=tuple(a for a in Atom if a is not atom))):
+                yield f"{name} needs", atom
+
+
+def _counting() -> Iterator[tuple[str, str]]:
+    for scope in Scope:
+        if _supplied("claim_identity", _native("claim_identity", scope=scope)):
+            yield "scopes that count", scope
+    for kind in AnchorKind:
+        if _supplied("claim_identity", _native("claim_identity", kind=kind)):
+            yield "anchors that count", kind
+
+
+def _labelled() -> Iterator[tuple[str, str]]:
+    for mode in Mode:
+        for name in MODES[mode].names():
+            if _row(mode, _all_but(mode, name)).label is Label.REJECTED:
+                yield f"{mode} is rejected without", name
+        for signal in Signal:
+            if _row(mode, _shows(signal)).label is not Label.UNKNOWN:
+                yield f"{mode} is related to", signal
+
+
+_PROBES: Final = (
+    (frozenset({"MAY_SUPPLY", "PRECONDITIONS", "LADDER"}), _offered),
+    (frozenset({"RELEVANT_ORDER", "ATOMS_FOR"}), _shown_by_runs),
+    (frozenset({"ADEQUATE", "RUNS"}), _counting),
+    (frozenset({"REJECTED_WITHOUT", "TEMPTS"}), _labelled),
+)
+
+
+def _row(mode: Mode, descriptor: Descriptor, depth: Depth = Depth.BACKEND_PATCH) -> Row:
+    return lower(descriptor, mode, depth)
+
+
+def _supplied(name: str, descriptor: Descriptor, depth: Depth = Depth.BACKEND_PATCH) -> bool:
+    row = _row(_mode_of(name), descriptor, depth)
+    return any(supply.obligation == name for supply in row.supplied)
+
+
+def _mode_of(name: str) -> Mode:
+    return next(mode for mode in Mode if name in MODES[mode].names())
+
+
+def _anchor(kind: AnchorKind = AnchorKind.TRACE, order: tuple[Order, ...] = tuple(Order)) -> Anchor:
+    return Anchor.model_construct(
+        kind=kind,
+        source=None,
+        path="trace.jsonl",
+        note="A run.",
+        order=order,
+        claim=ClaimScope.SAME_CLAIM,
+        basis=Basis.CLAIM_EVENTS,
+    )
+
+
+def _item(name: str, scope: Scope = Scope.CONFORMANCE_TRACE) -> Item:
+    return Item.model_construct(
+        obligation=name,
+        modes=tuple(Mode),
+        status=Status.SUPPORTED,
+        scope=scope,
+        anchor="run",
+        action=ConflictAction.REFUSE,
+    )
+
+
+def _descriptor(anchor: Anchor, atoms: tuple[Atom, ...] = tuple(Atom), **parts: Any) -> Descriptor:
+    seen = tuple(Observed.model_construct(atom=atom, anchor="always") for atom in atoms)
+    empty: dict[str, Any] = dict.fromkeys(
+        ("native", "adapters", "signals", "forbidden", "non_claims"), ()
+    )
+    known = {"anchors": {"run": anchor, "always": _anchor()}, "observations": seen}
+    return Descriptor.model_construct(**(empty | known | parts))
+
+
+def _offer(depth: Depth, name: str, without: Precondition | None = None) -> Descriptor:
+    holds = tuple(
+        Holds.model_construct(precondition=each, anchor="run")
+        for each in Precondition
+        if each is not without
+    )
+    adapter = Adapter.model_construct(depth=depth, preconditions=holds, evidence=(_item(name),))
+    return _descriptor(_anchor(), adapters=(adapter,))
+
+
+def _native(
+    name: str,
+    *,
+    order: tuple[Order, ...] = tuple(Order),
+    kind: AnchorKind = AnchorKind.TRACE,
+    scope: Scope = Scope.CONFORMANCE_TRACE,
+    atoms: tuple[Atom, ...] = tuple(Atom),
+) -> Descriptor:
+    return _descriptor(_anchor(kind, order), atoms, native=(_item(name, scope),))
+
+
+def _all_but(mode: Mode, name: str) -> Descriptor:
+    items = tuple(_item(other) for other in MODES[mode].names() if other != name)
+    return _descriptor(_anchor(), native=items)
+
+
+def _shows(signal: Signal) -> Descriptor:
+    shown = Shows.model_construct(signal=signal, status=Status.SUPPORTED, anchor="run")
+    return _descriptor(_anchor(), signals=(shown,))
+
+
+# Checks.
+
+
+@cache
+def rows() -> dict[str, str]:
+    """What is pinned of the probes."""
+    lines = ROWS.read_text(encoding="utf-8").splitlines()
+    told = (line.partition(": ") for line in lines if line and not line.startswith("#"))
+    return {question: answers for question, _, answers in told}
+
+
+@cache
+def _usual(table: str) -> tuple[str, ...]:
+    return tuple(probes(table))
+
+
+def rows_page() -> str:
+    """The probes as the file has them."""
+    return _HEAD + "".join(f"{question}: {answers}\n" for question, answers in probes().items())
+
+
+_HEAD: Final = """\
+# What the tables of the lowering relation come to, by made-up descriptors of which one thing is in
+# question. `python -m proofs.mutation.pins` writes this.
+"""
+
+
+def _theorem(change: TableChange) -> str | None:
+    """A theorem of the lowering relation is refuted, or says nothing any more."""
+    with change.made():
+        for theorem in theorems(names=change.theorems) if change.theorems else ():
+            proof = prove(theorem)
+            if proof.result in {"refuted", "vacuous"}:
+                return f"{proof.name} is {proof.result}"
+    return None
+
+
+def _pins(change: TableChange) -> str | None:
+    """A probe comes to something else than what is pinned."""
+    asked = set(_usual(change.table))
+    with change.made():
+        found = probes(change.table)
+    other = [q for q in sorted(asked | set(found)) if rows().get(q) != found.get(q)]
+    return f"{other[0]}: {found.get(other[0], 'nothing')}" if other else None
+
+
+TABLE_NOTICES: Final[dict[str, Callable[[TableChange], str | None]]] = {
+    "theorem": _theorem,
+    "pins": _pins,
+}
