@@ -53,7 +53,7 @@ def _print(answer: Answer) -> None:
     seconds = f"{answer.seconds:.2f} s"
     unsat = f"{answer.unsat} of {answer.asked} unsat"
     page = answer.page.removesuffix(".smt2")
-    typer.echo(f"{answer.mode:<15} {page:<38} {unsat:>16} {seconds:>9}")
+    typer.echo(f"{answer.mode:<14} {page:<39} {unsat:>16} {seconds:>8}")
     for said, names in (("sat", answer.sat), ("unknown", answer.unknown)):
         for name in names:
             typer.echo(f"    {said}: {name}")
