@@ -41,12 +41,15 @@ if TYPE_CHECKING:
     from spec.projection.case import Case, Finding
     from spec.projection.outcome import ClaimOutcome
 
-__all__ = ["MOST_BYTES", "MOST_LINES", "MOST_STEPS", "check_by_reference"]
+__all__ = ["MOST_BYTES", "MOST_LINES", "MOST_PAIRS", "MOST_STEPS", "check_by_reference"]
 
 MOST_LINES: Final = 2_000
 MOST_BYTES: Final = 1 << 20
 MOST_STEPS: Final = 1_000_000
 """Events, times claims, times requests and one: as often an observer of each obligation moves."""
+
+MOST_PAIRS: Final = 20_000_000
+"""Pairs of blocks that are named or committed, times requests and one: which are one is asked."""
 
 _SMALLER: Final = "judge it without --reference"
 _UNKNOWN: Final = "from here on too little is known of the claim"
@@ -131,6 +134,10 @@ def _judged(file: str, stream: str, records: list[Record], mode: Mode, bundle: B
     steps = len(lines) * len(naive.cases) * (1 + len(naive.requests))
     if steps > MOST_STEPS:
         why = f"it has so many claims and requests that the reference takes {steps} steps"
+        raise InputError(file, why, hint=_SMALLER)
+    blocks = sum(len(e.block_ids) + (e.footprint or 0) for line in lines for e in line.events)
+    if blocks * blocks * (1 + len(naive.requests)) > MOST_PAIRS:
+        why = f"it has too many blocks for the reference: {blocks} are named or committed"
         raise InputError(file, why, hint=_SMALLER)
     try:
         for _ in naive:

@@ -103,16 +103,18 @@ class Stream:
         if missing:
             self.lose(at, missing)
         if back:
-            why = f"the stream is out of order: {back}"
-            self.left = self.left or (at, why)
-            self._census.disorder(at, why, self._count)
-            self._track.miss(at, why)
+            self._step_back(at, f"the stream is out of order: {back}")
         if stamp.time_ns is None and stamp.mark is None:
             self._clock.stop(at)
         for claim in self._clock.due(stamp.time_ns):
             if not claim.elapsed:
                 claim.elapsed = True
                 self._deliver(claim, View(Kind.DURATION_ELAPSED, at, mine=True, named=True))
+
+    def _step_back(self, at: At, why: str) -> None:
+        self.left = self.left or (at, why)
+        self._census.disorder(at, why, self._count)
+        self._track.miss(at, why)
 
     def _begin(self, stamp: Stamp) -> None:
         """The first line says what the hooks of the stream observe."""
@@ -153,6 +155,9 @@ class Stream:
             self._losses, self._census.blocks.lost = self._track.losses, self._count - 1
         if self._track.missing != self._missing:
             self._missing, self._census.blocks.missed = self._track.missing, self._count - 1
+        if event.kind is Kind.STREAM_DISORDER:
+            self._step_back(at, "the stream is out of order: it says so itself")
+            return
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -479,7 +484,7 @@ class Stream:
         computed = event.request_id
         if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
             computed = self._computing(claim, at)
-        kin = [each for each in self._census.objects.beside(claim) if each.tracked]
+        kin = [each for each in self._beside(event, claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
         if held.clash and self._census.observed >= BLOCKS_GONE:
             why = "a block is cached at one position and was held at another"
@@ -503,6 +508,14 @@ class Stream:
             if followed is not None and self._open(each, event, at, followed):
                 each.touch(followed)
             self._deliver(each, view)
+
+    def _beside(self, event: Event, claim: ClaimRun) -> list[ClaimRun]:
+        """The claims on the object of a claim; of one that no registry holds, as the event says."""
+        beside = self._census.objects.beside(claim)
+        if claim.known or event.object_id is None or event.cache_identity is None:
+            return beside
+        others = self._census.meant(event)
+        return [*beside, *(each for each in others if "cache_identity" in each.binding)]
 
     def _computing(self, claim: ClaimRun, at: At) -> str | None:
         """The request that computed blocks, where no line says which: the only one in hand."""

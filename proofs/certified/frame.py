@@ -108,6 +108,8 @@ def _read(mode: Mode, written: bytes) -> dict[str, list[Candidate]]:
     for name, observer in observers.items():
         known = {each.says: each for each in candidates(observer)}
         strange = [says for says in named[name] if says not in known]
+        if len(named[name]) != len(set(named[name])):
+            raise DataError(_INVARIANTS, f"names a candidate of {name} twice")
         if strange:
             raise DataError(_INVARIANTS, f"has no candidate of {name}: {strange[0]!r:.100}")
         held[name] = [known[says] for says in named[name]]

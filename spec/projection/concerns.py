@@ -160,9 +160,14 @@ ABOUT: Final[Mapping[By, Callable[[Sight], bool]]] = MappingProxyType(
 
 
 def loses(sight: Sight) -> bool:
-    """Whether the claim holds a position before the event that it does not hold after."""
+    """Whether the claim holds a position before the event that it does not hold after, one of its
+    own: an object may be longer than what was committed of it."""
     then, now = (held_by(pool, sight.claim) for pool in (sight.pool, sight.later))
-    return bool({position for position, _ in then} - {position for position, _ in now})
+    lost = {position for position, _ in then} - {position for position, _ in now}
+    footprint, predicate = int(sight.claim.facts["footprint"]), sight.claim.predicate
+    if footprint and predicate is not None:
+        return any(position < max(footprint, predicate.end) for position in lost)
+    return bool(lost)
 
 
 def is_mine(sight: Sight) -> bool:

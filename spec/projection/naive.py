@@ -153,6 +153,7 @@ class Naive:
         """What an event states, contradicts, is to each claim, and comes to."""
         self._count += 1
         if event.kind is Kind.STREAM_DISORDER:
+            self._leave(line.at, "the stream is out of order")
             self._disorder(line.at)
             return
         binds = self._tell(event, line.at)
