@@ -184,8 +184,8 @@ class OffloadHooks:
         (blocks,) = self._scheduler.kv_cache_manager.get_blocks(request.request_id).blocks
         pairs = [(block.block_hash, block.block_id) for block in blocks if block.block_hash]
         if self._keeper.tier.loaded(request.request_id, pairs):
-            asked = max(len(pairs), self._blocks.could_use(request, len(pairs)))
-            self._blocks.tell_found(request, asked, [block for _, block in pairs])
+            # It looks no further: what others computed meanwhile it does not find.
+            self._blocks.tell_found(request, len(pairs), [block for _, block in pairs])
 
     def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
         def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:
