@@ -16,7 +16,11 @@ ANOTHERS = {"kind": "block_cached", "claim_id": "b", "block_ids": [1], "position
 def life() -> Trace:
     """A claim on two blocks, from its registration until it is released."""
     named = {"claim_id": "a"}
-    terms = {"predicate": "leading_prefix_at_least(2)", "mode": "hard_protected", "owner_scope": "t"}
+    terms = {
+        "predicate": "leading_prefix_at_least(2)",
+        "mode": "hard_protected",
+        "owner_scope": "t",
+    }
     return [
         {"kind": "claim_registered", **named, **IDENTITY, **terms},
         {"kind": "claim_committed", **named, "footprint": 2},
