@@ -13,7 +13,7 @@ from proofs.layout import indented
 from proofs.results import exit_code
 from proofs.text_cores import print_cores
 from proofs.text_sound import counterexample_to_induction, how
-from spec.alphabet import FACTS
+from spec.alphabet import Kind
 from spec.modes import Bundle
 from spec.screens import printable
 
@@ -61,7 +61,7 @@ def print_check(
     if check.certificate is not None:
         indented(console, Text(f"Certificate: {printable(check.certificate)}"))
     elif certified:
-        why = "theorem, lemmas, witness and receptiveness are not all shown"
+        why = "theorem, lemmas, frame, witness and receptiveness are not all shown"
         indented(console, Text(f"Certificate: none is written, since {why}.", style="red"))
     _print_lemmas(console, check.lemmas)
     _print_consistent(console, check.consistent, len(check.obligations))
@@ -77,8 +77,10 @@ def print_check(
         _print_guards(console, check.guards)
     if check.core:
         print_cores(console, check)
-    lacks = ", ".join(sorted(FACTS - set(check.world)))
-    indented(console, Text(f"Assumed: nothing of {lacks} happens (docs/theorem.md)."))
+    outside = ", ".join(sorted(set(Kind) - set(check.world)))
+    indented(
+        console, Text(f"Assumed: facts are facts, and there is no {outside} (docs/theorem.md).")
+    )
     indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
     console.print()
 
