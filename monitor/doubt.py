@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.compile import compile_observer
 from spec.obligations import OBLIGATIONS
-from spec.observed import fields_behind
-from spec.terms import FALSE, Scope, variables
-from spec.verdicts import Verdict
+from spec.observed import without_fields
 
 if TYPE_CHECKING:
-    from spec.machine import Observer, Rule
+    from spec.machine import Observer
 
 __all__ = [
     "AUTHORITY",
@@ -65,30 +62,5 @@ def without(name: str, fields: frozenset[str]) -> Step | None:
 
 @cache
 def partial(name: str, fields: frozenset[str]) -> Observer | None:
-    """The observer of this name, without the rules that read any of these fields.
-
-    Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
-    is: of the rules that find a breach those are left that do so in any, and come before it.
-
-    None where it reads none of them: it judges as well as before.
-    """
-    observer, fields = OBLIGATIONS[name], fields_behind(fields)
-    broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
-    read = [_reads(rule, fields) for rule in observer.rules]
-    if not any(read):
-        return None
-    turns = [n for n, rule in enumerate(observer.rules) if read[n] and rule.to not in broken]
-    first = turns[0] if turns else len(read)
-
-    def stays(number: int, rule: Rule) -> bool:
-        if read[number]:
-            return False
-        anywhere = not rule.source and not any(v.scope is Scope.OWN for v in variables(rule.when))
-        return not turns or rule.to not in broken or (number < first and anywhere)
-
-    rules = [r if stays(n, r) else replace(r, when=FALSE) for n, r in enumerate(observer.rules)]
-    return replace(observer, rules=tuple(rules))
-
-
-def _reads(rule: Rule, fields: frozenset[str]) -> bool:
-    return any(variable.name in fields for variable in variables(rule.when))
+    """What is left of the observer of this name (`without_fields`)."""
+    return without_fields(OBLIGATIONS[name], fields)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from spec.alphabet import FACTS, Kind
 from spec.ledgers import CLAIM_FACTS, REQUEST_FACTS
-from spec.terms import KindIn, Scope, Term, Var, children, variables
+from spec.terms import FALSE, KindIn, Scope, Term, Var, children, variables
+from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spec.machine import Observer
+    from spec.machine import Observer, Rule
 
-__all__ = ["facts_behind", "facts_of", "fields_behind"]
+__all__ = ["facts_behind", "facts_of", "fields_behind", "without_fields"]
 
 _LEDGERS = {
     Scope.WAS: CLAIM_FACTS.following,
@@ -54,6 +56,33 @@ def fields_behind(fields: frozenset[str]) -> frozenset[str]:
         if more <= found:
             return found
         found |= more
+
+
+def without_fields(observer: Observer, fields: frozenset[str]) -> Observer | None:
+    """The observer without the rules that rest on any of these fields or registers.
+
+    Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
+    is: of the rules that find a breach those are left that do so in any, and come before it. What
+    is left concludes breaches alone: nothing is shown to be kept by it.
+
+    None where it reads none of them: it judges as well as before.
+    """
+    fields = fields_behind(fields)
+    broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
+    read = [any(v.name in fields for v in variables(rule.when)) for rule in observer.rules]
+    if not any(read):
+        return None
+    turns = [n for n, rule in enumerate(observer.rules) if read[n] and rule.to not in broken]
+    first = turns[0] if turns else len(read)
+
+    def stays(number: int, rule: Rule) -> bool:
+        if read[number]:
+            return False
+        anywhere = not rule.source and not any(v.scope is Scope.OWN for v in variables(rule.when))
+        return not turns or rule.to not in broken or (number < first and anywhere)
+
+    rules = [r if stays(n, r) else replace(r, when=FALSE) for n, r in enumerate(observer.rules)]
+    return replace(observer, rules=tuple(rules))
 
 
 def _parts(term: Term) -> Iterator[Term]:

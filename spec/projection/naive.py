@@ -106,7 +106,6 @@ class Naive:
             self._leave(line.at, "lines are missing before this one")
             self._lose(line.at)
         if back:
-            self._leave(line.at, "the stream is out of order")
             self._disorder(line.at)
         for claim in self.pool.claims.values():
             if line.time_ns is None and line.mark is None:
@@ -138,6 +137,7 @@ class Naive:
 
     def _disorder(self, at: int) -> None:
         """The stream steps back, which breaks the order of every claim that was met."""
+        self._leave(at, "the stream is out of order")
         moment = Moment(self.pool, self.pool, Event(kind=Kind.STREAM_DISORDER), self.mode)
         for case in self.cases.values():
             if case.claim.met:
@@ -153,7 +153,6 @@ class Naive:
         """What an event states, contradicts, is to each claim, and comes to."""
         self._count += 1
         if event.kind is Kind.STREAM_DISORDER:
-            self._leave(line.at, "the stream is out of order")
             self._disorder(line.at)
             return
         binds = self._tell(event, line.at)

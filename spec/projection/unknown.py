@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Final
 
 from spec.alphabet import CONFLICT_ACTIONS, ENDS, REPORTS, Kind
 from spec.events import Event
-from spec.machine import Observer, Rule
+from spec.machine import Observer
 from spec.obligations import OBLIGATIONS
-from spec.observed import facts_of, fields_behind
+from spec.observed import facts_of, without_fields
 from spec.projection.pool import Request, held_by, is_over, lead, meant, owners
 from spec.projection.rights import owner_unknown
 from spec.projection.sight import Sight
-from spec.terms import FALSE, Scope, variables
-from spec.verdicts import Verdict
 
 __all__ = [
     "AUTHORITY",
@@ -68,34 +65,8 @@ _AT_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINI
 
 @cache
 def without(name: str, fields: frozenset[str]) -> Observer | None:
-    """The observer of this name without the rules that rest on any of these fields or registers.
-
-    Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
-    is: of the rules that find a breach those are left that do so in any, and come before it. What
-    is left concludes breaches alone: nothing is shown to be kept by it.
-
-    None where it reads none of them: it judges as well as before.
-    """
-    observer, fields = OBLIGATIONS[name], fields_behind(fields)
-    broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
-    read = [_reads(rule, fields) for rule in observer.rules]
-    if not any(read):
-        return None
-    turns = [n for n, rule in enumerate(observer.rules) if read[n] and rule.to not in broken]
-    first = turns[0] if turns else len(read)
-
-    def stays(number: int, rule: Rule) -> bool:
-        if read[number]:
-            return False
-        anywhere = not rule.source and not any(v.scope is Scope.OWN for v in variables(rule.when))
-        return not turns or rule.to not in broken or (number < first and anywhere)
-
-    rules = [r if stays(n, r) else replace(r, when=FALSE) for n, r in enumerate(observer.rules)]
-    return replace(observer, rules=tuple(rules))
-
-
-def _reads(rule: Rule, fields: frozenset[str]) -> bool:
-    return any(variable.name in fields for variable in variables(rule.when))
+    """What is left of the observer of this name (`without_fields`)."""
+    return without_fields(OBLIGATIONS[name], fields)
 
 
 # What is not known of an event.
