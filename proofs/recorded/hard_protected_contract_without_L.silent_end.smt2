@@ -4,18 +4,26 @@
     (was.responsible Bool)
     (was.footprint Int)
     (was.lead Int)
+    (was.there Bool)
     (was.host Bool)
+    (was.copied Bool)
+    (was.ended_by Int)
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
     (was.rest Int)
+    (was.stood Int)
     (was.other Bool)
-    (was.seen Bool)
+    (req_was.seen Bool)
     (req_was.arrived Bool)
+    (req_was.held Bool)
     (req_was.needed Int)
     (req_was.usable Int)
+    (req_was.away Bool)
+    (req_was.asks Bool)
     (req_was.loaded Bool)
     (req_was.failed Bool)
+    (req_was.broke Bool)
     (req_was.routed Bool)
     (req_was.cost Int)
     (req_was.worker Int)
@@ -33,6 +41,12 @@
     (believed.worker Int)
     (believed.hit_told Bool)
     (believed.hit Bool)
+    (believed.blamed Bool)
+    (believed.blamed_rest Int)
+    (believed.blamed_least Int)
+    (believed.tied Int)
+    (believed.accuses Bool)
+    (believed.stranger Bool)
     (state.claim_identity Int)
     (state.explicit_acceptance Int)
     (state.materialization_predicate Int)
@@ -41,128 +55,208 @@
     (state.explicit_conflict_action Int)
     (state.blocking_claim_ids Int)
     (state.claim_harm_attribution Int)
+    (own.claim_harm_attribution.untold Int)
     (state.ordered_lifecycle_events Int)
     (own.ordered_lifecycle_events.stage Int)
     (state.claim_materialized_event Int)
     (c.threshold Int))
   Bool
   (and
-    (not (<= (+ believed.harms (* was.losses (- 1))) (- 2)))
-    (not (<= own.ordered_lifecycle_events.stage (- 1)))
-    (not (<= state.blocking_claim_ids (- 1)))
-    (not (<= state.claim_harm_attribution (- 1)))
-    (not (<= state.claim_identity (- 1)))
-    (not (<= state.claim_materialized_event (- 1)))
-    (not (<= state.explicit_acceptance (- 1)))
-    (not (<= state.explicit_conflict_action (- 1)))
-    (not (<= state.footprint_accounting (- 1)))
-    (not (<= state.materialization_predicate (- 1)))
-    (not (<= state.ordered_lifecycle_events (- 1)))
-    (not (<= state.victim_exclusion_before_violation (- 1)))
-    (not (= own.ordered_lifecycle_events.stage 3))
-    (not (>= (+ believed.harms (* was.losses (- 1))) 1))
-    (not (>= state.blocking_claim_ids 3))
-    (not (>= state.claim_harm_attribution 5))
-    (not (>= state.claim_identity 3))
-    (not (>= state.claim_materialized_event 3))
-    (not (>= state.explicit_acceptance 4))
-    (not (>= state.explicit_conflict_action 6))
-    (not (>= state.footprint_accounting 2))
-    (not (>= state.materialization_predicate 3))
-    (not (>= state.ordered_lifecycle_events 4))
-    (not (>= state.victim_exclusion_before_violation 2))
-    (not req_was.loaded)
-    (not req_was.served)
-    (not was.host)
-    (or (not (<= (+ c.threshold (* was.lead (- 1))) 0)) (not (= state.claim_harm_attribution 1)))
-    (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.ordered_lifecycle_events 2)))
-    (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
-    (or (not (<= state.explicit_acceptance 0)) (not (>= state.blocking_claim_ids 1)))
-    (or (not (<= state.explicit_acceptance 0)) (not (>= state.claim_harm_attribution 1)))
-    (or (not (<= state.explicit_acceptance 0)) (not believed.responsible))
-    (or (not (<= state.explicit_acceptance 0)) (not was.responsible))
-    (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.claim_materialized_event 2)))
-    (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-    (or (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
-    (or (not (<= was.declared (- 1))) (not (>= state.explicit_acceptance 2)) (not was.responsible))
-    (or (not (= state.claim_materialized_event 1)) (not (>= (+ c.threshold (* was.lead (- 1))) 1)))
-    (or
-      (not (>= (+ was.declared (* was.footprint (- 1))) 1))
-      (not (>= state.explicit_acceptance 2)))
-    (or believed.acted (not (>= state.explicit_conflict_action 2)) (not was.responsible))
-    (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-    (or was.registered (not was.committed))
-    (or was.responsible (not (<= (+ believed.harms (* was.losses (- 1))) (- 1))))
-    (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-    (or was.responsible (not (= state.claim_materialized_event 1)))
-    (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-    (or
-      was.seen
-      (not (<= state.ordered_lifecycle_events 0))
-      (not (>= state.footprint_accounting 1)))
-    (or was.seen (not (>= req_was.needed 1)))
-    (or was.seen (not (>= req_was.usable 1)))
-    (or was.seen (not req_was.arrived))
-    (or
-      (not (<= state.claim_harm_attribution 3))
-      (not (>= (+ believed.harms (* was.losses (- 1))) 0))
-      (not (>= state.claim_harm_attribution 1)))
-    (or
-      (not (<= (+ state.explicit_acceptance (* own.ordered_lifecycle_events.stage (- 1))) 0))
-      (not (<= state.ordered_lifecycle_events 0))
-      (not was.committed))
-    (or
-      (not (<= (+ believed.harms (* was.losses (- 1))) (- 1)))
-      (not (>= state.claim_harm_attribution 2)))
-    (or
-      (not (<= own.ordered_lifecycle_events.stage 0))
-      (not (>= (+ own.ordered_lifecycle_events.stage (* was.footprint (- 1))) 0))
-      (not (>= c.threshold 1))
-      (not (>= state.explicit_acceptance 1)))
-    (or
-      (not (<= state.claim_harm_attribution 0))
-      (not (<= state.claim_materialized_event 0))
-      (not believed.useful))
-    (or
-      (not (<= (+ was.declared (* was.footprint (- 1))) (- 1)))
-      (not (>= state.explicit_acceptance 2))
-      (not was.responsible))
-    (or
-      (not (<= state.claim_materialized_event 0))
-      (not (>= state.claim_harm_attribution 2))
-      (not believed.useful))
-    (or
-      believed.acted
-      (not (<= state.ordered_lifecycle_events 1))
-      (not (>= state.explicit_conflict_action 2)))
-    (or
-      (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-      (not (<= state.claim_materialized_event 0))
-      (not was.responsible))
-    (or
-      was.committed
-      (not (>= (+ state.explicit_acceptance (* state.ordered_lifecycle_events (- 1))) 0))
-      (not (>= state.ordered_lifecycle_events 1)))
-    (or
-      (not (<= (+ believed.harms (* was.losses (- 1))) (- 1)))
-      (not (<= state.claim_harm_attribution 0)))
-    (or
-      believed.useful
-      (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-      (not (>= state.claim_materialized_event 2))
-      (not was.responsible))
-    (or
-      (not (<= state.claim_harm_attribution 0))
-      (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-      (not believed.useful)
-      (not was.responsible))
-    (or
-      believed.acted
-      (not (<= state.footprint_accounting 0))
-      (not (>= (+ state.footprint_accounting (* own.ordered_lifecycle_events.stage (- 1))) 0))
-      (not (>= state.claim_materialized_event 2)))
-    (or
-      (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-      (not (>= state.claim_harm_attribution 2))
-      (not believed.useful)
-      (not was.responsible))))
+    (and
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (= state.explicit_conflict_action 2)))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.ordered_lifecycle_events 2)))
+      (or (not (<= state.explicit_acceptance 0)) (not (= state.explicit_conflict_action 2)))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= own.ordered_lifecycle_events.stage 9)))
+      (or (not (<= was.footprint 0)) (not (>= was.declared 1)))
+      (or
+        (not (>= (+ was.declared (* was.footprint (- 1))) 1))
+        (not (>= state.explicit_acceptance 2)))
+      (or believed.acted (not (= state.explicit_conflict_action 3)))
+      (or believed.acted (not (>= state.explicit_conflict_action 2)) (not was.responsible))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or was.committed (not believed.responsible))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not req_was.failed))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 6))
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= own.ordered_lifecycle_events.stage 1)))
+      (or
+        believed.acted
+        (not (<= was.declared 0))
+        (not (>= (+ was.declared (* was.footprint (- 1))) 0))
+        (not was.responsible))
+      (or
+        (not (<= (+ was.declared (* was.footprint (- 1))) (- 1)))
+        (not (>= state.explicit_acceptance 2)))
+      (or
+        believed.acted
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= state.explicit_conflict_action 3)))
+      (or
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (<= state.claim_materialized_event 0))
+        (not was.responsible))
+      (or
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (= state.claim_harm_attribution 1))
+        (not (>= state.claim_materialized_event 2)))
+      (or
+        believed.useful
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (>= state.claim_materialized_event 2))
+        (not was.responsible))
+      (or
+        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible)))
+    (and
+      (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
+      (=> (= state.claim_harm_attribution 1) (or false was.responsible))
+      (=> (= state.claim_materialized_event 1) (and was.registered (<= c.threshold was.lead)))
+      (=> (= state.claim_materialized_event 1) was.responsible)
+      (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
+      (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
+      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
+      (=> (or false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
+      (=> (or false false false) was.registered)
+      (=> (or false false) req_was.routed)
+      (=> (or false false) was.registered)
+      (=> false (and was.committed (not was.responsible)))
+      (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.seen)
+      (=> false req_was.served)
+      (=> req_was.arrived req_was.seen)
+      (=> req_was.failed req_was.seen)
+      (=> was.committed was.registered)
+      (=> was.responsible was.committed)
+      (=>
+        (or
+          (= state.explicit_conflict_action 1)
+          (= state.explicit_conflict_action 2)
+          (= state.explicit_conflict_action 3)
+          (= state.explicit_conflict_action 4))
+        req_was.seen)
+      (=>
+        (or
+          (= own.ordered_lifecycle_events.stage 5)
+          (= own.ordered_lifecycle_events.stage 6)
+          (= own.ordered_lifecycle_events.stage 7))
+        (not was.responsible))
+      (=>
+        (or
+          false
+          false
+          false
+          false
+          (= state.blocking_claim_ids 1)
+          (= state.claim_harm_attribution 2)
+          (= state.explicit_conflict_action 1))
+        req_was.arrived)
+      (not
+        (or
+          (= state.blocking_claim_ids 3)
+          (= state.claim_harm_attribution 6)
+          (= state.claim_identity 2)
+          (= state.claim_materialized_event 3)
+          (= state.explicit_acceptance 3)
+          (= state.explicit_conflict_action 5)
+          (= state.footprint_accounting 2)
+          (= state.materialization_predicate 2)
+          (= state.ordered_lifecycle_events 3)
+          (= state.victim_exclusion_before_violation 2)))
+      (and
+        (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (and
+            (<= 1 own.claim_harm_attribution.untold)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.untold)))))
+      (=>
+        (= state.ordered_lifecycle_events 1)
+        (and
+          (not (or false (= state.claim_harm_attribution 1)))
+          (not was.responsible)
+          (or
+            (= own.ordered_lifecycle_events.stage 1)
+            (= own.ordered_lifecycle_events.stage 2)
+            (= own.ordered_lifecycle_events.stage 3)
+            (= own.ordered_lifecycle_events.stage 4)
+            (= own.ordered_lifecycle_events.stage 9))))
+      (=>
+        (or false (= state.claim_harm_attribution 1))
+        (not
+          (or
+            (= own.ordered_lifecycle_events.stage 5)
+            (= own.ordered_lifecycle_events.stage 6)
+            (= own.ordered_lifecycle_events.stage 7))))
+      (or
+        (= state.explicit_acceptance 2)
+        (and (= own.ordered_lifecycle_events.stage 7) (not was.committed))
+        (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))
+      (=>
+        (= state.explicit_acceptance 2)
+        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
+      (and
+        (<= believed.harms (+ was.failures was.losses))
+        (=>
+          (or
+            (= state.claim_harm_attribution 2)
+            (= state.claim_harm_attribution 3)
+            (= state.claim_harm_attribution 5))
+          (<= (+ believed.harms 1) (+ was.failures was.losses)))
+        (=>
+          (= state.claim_harm_attribution 1)
+          (<= (+ believed.harms own.claim_harm_attribution.untold) (+ was.failures was.losses))))
+      (and
+        (and (<= 0 state.blocking_claim_ids) (> 4 state.blocking_claim_ids))
+        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
+        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
+        (and (<= 0 state.claim_materialized_event) (> 4 state.claim_materialized_event))
+        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
+        (and (<= 0 state.explicit_conflict_action) (> 6 state.explicit_conflict_action))
+        (and (<= 0 state.footprint_accounting) (> 3 state.footprint_accounting))
+        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
+        (and
+          (<= 0 state.victim_exclusion_before_violation)
+          (> 3 state.victim_exclusion_before_violation)))
+      (or
+        (= own.ordered_lifecycle_events.stage 0)
+        (= own.ordered_lifecycle_events.stage 1)
+        (= own.ordered_lifecycle_events.stage 2)
+        (= own.ordered_lifecycle_events.stage 3)
+        (= own.ordered_lifecycle_events.stage 4)
+        (= own.ordered_lifecycle_events.stage 5)
+        (= own.ordered_lifecycle_events.stage 6)
+        (= own.ordered_lifecycle_events.stage 7)
+        (= own.ordered_lifecycle_events.stage 8)
+        (= own.ordered_lifecycle_events.stage 9))
+      (and
+        (<= 0 req_was.cost)
+        (<= 0 req_was.needed)
+        (<= 0 req_was.usable)
+        (<= 0 req_was.worker)
+        (<= 0 was.declared)
+        (<= 0 was.ended_by)
+        (<= 0 was.failures)
+        (<= 0 was.footprint)
+        (<= 0 was.lead)
+        (<= 0 was.losses)
+        (<= 0 was.rest)
+        (<= 1 c.threshold)))))
