@@ -20,22 +20,22 @@ _MOST_MATES: Final = 64  # claims with the same content at one position
 
 
 class Held(NamedTuple):
-    """What an event says to be there: for whom anything is new, and what it contradicts.
+    """For whom anything is new that an event says to be there.
 
-    `stated` is false where the event does not say which blocks, or how many; `clash` are the claims
-    that hold one of the blocks at another position.
+    `stated` is false where the event does not say which blocks, or how many.
     """
 
     stated: bool
     changed: list[ClaimRun]
-    clash: list[ClaimRun]
 
 
 class Lost(NamedTuple):
-    """Who loses a position by an event, and of whom nobody knows whether."""
+    """Who loses a position by an event, and of whom nobody knows whether; `strays` are those that
+    lose none of their own, but some behind their end."""
 
     losers: dict[str, ClaimRun]
     unseen: list[ClaimRun]
+    strays: list[ClaimRun]
 
 
 @dataclass(slots=True)
@@ -58,7 +58,6 @@ class Blocks:
     now: int = 0
     lost: int = -1
     missed: int = -1
-    _clash: list[ClaimRun] = field(default_factory=list)  # with the event in hand
     _stated: dict[int, int] = field(default_factory=dict)
     _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
@@ -66,6 +65,7 @@ class Blocks:
     _keyed: dict[tuple[int, str], dict[str, ClaimRun]] = field(default_factory=dict)
     _holding: dict[str, ClaimRun] = field(default_factory=dict)
     _on: dict[Hashable, dict[str, ClaimRun]] = field(default_factory=dict)
+    _noted: dict[str, Hashable] = field(default_factory=dict)  # on which object
 
     def owners(self, blocks: Iterable[int]) -> list[str]:
         """The claims that hold any of these blocks."""
@@ -81,7 +81,7 @@ class Blocks:
             self._forgotten[block] = claim.claim_id
         self._unnamed.pop(claim.claim_id, None)
         self._holding.pop(claim.claim_id, None)
-        self._off(claim.object, claim)
+        self._off(claim)
         for place in enumerate(claim.keys):
             self._keyed.get(place, {}).pop(claim.claim_id, None)
 
@@ -91,7 +91,7 @@ class Blocks:
         Returns:
             Whether all that was stated is remembered.
         """
-        self._off(("claim", claim.claim_id), claim)
+        self._off(claim)
         if claim.held:
             self._note(claim)
         self._give(claim, list(self.stated.of(claim)))
@@ -118,11 +118,12 @@ class Blocks:
 
     def _note(self, claim: ClaimRun) -> None:
         self._holding[claim.claim_id] = claim
-        if claim.object is not None:
-            self._on.setdefault(claim.object, {})[claim.claim_id] = claim
+        self._noted[claim.claim_id] = claim.object
+        self._on.setdefault(claim.object, {})[claim.claim_id] = claim
 
-    def _off(self, about: Hashable, claim: ClaimRun) -> None:
-        """The claim holds nothing of this object."""
+    def _off(self, claim: ClaimRun) -> None:
+        """The claim holds nothing of the object that it was noted on."""
+        about = self._noted.pop(claim.claim_id, None)
         if (there := self._on.get(about)) is not None:
             there.pop(claim.claim_id, None)
             if not there:
@@ -152,17 +153,21 @@ class Blocks:
                     break
             mates[claim.claim_id] = claim
 
-    def move(self, event: Event) -> None:
+    def move(self, event: Event) -> list[ClaimRun]:
         """Blocks are at some position: at no other for anybody who is not tracked.
 
         What is said of an object is remembered for the sake of claims to come.
+
+        Returns:
+            The claims that hold one of the blocks at another position.
         """
         pairs = list(zip(event.positions, event.block_ids, strict=False))
-        self._clash = self._clashes(pairs)
+        clash = self._clashes(pairs)
         self.stated.move(pairs)
         if event.claim_id is None:
             self.stated.add(event)
         self._stated |= dict.fromkeys(event.block_ids if pairs else (), self.now)
+        return clash
 
     def hold(self, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun]) -> Held:
         """Blocks of a claim are there.
@@ -173,7 +178,6 @@ class Blocks:
         positions, start = event.positions, claim.held.start
         if event.block_ids and positions:
             pairs = list(zip(positions, event.block_ids, strict=False))
-            clash = [*self._clash, *([claim] if self._clash else [])]
             changed: dict[str, ClaimRun] = {}
             for each in kin:
                 named = each is claim and event.claim_id is not None
@@ -183,7 +187,7 @@ class Blocks:
                 for mate in self._mates(claim, position):
                     if self._give(mate, [(position, block)]):
                         changed[mate.claim_id] = mate
-            return Held(True, list(changed.values()), clash)
+            return Held(True, list(changed.values()))
         own = [(position, position + 1) for position in positions]
         if event.claim_id is None:
             own = [run for run in own if run[0] < claim.extent]
@@ -198,7 +202,7 @@ class Blocks:
         stated = bool(positions) or event.held is not None
         if not stated:
             changed |= {each.claim_id: each for each in (*kin, *self._all_mates(claim))}
-        return Held(stated, list(changed.values()), [])
+        return Held(stated, list(changed.values()))
 
     def _all_mates(self, claim: ClaimRun) -> Iterator[ClaimRun]:
         """The claims that hold the same content anywhere."""
@@ -230,7 +234,7 @@ class Blocks:
         losers: dict[str, ClaimRun] = {}
         blocks = event.block_ids
         if not blocks and nobody:
-            return Lost(self._lose_all(), [])
+            return Lost(self._lose_all(), [], [])
         if not blocks:  # all of these claims, and of the object
             blocks = tuple(set[int]().union(*(claim.held.blocks for claim in meant)))
             blocks += tuple(self.stated.about(event) if event.claim_id is None else ())
@@ -241,6 +245,7 @@ class Blocks:
             meant = ()
         self.stated.lose(blocks)
         unseen: dict[str, ClaimRun] = {}
+        strays: dict[str, ClaimRun] = {}
         for place, block in enumerate(blocks):
             holders = self._owners.pop(block, {})
             self._forgotten.pop(block, None)
@@ -248,8 +253,10 @@ class Blocks:
             self.mixed.pop(block, None)
             for claim_id, positions in holders.items():
                 holder = self.claims.get(claim_id)
-                if holder is not None and holder.loses(block, positions):
-                    losers[claim_id] = holder
+                lost = [] if holder is None else holder.loses(block, positions)
+                if holder is not None and lost:
+                    own = any(holder.owns(position) for position in lost)
+                    (losers if own else strays)[claim_id] = holder
             for claim in meant:
                 if claim.claim_id in holders:
                     continue
@@ -267,14 +274,19 @@ class Blocks:
             if nobody and not holders:
                 unseen.update(self._unnamed)
                 self._unnamed.clear()
-        return Lost(losers, [claim for claim in unseen.values() if claim.held.unnamed])
+        return Lost(
+            losers,
+            [claim for claim in unseen.values() if claim.held.unnamed],
+            [claim for name, claim in strays.items() if name not in losers],
+        )
 
     def _lose_all(self) -> dict[str, ClaimRun]:
         """Nothing is held any more; who held anything."""
         losers = {name: claim for name, claim in self._holding.items() if claim.held}
         for claim in losers.values():
             self.wipe(claim)
-        for ledger in (self._holding, self._on, self._owners, self._forgotten, self._stated):
+        ledgers = (self._holding, self._on, self._noted, self._owners, self._forgotten)
+        for ledger in (*ledgers, self._stated):
             ledger.clear()
         self.mixed.clear()
         self.stated.clear()
@@ -295,7 +307,7 @@ class Blocks:
                 self._owners.pop(block, None)
                 self.mixed.pop(block, None)
         claim.held.clear()
-        self._off(claim.object, claim)
+        self._off(claim)
 
     def _give(self, claim: ClaimRun, pairs: Iterable[tuple[int, int]]) -> bool:
         """The claim holds these pairs of a position and a block; whether any is new."""

@@ -67,60 +67,56 @@ class Cells:
 
 
 class _Object:
-    """The claims on one object, and what is known of its positions."""
+    """The claims on one object, with the positions of each, and what is known of these."""
 
     def __init__(self, cache: str | bytes | None) -> None:
         self.cache = cache
-        self.sizes: dict[str, int] = {}
+        self.runs: dict[str, tuple[int, int]] = {}
         self.inside: dict[int, tuple[str, Hashable]] = {}  # a content key, else a physical block
         self.blocks: dict[int, set[int]] = {}
 
     @property
     def span(self) -> int:
-        return max(self.sizes.values())
+        return max(end for _, end in self.runs.values())
 
     def owners(self, position: int) -> frozenset[str]:
-        return frozenset(name for name, size in self.sizes.items() if position < size)
+        return frozenset(n for n, (begin, end) in self.runs.items() if begin <= position < end)
+
+
+def _parts(claim: ClaimRun) -> Iterator[tuple[Hashable, int, int]]:
+    """The positions of which the claim states the content, and those where its object says it."""
+    keyed = min(len(claim.keys), claim.declared)
+    if keyed:
+        yield ("content", claim.claim_id), 0, keyed
+    if keyed < claim.declared:
+        yield claim.object, keyed, claim.declared
 
 
 def _objects(claims: Iterable[ClaimRun]) -> list[_Object]:
     found: dict[Hashable, _Object] = {}
+    keys: dict[Hashable, dict[int, str]] = {}  # of each object, as claims on it state them
     for claim in claims:
-        of = found.get(claim.content)
-        if of is None:
-            of = found[claim.content] = _Object(claim.binding.get("cache_identity"))
-        of.sizes[claim.claim_id] = claim.declared
-        for position, block in claim.held.places(claim.declared):
-            of.inside.setdefault(position, ("block", block))
-            of.blocks.setdefault(position, set()).update(claim.held.at(position))
-    for claim in claims:
-        of = found[claim.content]
+        for of, begin, end in _parts(claim):
+            there = found.setdefault(of, _Object(claim.binding.get("cache_identity")))
+            there.runs[claim.claim_id] = begin, end
+            for position, block in claim.held.places(end):
+                if position >= begin:
+                    there.inside.setdefault(position, ("block", block))
+                    there.blocks.setdefault(position, set()).update(claim.held.at(position))
         for position, key in enumerate(claim.keys[: claim.declared]):
-            if of.inside.get(position, ("block", 0))[0] == "block":
-                of.inside[position] = ("key", key)
-    _fill_in(claims, found)
-    return list(found.values())
-
-
-def _fill_in(claims: Iterable[ClaimRun], found: Mapping[Hashable, _Object]) -> None:
-    """Where a claim states nothing of a position, another one on its object may."""
-    keys: dict[Hashable, dict[int, str]] = {}
-    for claim in claims:
-        for position, key in enumerate(claim.keys[: claim.declared]):
+            found["content", claim.claim_id].inside[position] = "key", key
             keys.setdefault(claim.object, {}).setdefault(position, key)
-    for claim in claims:
-        of, stated = found[claim.content], len(claim.keys)
-        if claim.declared > stated:
-            for position, key in keys.get(claim.object, {}).items():
-                if stated <= position < claim.declared:
-                    of.inside[position] = ("key", key)
+    for about, stated in keys.items():
+        if (there := found.get(about)) is not None:
+            there.inside |= {p: ("key", k) for p, k in stated.items() if there.owners(p)}
+    return list(found.values())
 
 
 def _points(objects: Sequence[_Object]) -> list[int]:
     """Before which positions anything may change: the owners, or what is known."""
     found = {0}
     for of in objects:
-        found.update(of.sizes.values())
+        found.update(*of.runs.values())
         for position in of.inside:
             found |= {position, position + 1}
     return sorted(found)
@@ -133,9 +129,9 @@ def certain(claims: Sequence[ClaimRun]) -> Iterator[Run]:
         points = [point for point in _points([of]) if point < of.span]
         for begin, end in zip(points, [*points[1:], of.span], strict=True):
             owners, inside = of.owners(begin), of.inside.get(begin)
-            if inside is None:
+            if inside is None and owners:
                 yield Run(end - begin, owners)
-            else:
+            elif inside is not None:
                 cells.setdefault(inside, set()).update(owners)
     for owners_of_cell in cells.values():
         yield Run(1, frozenset(owners_of_cell))
@@ -153,7 +149,7 @@ def possible(claims: Sequence[ClaimRun]) -> Iterator[Run]:
     points = [point for point in points if point < most]
     known: dict[Hashable, _Cell] = {}  # by a key or block: it may be at another position, too
     for begin, end in zip(points, [*points[1:], most], strict=True):
-        for cell in _merged([of for of in objects if begin < of.span], begin):
+        for cell in _merged([of for of in objects if of.owners(begin)], begin):
             owners = set[str]().union(*(of.owners(begin) for of in cell))
             inside = {i for of in cell if (i := of.inside.get(begin)) is not None}
             if not inside:

@@ -57,8 +57,8 @@ class ClaimRun:
     says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
     `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
     for it last began and ended. `observed` are the facts of which the hooks state each one.
-    `object` tells which object it is on, `keys` the contents of its
-    positions where they are stated.
+    `object` tells which object it is on, `keys` the contents of its positions where they are
+    stated. It `strayed` once an event took blocks from behind its end, and none of its own.
     """
 
     stream: str
@@ -84,6 +84,7 @@ class ClaimRun:
     accepted: bool = False
     elapsed: bool = False
     unwatched: bool = False
+    strayed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
     held: Positions = field(default_factory=Positions)
     taint: tuple[At | None, str] | None = None
@@ -203,15 +204,16 @@ class ClaimRun:
         """How many positions are its own: an object may be longer than a claim on it."""
         return max(self.predicate.end if self.predicate else 0, self.size, len(self.keys))
 
-    def loses(self, block: int, positions: Iterable[int]) -> bool:
-        """A physical block is gone that held these positions; whether it was the last of any of
-        the claim's own."""
+    def loses(self, block: int, positions: Iterable[int]) -> list[int]:
+        """A physical block is gone that held these positions; those of which it was the last."""
         places = list(positions)
         self.held.drop((position, block) for position in places)
+        return [position for position in places if not self.held.holds(position)]
+
+    def owns(self, position: int) -> bool:
+        """Whether a position is the claim's own: an object may be longer than was committed."""
         size = self.fact("footprint")
-        end = max(size, self.predicate.end) if size and self.predicate is not None else None
-        own = (p for p in places if end is None or p < end)
-        return any(not self.held.holds(position) for position in own)
+        return not size or self.predicate is None or position < max(size, self.predicate.end)
 
     def fact(self, name: str) -> int:
         """A register of the claim's ledgers."""
@@ -350,7 +352,7 @@ class ClaimRun:
         end to, such as the time for a report, is the same in the scope of the claim itself.
         """
         was = self.facts
-        if view.mine and view.direct and self.taint is None and self.predicate is not None:
+        if view.mine and view.direct and self.predicate is not None:
             broken = self.compiled.contradicts(view, self.constants, was)
             if broken >= 0 and not view.unsized:
                 assumption = FACTS_ARE_FACTS[broken]

@@ -70,17 +70,21 @@ class Objects:
         self._restless: dict[bytes, dict[Hashable, dict[str, ClaimRun]]] = {}
 
     def add(self, claim: ClaimRun) -> bool:
-        """The claim, once it is known to a registry and its object is stated; whether it is new."""
-        stated = claim.binding.get("object_id")
-        if stated is None or claim.claim_id in self._of:
+        """The claim, once it is known to a registry and its object is stated; whether it is new on
+        that object, in the cache that it states.
+        """
+        stated, cache = (claim.binding.get(name) for name in ("object_id", "cache_identity"))
+        if stated is None:
             return False
         known = _known("object_id", stated)
+        on = known, None if cache is None else _known("cache_identity", cache)
+        if on == claim.object:
+            return False
+        claim.object = on
         self._of[claim.claim_id] = known
         self._claims.setdefault(known, {})[claim.claim_id] = claim
         for among in self._restless.get(known, {}).values():
             among[claim.claim_id] = claim
-        cache = claim.binding.get("cache_identity")
-        claim.object = (known, None if cache is None else _known("cache_identity", cache))
         return True
 
     def beside(self, claim: ClaimRun) -> list[ClaimRun]:

@@ -22,7 +22,7 @@ from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, K
 from spec.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from monitor.claim import ClaimRun
     from monitor.compile import Compiled, Registers
@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 __all__ = ["Stream"]
 
 _BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
+_REGISTRY = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 _INTRODUCES = _BEGINS | {Kind.CLAIM_ACCEPTED}
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _SPEAKS = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
 _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+_OF_LOSSES = frozenset({"claim_scoped_telemetry"})
+_STRAYED = "it may be about blocks behind the end of the claim, which are none of its loss"
 _WHOSE = "claims on this object ended so long ago that nobody knows whether it is theirs"
 
 
@@ -173,15 +176,14 @@ class Stream:
     def _take_unnamed(self, event: Event, at: At) -> None:
         """A fact that names no claim is about the claims on its object, or of its blocks."""
         if event.object_id is None and event.kind is Kind.BLOCK_CACHED:
+            self._move(event, [], at)
             return
         if (among := self._census.copies(event)) is not None:
             for restless in list(among.values()):
                 view = self._view(event, restless, at)
                 view.mine, view.named = True, False
-                self._census.step(restless, view, self._count, among)
+                self._deliver(restless, view, among)
             return
-        if event.kind in _BLOCKS_THERE:
-            self._census.blocks.move(event)
         meant = self._census.meant(event)
         names = [claim.claim_id for claim in meant]
         if event.object_id is None:
@@ -190,6 +192,8 @@ class Stream:
             if not names and (only := open_without(event.kind, self._names)):
                 why = f"{event.kind} says neither whose claim nor which object"
                 self.doubt(Doubt(why, only=only), at)
+        if event.kind in _BLOCKS_THERE:
+            self._move(event, meant, at)
         lost = len(meant) < len(names) or self.past.others_on(event.object_id)
         if event.kind is Kind.LOAD_FAILED and event.request_id is not None and lost:
             self.requests.get(event.request_id).unnamed = (at, _WHOSE)
@@ -214,9 +218,13 @@ class Stream:
         elapses = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
         if elapses and (fault := self._clock.early(claim, event)):
             self._contradict([claim], at, fault)
+        if len(set(event.content_keys)) < len(event.content_keys):
+            why = "a claim has one content at two of its positions"
+            self._contradict([claim], at, why)
+            self._track.lose(at, f"facts contradict: {why}")
         over = claim.unwatched and event.kind in FACTS
-        if event.kind in _BLOCKS_THERE and bound and not over:
-            self._census.blocks.move(event)
+        if event.kind in _BLOCKS_THERE and bound:
+            self._move(event, [claim], at)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
@@ -258,6 +266,8 @@ class Stream:
             elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
                 self._track.doubt_failures(claim, request)
                 tell_outcome(view, event, claim.claim_id, request)
+        if mine and event.kind is Kind.CLAIM_BLOCK_LOST and claim.strayed and self._mode["ranked"]:
+            claim.distrust(at, _STRAYED, _OF_LOSSES)
         empty = event.kind is Kind.PREFIX_LOOKUP and event.held is None
         if mine and event.kind is Kind.PREFIX_LOOKUP and not claim.ended:
             self._look_up(event, claim, at)
@@ -282,6 +292,8 @@ class Stream:
             if claim.committed and claim.duration is None and event.duration is not None:
                 self._clock.lose(claim, at, "its duration was first stated after its commitment")
             fix_terms(claim, event)
+            if claim.elapsed:
+                self._clock.tell(claim)
             if claim.declared_mode not in (None, self._compiled.mode):
                 self._census.invite(claim, at)
         elif self._mode["watched"] and not claim.registered and event.kind in _SPEAKS:
@@ -326,14 +338,16 @@ class Stream:
             named = self._claim(event, event.claim_id, at)
             self._check_identity(event, named, at)
             meant = [] if named.unwatched else [named]
-        losers, unseen = self._census.blocks.lose(event, meant)
+        losers, unseen, strays = self._census.blocks.lose(event, meant)
+        for claim in strays:
+            claim.strayed = True
         self._census.room.forget()
         views = [
             (claim, View(event.kind, at, event.request_id, mine=True, named=True, lead=claim.lead))
             for claim in losers.values()
         ]
         if self._mode["ranked"]:
-            for claim in losers.values():
+            for claim in (*losers.values(), *strays):
                 self._census.ranks.note(claim)
             if event.kind is Kind.BLOCK_EVICTED:
                 ranked = [(claim, view) for claim, view in views if is_ranked(claim)]
@@ -479,6 +493,13 @@ class Stream:
 
     # Blocks.
 
+    def _move(self, event: Event, meant: Sequence[ClaimRun], at: At) -> None:
+        """Blocks are at some position, and not at another where they were held."""
+        clash = self._census.blocks.move(event)
+        if clash and self._census.observed >= BLOCKS_GONE:
+            why = "a block is cached at one position and was held at another"
+            self._contradict([*clash, *meant], at, why)
+
     def _hold(self, event: Event, claim: ClaimRun, at: At) -> None:
         """Blocks of a claim are there, and of every claim on its object."""
         computed = event.request_id
@@ -486,9 +507,6 @@ class Stream:
             computed = self._computing(claim, at)
         kin = [each for each in self._beside(event, claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
-        if held.clash and self._census.observed >= BLOCKS_GONE:
-            why = "a block is cached at one position and was held at another"
-            self._contradict(held.clash, at, why)
         self._census.room.forget()
         others = [each for each in held.changed if each is not claim]
         for each in () if held.stated else (claim, *others):
@@ -590,7 +608,12 @@ class Stream:
             return room.since(request.since, mixed)
         return room.ends(mixed)
 
-    def _deliver(self, claim: ClaimRun, view: View) -> None:
-        self._census.step(claim, view, self._count)
-        if claim.contradicted is not None and self._track.contradicted(claim, view.kind):
-            self.left = self.left or claim.contradicted
+    def _deliver(
+        self, claim: ClaimRun, view: View, among: dict[str, ClaimRun] | None = None
+    ) -> None:
+        self._census.step(claim, view, self._count, among)
+        if claim.contradicted is not None:
+            broken, claim.contradicted = claim.contradicted, None
+            self.left = self.left or broken
+            if view.kind in _REGISTRY:
+                self._track.lose(*broken)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from monitor.doubt import FAILURES, NAMES, POOL
-from spec.alphabet import Kind
 
 if TYPE_CHECKING:
     from monitor.claim import ClaimRun
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from monitor.requests import Request
 
 __all__ = ["Track"]
-
-_REGISTRY: Final = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 
 
 class Track:
@@ -26,7 +23,6 @@ class Track:
     def __init__(self) -> None:
         self.lost: tuple[At | None, str] | None = None
         self.losses = self.missing = 0
-        self._contradicted: set[str] = set()
 
     def lose(self, at: At | None, why: str) -> None:
         """From here on nobody knows what the pool holds, nor what happened to its requests."""
@@ -36,15 +32,6 @@ class Track:
         """The same, and lines may be missing before this one."""
         self.missing += 1
         self.lose(at, why)
-
-    def contradicted(self, claim: ClaimRun, kind: Kind) -> bool:
-        """Whether a claim was just found to be contradicted; who is in the pool may be unknown."""
-        if claim.claim_id in self._contradicted or claim.contradicted is None:
-            return False
-        self._contradicted.add(claim.claim_id)
-        if kind in _REGISTRY:
-            self.lose(*claim.contradicted)
-        return True
 
     def doubt_pool(self, claim: ClaimRun) -> None:
         """Who else is in the pool matters to a claim."""

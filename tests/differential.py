@@ -114,6 +114,9 @@ def compare(
     concluded, slow = monitor.conclude(), outcome_of(naive)
     judged = (each.claim for each in concluded.claims if each.other is None)
     _agree(_of_monitor(judged), slow, "the end", forgets=forgets)
+    left = [each and each[0] for each in (_left(monitor), naive.left)]
+    if not forgets and left[0] != left[1]:
+        raise Differs(f"from line {left[0]} on by the monitor the theorem does not apply, {left}")
     if not forgets and slow.verdict.value != concluded.verdict.value:
         raise Differs(f"{concluded.verdict} by the monitor, {slow.verdict} by the naive projection")
     if tally is not None:
@@ -121,6 +124,11 @@ def compare(
         for case in naive.cases.values():
             tally.rules.update({(mode, *ruled): count for ruled, count in case.taken.items()})
     return slow.verdict.value
+
+
+def _left(monitor: Monitor) -> tuple[int, str] | None:
+    """Where the monitor saw the stream leave what the theorem assumes, and how."""
+    return next(((at.line, why) for _, (at, why) in monitor.left() if at is not None), None)
 
 
 def _of_monitor(claims: Iterable[ClaimRun]) -> Verdicts:

@@ -3,7 +3,8 @@
 `python -m tests.differential_run 150000 --jobs 2` compares so many streams over all modes: nine of
 ten are of a whole runtime (`tests.streams_wide`), every second one of these of an honest one; the
 others tell single stories (`tests.strategies`). `--mode MODE --seed N` compares the streams of one
-seed again. It ends with 1 at the first difference, or where few honest streams are kept.
+seed again. It ends with 1 at the first difference, where few honest streams are kept, or where
+100,000 streams and more take a rule too seldom.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ MODES: Final = (*Mode, *(Mode.OFFLOADABLE,) * 2, Mode.ROUTED_REUSE, Mode.HARD_PR
 
 LEAST: Final = 100
 """How often each rule is to be taken."""
+
+MANY: Final = 100_000
+"""Streams that are enough for that."""
 
 KEPT: Final = 30
 """The least share of honest streams that are kept, in percent."""
@@ -109,10 +113,14 @@ def report(every: Tally, honest: Tally) -> str:
         f"of {total} honest streams {kept} are kept ({100 * kept // max(1, total)} %)",
         *(f"never taken: {name}, {rule}: {why}" for (name, rule), why in BARRED.items()),
     ]
-    for ruled, number in every.taken().items():
-        if number < LEAST and ruled not in BARRED:
-            said.append(f"taken {number} times: {ruled[0]}, {ruled[1]}")
+    said += [f"taken {count} times: {name}, {rule}" for (name, rule), count in _seldom(every)]
     return "\n".join(said)
+
+
+def _seldom(every: Tally) -> list[tuple[tuple[str, str], int]]:
+    """The rules that were taken too seldom, and how often."""
+    taken = every.taken().items()
+    return [(ruled, number) for ruled, number in taken if number < LEAST and ruled not in BARRED]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -144,7 +152,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if asked.minutes is not None and seconds > 60 * asked.minutes:
                 break
     print(report(every, honest))
-    return int(100 * honest.streams["kept"] < KEPT * honest.streams.total())
+    few = 100 * honest.streams["kept"] < KEPT * honest.streams.total()
+    return int(few or (every.streams.total() >= MANY and bool(_seldom(every))))
 
 
 if __name__ == "__main__":

@@ -53,11 +53,19 @@ class _Watch:
 
 @dataclass
 class _Scope:
-    """The claim itself (None), or a request: its registers, and its observers."""
+    """The claim itself (None), or a request: its registers, and its observers.
+
+    It is `over` once another request has come under its id: no event belongs to it then.
+    """
 
     request: str | None
     watches: dict[str, _Watch]
     facts: dict[str, Value] = field(default_factory=lambda: dict(_NO_REQUEST))
+    over: bool = False
+
+    def is_of(self, request: str | None) -> bool:
+        """Whether it is the scope of this request."""
+        return request is not None and request == self.request and not self.over
 
 
 class Case:
@@ -89,7 +97,6 @@ class Case:
         self._own = _Scope(None, _first(names))
         self._scoped = scoped
         self._scopes = [self._own, *(_Scope(request, _first(scoped)) for request in requests)]
-        self._ended: list[_Scope] = []
 
     # Events.
 
@@ -120,7 +127,7 @@ class Case:
         was = self.claim.facts
         now = claim_after(kind, self.look(views))
         for scope in self._scopes:
-            seen = [{**view, "here": here is not None and scope.request == here} for view in views]
+            seen = [{**view, "here": scope.is_of(here)} for view in views]
             known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: scope.facts}
             after = dict(_NO_REQUEST)
             if scope is not self._own:
@@ -162,11 +169,10 @@ class Case:
 
     def renew(self, request: str) -> None:
         """Another request comes under the id of one that has ended: it is followed by itself."""
-        for number, scope in enumerate(self._scopes):
-            if scope.request == request:
-                self._ended.append(scope)
-                watches = {name: self._own.watches[name] for name in self._scoped}
-                self._scopes[number] = _Scope(request, watches)
+        for scope in [each for each in self._scopes if each.is_of(request)]:
+            scope.over = True
+            watches = {name: self._own.watches[name] for name in self._scoped}
+            self._scopes.append(_Scope(request, watches))
 
     def measure(self) -> None:
         """What the claim holds turns out to be otherwise than was known, and was so before."""
@@ -215,7 +221,7 @@ class Case:
         What was satisfied stays so when its state is left.
         """
         for name in self._steps:
-            watches = (scope.watches.get(name) for scope in (*self._scopes, *self._ended))
+            watches = (scope.watches.get(name) for scope in self._scopes)
             found = [self._finding(name, watch) for watch in watches if watch is not None]
             if name in self._left:
                 found.insert(1, self._left[name])

@@ -17,7 +17,7 @@ from spec.modes import MODES
 from spec.projection.pool import Claim, held_by, meant, owners
 from spec.projection.sight import Sight
 
-__all__ = ["ABOUT", "CONCERNS", "By", "belongs_to", "is_direct", "is_mine", "is_named", "loses"]
+__all__ = ["ABOUT", "CONCERNS", "By", "belongs_to", "is_direct", "is_mine", "is_named", "loses", "strays"]
 
 
 class By(Enum):
@@ -162,12 +162,22 @@ ABOUT: Final[Mapping[By, Callable[[Sight], bool]]] = MappingProxyType(
 def loses(sight: Sight) -> bool:
     """Whether the claim holds a position before the event that it does not hold after, one of its
     own: an object may be longer than what was committed of it."""
+    return any(_owns(sight.claim, position) for position in _lost(sight))
+
+
+def strays(sight: Sight) -> bool:
+    """Whether it holds a position no more, and all of those are behind its end."""
+    return bool(_lost(sight)) and not loses(sight)
+
+
+def _lost(sight: Sight) -> set[int]:
     then, now = (held_by(pool, sight.claim) for pool in (sight.pool, sight.later))
-    lost = {position for position, _ in then} - {position for position, _ in now}
-    footprint, predicate = int(sight.claim.facts["footprint"]), sight.claim.predicate
-    if footprint and predicate is not None:
-        return any(position < max(footprint, predicate.end) for position in lost)
-    return bool(lost)
+    return {position for position, _ in then} - {position for position, _ in now}
+
+
+def _owns(claim: Claim, position: int) -> bool:
+    footprint, predicate = int(claim.facts["footprint"]), claim.predicate
+    return not footprint or predicate is None or position < max(footprint, predicate.end)
 
 
 def is_mine(sight: Sight) -> bool:

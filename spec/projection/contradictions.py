@@ -65,6 +65,8 @@ def of_claim(
             return f"facts contradict: {assumption.broken}"
     if event.kind is Kind.DURATION_ELAPSED and event.kind not in derived:
         return _of_duration(sight)
+    if len(set(event.content_keys)) < len(event.content_keys):
+        return "facts contradict: a claim has one content at two of its positions"
     looks = event.kind is Kind.PREFIX_LOOKUP and claim.predicate is not None
     looks = looks and observed("look-ups find what is held", observes)
     if looks and event.held is not None and not is_over(sight.pool, claim):

@@ -18,7 +18,7 @@ from spec.modes import MODES, Bundle
 from spec.projection import contradictions, rights, unknown
 from spec.projection.blocks import PLACES, after, gained
 from spec.projection.case import Case, View
-from spec.projection.concerns import belongs_to, is_direct
+from spec.projection.concerns import belongs_to, is_direct, strays
 from spec.projection.fields import views
 from spec.projection.lines import Line, Order
 from spec.projection.pool import (
@@ -88,6 +88,7 @@ class Naive:
     def finish(self) -> None:
         """The stream is over: an end that was promised, and what durations came to, are known."""
         if self.order.cut is not None:
+            self._leave(self.order.cut, self.order.why)
             self._lose(self.order.cut)
         for case in self.cases.values() if self.constants["lapses"] else ():
             case.distrust(rights.unclear(self.pool, case.claim))
@@ -174,7 +175,7 @@ class Naive:
             for name, claim in self.pool.claims.items()
         }
         seen = {name: views(sight) for name, sight in sights.items()}
-        self._contradict(moment, sights, seen, line.at)
+        self._contradict(moment, sights, seen, line.at, binds=binds)
         for name, case in self.cases.items():
             self._doubt(case, sights[name], seen[name][0], line.at)
         before = {name for name, claim in self.pool.claims.items() if claim.responsible}
@@ -216,9 +217,10 @@ class Naive:
             case.measure()
         return binds
 
-    def _object_of(self, claim: Claim) -> str | None:
-        """The object that a claim is on, once it is known to a registry."""
-        return claim.stated.get("object_id") if claim.known else None
+    def _object_of(self, claim: Claim) -> tuple[str, str | None] | None:
+        """The object that a claim is on, and its cache, once it is known to a registry."""
+        of = claim.stated.get("object_id") if claim.known else None
+        return None if of is None else (of, claim.stated.get("cache_identity"))
 
     def _gain(self, case: Case, at: int) -> None:
         """What is held of the content that a claim comes to is its own from now on."""
@@ -240,10 +242,12 @@ class Naive:
         sights: Mapping[str, Sight],
         seen: Mapping[str, Sequence[View]],
         at: int,
+        *,
+        binds: bool,
     ) -> None:
         """A fact that contradicts those before it shows nothing of the claims that it touches."""
         gone = self._stale(self._missing)
-        twice = contradictions.block_twice(moment, gone, self._observes)
+        twice = contradictions.block_twice(moment, gone, self._observes) if binds else []
         for name, case in self.cases.items():
             sight = sights[name]
             look, derived = case.look(seen[name]), self.lines[0].derived
@@ -264,6 +268,8 @@ class Naive:
             case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
         if seen["mine"] and unknown.says_too_little(sight):
             case.distrust(at)
+        if seen["mine"] and self.constants["ranked"]:
+            case.leave_open(unknown.may_mean_another(sight), at)
         if seen["mine"] and event.kind is Kind.CLAIM_EXPIRED and self.constants["lapses"]:
             case.distrust(rights.unclear(self.pool, claim))
         if seen["mine"]:
@@ -300,8 +306,10 @@ class Naive:
             self._stated |= dict.fromkeys(event.block_ids, self._count)
         self._remember(event, seen)
         named = self.cases.get(event.claim_id or "")
-        for case in self.cases.values():
-            if case.claim.alive and unknown.may_be_gone(Sight(moment, case.claim)):
+        for case in self.cases.values() if event.kind in BLOCKS_GONE else ():
+            sight = Sight(moment, case.claim)
+            case.claim.strayed |= strays(sight)
+            if case.claim.alive and unknown.may_be_gone(sight):
                 case.distrust(at)
         if not (event.claim_id or event.object_id or owners(moment.pool, event.block_ids)):
             for case in self._alive():

@@ -26,6 +26,7 @@ __all__ = [
     "NEED",
     "POOL",
     "may_be_gone",
+    "may_mean_another",
     "open_without",
     "says_too_little",
     "unknown_of",
@@ -56,6 +57,7 @@ NEED: Final = frozenset({"needed", "usable"})
 """The fields, and the registers, that rest on what a request needs."""
 CACHED_BY: Final = frozenset({"found", "away"})
 """The field, and the register, that rest on which request computed the blocks of a claim."""
+_OF_LOSSES: Final = frozenset({"claim_scoped_telemetry"})
 _AWAY: Final = frozenset({"offload_restorability", "restoration_failure_outcome"})
 """The obligations that ask who computed the blocks of a claim that was away."""
 
@@ -151,6 +153,14 @@ def says_too_little(sight: Sight) -> bool:
     over = is_over(sight.pool, claim)
     short = lead(sight.later, claim) < claim.threshold
     return event.kind is Kind.LOAD_FINISHED and not told and not over and short
+
+
+def may_mean_another(sight: Sight) -> frozenset[str]:
+    """The obligations that a report of a lost block leaves open: of a claim that lost blocks from
+    behind its end it may mean these, which are none of its loss.
+    """
+    told = sight.event.kind is Kind.CLAIM_BLOCK_LOST and sight.claim.strayed
+    return _OF_LOSSES if told else frozenset()
 
 
 # What a stream does not observe.
