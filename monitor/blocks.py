@@ -240,7 +240,8 @@ class Blocks:
             blocks += tuple(self.stated.about(event) if event.claim_id is None else ())
             losers = {claim.claim_id: claim for claim in meant}
             for claim in meant:
-                for run in claim.held.runs():
+                whole = event.claim_id is not None
+                for run in claim.held.all_runs() if whole else claim.held.runs():
                     losers |= self._lose_run(claim, *run)
             meant = ()
         self.stated.lose(blocks)

@@ -107,8 +107,8 @@ def _objects(claims: Iterable[ClaimRun]) -> list[_Object]:
             found["content", claim.claim_id].inside[position] = "key", key
             keys.setdefault(claim.object, {}).setdefault(position, key)
     for about, stated in keys.items():
-        if (there := found.get(about)) is not None:
-            there.inside |= {p: ("key", k) for p, k in stated.items() if there.owners(p)}
+        if (rest := found.get(about)) is not None:
+            rest.inside |= {p: ("key", k) for p, k in stated.items() if rest.owners(p)}
     return list(found.values())
 
 

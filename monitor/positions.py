@@ -111,6 +111,10 @@ class Positions:
         """The positions that are held in blocks that nobody named, from each to before each."""
         return list(self._unnamed)
 
+    def all_runs(self) -> list[tuple[int, int]]:
+        """The positions that are held, from each to before each."""
+        return list(self._held)
+
     def unnamed_at(self, position: int) -> bool:
         """Whether the position is held in a block that nobody named."""
         return self._unnamed.end(position) is not None

@@ -41,6 +41,7 @@ _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _SPEAKS = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
 _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 _OF_LOSSES = frozenset({"claim_scoped_telemetry"})
+_COMPUTED = "several requests were in hand, and no line says which of them computed blocks"
 _STRAYED = "it may be about blocks behind the end of the claim, which are none of its loss"
 _WHOSE = "claims on this object ended so long ago that nobody knows whether it is theirs"
 
@@ -499,12 +500,15 @@ class Stream:
         if clash and self._census.observed >= BLOCKS_GONE:
             why = "a block is cached at one position and was held at another"
             self._contradict([*clash, *meant], at, why)
+            self._track.lose(at, f"facts contradict: {why}")
 
     def _hold(self, event: Event, claim: ClaimRun, at: At) -> None:
         """Blocks of a claim are there, and of every claim on its object."""
-        computed = event.request_id
+        computed, several = event.request_id, False
         if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
-            computed = self._computing(claim, at)
+            in_hand = self.requests.in_hand  # no line says which request computed it
+            computed = next(iter(in_hand)) if len(in_hand) == 1 else None
+            several = self._tiered and len(in_hand) > 1
         kin = [each for each in self._beside(event, claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
         self._census.room.forget()
@@ -513,6 +517,8 @@ class Stream:
             if not each.ended and each.lead < each.constants.threshold:
                 each.distrust(at, "the load does not say how many blocks it brought back")
         for each in (claim, *others):
+            if several and each.responsible and each.fact("lead") < each.constants.threshold:
+                each.doubt(CACHED_BY, at, _COMPUTED)
             if self._mode["ranked"]:
                 self._census.ranks.note(each)
             view = self._view(event, each, at)
@@ -535,17 +541,6 @@ class Stream:
         others = self._census.meant(event)
         return [*beside, *(each for each in others if "cache_identity" in each.binding)]
 
-    def _computing(self, claim: ClaimRun, at: At) -> str | None:
-        """The request that computed blocks, where no line says which: the only one in hand."""
-        in_hand = self.requests.in_hand
-        if len(in_hand) == 1:
-            return next(iter(in_hand))
-        away = claim.responsible and claim.lead < claim.constants.threshold
-        if in_hand and away and self._tiered:
-            why = "several requests were in hand, and no line says which of them computed blocks"
-            claim.doubt(CACHED_BY, at, why)
-        return None
-
     def _look_up(self, event: Event, claim: ClaimRun, at: At) -> None:
         """What a look-up finds of a claim is what is held, as far as it asked for it.
 
@@ -557,6 +552,7 @@ class Stream:
             return
         if event.asked is None:
             why = "a look-up found fewer blocks than are held, and does not say what it asked for"
+            self.left = self.left or (at, why)
             claim.distrust(at, why)
         elif event.held < min(event.asked - claim.predicate.start, claim.lead):
             self._contradict([claim], at, "a look-up found fewer blocks than it asked for are held")

@@ -17,7 +17,17 @@ from spec.modes import MODES
 from spec.projection.pool import Claim, held_by, meant, owners
 from spec.projection.sight import Sight
 
-__all__ = ["ABOUT", "CONCERNS", "By", "belongs_to", "is_direct", "is_mine", "is_named", "loses", "strays"]
+__all__ = [
+    "ABOUT",
+    "CONCERNS",
+    "By",
+    "belongs_to",
+    "is_direct",
+    "is_mine",
+    "is_named",
+    "loses",
+    "strays",
+]
 
 
 class By(Enum):

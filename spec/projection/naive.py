@@ -248,6 +248,9 @@ class Naive:
         """A fact that contradicts those before it shows nothing of the claims that it touches."""
         gone = self._stale(self._missing)
         twice = contradictions.block_twice(moment, gone, self._observes) if binds else []
+        if twice:
+            self._leave(at, "facts contradict: a block is at two positions")
+            self._lose_track()
         for name, case in self.cases.items():
             sight = sights[name]
             look, derived = case.look(seen[name]), self.lines[0].derived
@@ -256,8 +259,6 @@ class Naive:
                 case.distrust(at)
                 if moment.kind in _REGISTRY:
                     self._lose_track()
-            if twice:
-                self._leave(at, "facts contradict: a block is at two positions")
             if twice and (is_direct(sight) or case.claim in twice):
                 case.distrust(at)
 

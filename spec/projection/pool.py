@@ -71,8 +71,8 @@ class Claim:
     `owner` is what its registration or its commitment states, `footprint` the most of any. It is
     `known` once a registry holds it, an auditor's or the runtime's. `took` is the event by which
     responsibility for it last began. `end` is when its duration is over, `unclear` since which line
-    nobody can see that; `elapsed` says that it is. It `strayed` once an event took blocks from behind
-    its end, and none of its own.
+    nobody can see that; `elapsed` says that it is. It `strayed` once an event took blocks
+    from behind its end, and none of its own.
     """
 
     claim_id: str

@@ -7,12 +7,12 @@ between, and only grows or only shrinks from one end to the other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from enum import Enum
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from spec.projection.pool import LARGEST, Claim, Pool, TooLarge, alike, held_by, in_hand
+from spec.projection.pool import LARGEST, Claim, Pool, TooLarge, held_by, in_hand, same_object
 
 __all__ = [
     "Cells",
@@ -39,16 +39,15 @@ Place: TypeAlias = tuple[str, int]
 
 
 class Spot(NamedTuple):
-    """A position of a claim, with the physical blocks that are known to hold it."""
+    """A position of a claim, with the physical blocks that are known to hold it.
+
+    `key` is its content, as the claim states it, or another one on the same object.
+    """
 
     claim: Claim
     position: int
     blocks: frozenset[int]
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Its content key; none where none is stated."""
-        return self.claim.keys[self.position : self.position + 1]
+    key: str | None
 
 
 Cells: TypeAlias = dict[Place, int]
@@ -69,16 +68,20 @@ def one_block(one: Spot, other: Spot) -> bool | None:
     block, and so is what is held in one and the same physical block; what is held in physical
     blocks that are known and different is not.
     """
-    stated = alike(one.claim, one.position, other.claim, other.position)
-    if stated or (one.key and other.key):
-        return stated
-    if one.blocks & other.blocks:
+    if one.key is not None and other.key is not None:
+        return one.key == other.key
+    here = one.position == other.position
+    same = same_object(one.claim, other.claim) if here else False
+    if same or one.blocks & other.blocks:
         return True
-    return False if stated is False or (one.blocks and other.blocks) else None
+    return False if same is False or (one.blocks and other.blocks) else None
 
 
-def spots(pool: Pool, claim: Claim) -> list[Spot]:
+def spots(pool: Pool, claim: Claim, claims: Sequence[Claim] = ()) -> list[Spot]:
     """The positions of a claim that take blocks: as many as it declared, while responsible.
+
+    Args:
+        claims: those that may state what it does not.
 
     Raises:
         TooLarge: they are more than are looked at one by one.
@@ -86,17 +89,20 @@ def spots(pool: Pool, claim: Claim) -> list[Spot]:
     if claim.size > LARGEST:
         why = f"claim {claim.claim_id} takes {claim.size} blocks, more than {LARGEST}"
         raise TooLarge(why, "judge it without the reference")
-    held = held_by(pool, claim)
+    held, claims = held_by(pool, claim), [c for c in claims if c.size and same_object(c, claim)]
+    keys: list[str | None] = [*claim.keys[: claim.size]]
+    for at in range(len(keys), claim.size):
+        keys.append(next((c.keys[at] for c in claims if at < min(len(c.keys), c.size)), None))
     return [
-        Spot(claim, at, frozenset(b for p, b in held if p == at and b is not None))
-        for at in range(claim.size)
+        Spot(claim, at, frozenset(b for p, b in held if p == at and b is not None), key)
+        for at, key in enumerate(keys)
     ]
 
 
 def cells(pool: Pool, sharing: Sharing, among: Collection[str] | None = None) -> Cells:
     """The blocks that the responsible claims take, or those of these ids; raises TooLarge."""
     claims = [c for n, c in pool.claims.items() if among is None or n in among]
-    places = [spot for claim in claims for spot in spots(pool, claim)]
+    places = [spot for claim in claims for spot in spots(pool, claim, claims)]
     found = {(each.claim.claim_id, each.position): n for n, each in enumerate(places)}
     for one, other in combinations(places, 2):
         same = one.claim is not other.claim and one_block(one, other)
