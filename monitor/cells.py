@@ -82,6 +82,11 @@ class _Object:
     def owners(self, position: int) -> frozenset[str]:
         return frozenset(n for n, (begin, end) in self.runs.items() if begin <= position < end)
 
+    def known(self, position: int) -> set[tuple[str, Hashable]]:
+        """What is known of a position: its key, and the physical blocks that hold it."""
+        inside = {self.inside[position]} if position in self.inside else set()
+        return inside | {("block", block) for block in self.blocks.get(position, ())}
+
 
 def _parts(claim: ClaimRun) -> Iterator[tuple[Hashable, int, int]]:
     """The positions of which the claim states the content, and those where its object says it."""
@@ -124,17 +129,16 @@ def _points(objects: Sequence[_Object]) -> list[int]:
 
 def certain(claims: Sequence[ClaimRun]) -> Iterator[Run]:
     """The blocks where positions are one only if that is known."""
-    cells: dict[Hashable, set[str]] = {}
+    known: dict[Hashable, _Cell] = {}
     for of in _objects(claims):
         points = [point for point in _points([of]) if point < of.span]
         for begin, end in zip(points, [*points[1:], of.span], strict=True):
-            owners, inside = of.owners(begin), of.inside.get(begin)
-            if inside is None and owners:
+            owners, inside = of.owners(begin), of.known(begin)
+            if inside:
+                _Cell(set(owners), inside).enter(known)
+            elif owners:
                 yield Run(end - begin, owners)
-            elif inside is not None:
-                cells.setdefault(inside, set()).update(owners)
-    for owners_of_cell in cells.values():
-        yield Run(1, frozenset(owners_of_cell))
+    yield from _of_one(known)
 
 
 def possible(claims: Sequence[ClaimRun]) -> Iterator[Run]:
@@ -151,13 +155,12 @@ def possible(claims: Sequence[ClaimRun]) -> Iterator[Run]:
     for begin, end in zip(points, [*points[1:], most], strict=True):
         for cell in _merged([of for of in objects if of.owners(begin)], begin):
             owners = set[str]().union(*(of.owners(begin) for of in cell))
-            inside = {i for of in cell if (i := of.inside.get(begin)) is not None}
+            inside = set[tuple[str, Hashable]]().union(*(of.known(begin) for of in cell))
             if not inside:
                 yield Run(end - begin, frozenset(owners))
             else:
                 _Cell(owners, inside).enter(known)
-    for found in {id(cell): cell for cell in known.values()}.values():
-        yield Run(1, frozenset(found.owners))
+    yield from _of_one(known)
 
 
 @dataclass(eq=False)
@@ -175,6 +178,12 @@ class _Cell:
             self.owners |= other.owners
             self.inside |= other.inside
         known |= dict.fromkeys(self.inside, self)
+
+
+def _of_one(known: Mapping[Hashable, _Cell]) -> Iterator[Run]:
+    """Each of these blocks once."""
+    for found in {id(cell): cell for cell in known.values()}.values():
+        yield Run(1, frozenset(found.owners))
 
 
 def _merged(there: Sequence[_Object], position: int) -> list[list[_Object]]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from monitor.__main__ import main
+from monitor.check import check
+from monitor.reference import check_by_reference
+from spec.claims import Mode
+from spec.modes import Bundle
 from tests.monitor.traces import Line, Trace, text
 
 IDENTITY = {"cache_identity": "m", "object_id": "p"}
@@ -80,3 +85,240 @@ def test_too_many_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
     assert 2 == main(["check", "--reference", str(file), "--mode", "hard_protected"])
     assert "too many blocks for the reference" in capsys.readouterr().err
+
+
+def registered(claim: str, **fields: object) -> Line:
+    """A claim on the first two blocks of its object."""
+    predicate = "leading_prefix_at_least(2)"
+    return {"kind": "claim_registered", "claim_id": claim, "predicate": predicate, **fields}
+
+
+def committed(claim: str, blocks: int, *keys: str) -> Line:
+    """A commitment, with the contents that it states."""
+    stated = {"content_keys": list(keys)} if keys else {}
+    return {"kind": "claim_committed", "claim_id": claim, "footprint": blocks, **stated}
+
+
+def cached(claim: str, *blocks: int) -> Line:
+    """Blocks of a claim, from its first position on."""
+    positions = list(range(len(blocks)))
+    return {
+        "kind": "block_cached",
+        "claim_id": claim,
+        "block_ids": list(blocks),
+        "positions": positions,
+    }
+
+
+def arrived(needed: int, usable: int) -> Line:
+    """A request."""
+    return {"kind": "request_arrived", "request_id": "r", "needed": needed, "usable": usable}
+
+
+def accepted(claim: str, blocks: int, **fields: object) -> Line:
+    """An acceptance."""
+    return {"kind": "claim_accepted", "claim_id": claim, "footprint": blocks, **fields}
+
+
+PAIRS: dict[str, tuple[str, Trace]] = {
+    "a contradiction about one claim leaves others alone": (
+        "soft_priority",
+        [
+            registered("a", object_id="p"),
+            {"kind": "store_finished", "object_id": "p"},
+            committed("a", 3),
+            registered("b", object_id="q", priority=2),
+            registered("c", object_id="s", priority=1),
+            cached("b", 4, 5),
+            cached("c", 6, 7),
+            {"kind": "block_evicted", "block_ids": [4], "lowest_priority": 1},
+        ],
+    ),
+    "a claim that is not trusted contradicts itself": (
+        "demotable",
+        [
+            accepted("b", 3),
+            registered("b"),
+            committed("b", 2),
+            {"kind": "claim_retired", "claim_id": "b"},
+            {"kind": "claim_retired", "claim_id": "b"},
+            {"kind": "claim_released", "claim_id": "d", "by": "t"},
+        ],
+    ),
+    "one content at two positions": (
+        "hard_protected",
+        [registered("a"), committed("a", 2, "k", "k")],
+    ),
+    "a block is cached for nobody where another position holds it": (
+        "best_effort",
+        [
+            registered("a", object_id="p"),
+            cached("a", 1, 2, 3),
+            {"kind": "block_cached", "block_ids": [3], "positions": [0]},
+        ],
+    ),
+    "a block at two positions, and a claim beside it": (
+        "hard_protected",
+        [
+            registered("a", **IDENTITY),
+            committed("a", 3),
+            accepted("a", 3),
+            {"kind": "block_cached", "object_id": "p", "block_ids": [3], "positions": [1]},
+            cached("a", 1, 2, 3),
+            registered("b", **IDENTITY),
+            committed("b", 2),
+            accepted("b", 2),
+            arrived(4, 6),
+        ],
+    ),
+    "a commitment states fewer contents than are accepted": (
+        "hard_protected",
+        [
+            registered("a", **IDENTITY),
+            committed("a", 3),
+            registered("b", **IDENTITY),
+            committed("b", 2, "k0", "k1"),
+            accepted("c", 3, object_id="p"),
+            arrived(4, 7),
+        ],
+    ),
+    "another claim on the object states a content that decides": (
+        "hard_protected",
+        [
+            committed("a", 3, "z0", "z1", "z2"),
+            accepted("a", 3),
+            registered("c", **IDENTITY),
+            committed("c", 2, "s0", "y1"),
+            accepted("c", 2),
+            registered("b", **IDENTITY),
+            committed("b", 1, "s0"),
+            accepted("b", 2),
+            arrived(4, 8),
+        ],
+    ),
+    "the cache is stated late": (
+        "hard_protected",
+        [
+            {"kind": "claim_materialized", "claim_id": "b", "object_id": "p"},
+            registered("a", object_id="p"),
+            committed("a", 3),
+            accepted("a", 3),
+            committed("b", 2),
+            registered("b", cache_identity="m"),
+            accepted("b", 2),
+            arrived(4, 6),
+            {
+                "kind": "request_refused",
+                "request_id": "r",
+                "proof": {"resident": 3, "active": 4, "total": 7, "usable": 6, "shortfall": 1},
+            },
+        ],
+    ),
+    "all blocks of a claim are gone, and another holds some by a load": (
+        "hard_protected",
+        [
+            registered("a", **IDENTITY),
+            {"kind": "load_finished", "claim_id": "b", "request_id": "r", "held": 4},
+            cached("a", 1, 2, 3),
+            registered("b", **IDENTITY),
+            committed("b", 2),
+            {"kind": "block_lost", "claim_id": "a"},
+        ],
+    ),
+    "a report names a block that a load may have replaced": (
+        "best_effort",
+        [
+            registered("a", **IDENTITY),
+            cached("a", 1, 2, 3),
+            registered("b", **IDENTITY),
+            {"kind": "load_finished", "claim_id": "b", "request_id": "r", "held": 2},
+            {"kind": "block_evicted", "block_ids": [1]},
+            {"kind": "claim_block_lost", "claim_id": "a", "block_ids": [1]},
+        ],
+    ),
+    "another request comes under an id": (
+        "hard_protected",
+        [
+            registered("a"),
+            committed("a", 3),
+            cached("a", 1, 2, 3),
+            arrived(4, 7),
+            {"kind": "request_finished", "request_id": "r"},
+            {"kind": "block_lost"},
+            arrived(3, 9),
+            {"kind": "claim_harmed", "claim_id": "a"},
+        ],
+    ),
+    "a duration is over before its unit is stated": (
+        "expiring",
+        [
+            registered("a", duration="5 steps"),
+            committed("a", 3),
+            {"kind": "duration_elapsed", "claim_id": "b"},
+            registered("b", duration="5 steps"),
+        ],
+    ),
+    "one of two requests computed a block that two claims share": (
+        "offloadable",
+        [
+            committed("a", 1, "z0"),
+            arrived(1, 8),
+            committed("b", 2, "z0", "z1"),
+            {**arrived(5, 8), "request_id": "s"},
+            cached("a", 101),
+        ],
+    ),
+    "a block behind the end of a claim whose rank matters": (
+        "soft_priority",
+        [
+            registered("a", priority=2, **IDENTITY),
+            cached("a", 1, 2, 3),
+            registered("b", priority=1, **IDENTITY),
+            committed("b", 1, "k0", "k1"),
+            {"kind": "block_evicted", "block_ids": [1, 4], "lowest_priority": 3},
+            {"kind": "block_evicted", "block_ids": [2]},
+        ],
+    ),
+    "a stream that was cut": (
+        "best_effort",
+        [{"kind": "stream_opened"}, registered("a", **IDENTITY)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("mode", "trace"), PAIRS.values(), ids=PAIRS)
+def test_alike(mode: str, trace: Trace) -> None:
+    """Both come to the same of each obligation of each claim, and of the theorem."""
+    found = [
+        judge(["-"], Mode(mode), Bundle.CONTRACT, stdin=BytesIO(text(trace)))
+        for judge in (check, check_by_reference)
+    ]
+    shown = [
+        {
+            claim.claim_id: {n: o.verdict for n, o in claim.obligations.items()}
+            for claim in each.claims
+        }
+        for each in found
+    ]
+    lines = [each.theorem.at and each.theorem.at.line for each in found]
+
+    assert (shown[0], lines[0]) == (shown[1], lines[1])
+
+
+def test_told_of_another_block(tmp_path: Path) -> None:
+    """A report of a lost block may be of one behind the end of the claim: that accuses nobody."""
+    file = tmp_path / "trace.jsonl"
+    ranked = registered("a", **IDENTITY, mode="soft_priority", owner_scope="t", priority=1)
+    told = {"kind": "claim_block_lost", "claim_id": "a", "block_ids": [3]}
+    trace = [ranked, committed("a", 2), accepted("a", 2), cached("a", 1, 2, 3)]
+    trace += [
+        {"kind": "claim_materialized", "claim_id": "a"},
+        {"kind": "block_evicted", "block_ids": [3], "lowest_priority": 1},
+    ]
+    codes = []
+    for end in ([], [told]):
+        file.write_bytes(text([*trace, *end]))
+        for form in ([], ["--reference"]):
+            codes.append(main(["check", *form, str(file), "--mode", "soft_priority"]))
+
+    assert codes == [0, 0, 3, 3]
