@@ -155,7 +155,7 @@ def possible(claims: Sequence[ClaimRun]) -> Iterator[Run]:
     for begin, end in zip(points, [*points[1:], most], strict=True):
         for cell in _merged([of for of in objects if of.owners(begin)], begin):
             owners = set[str]().union(*(of.owners(begin) for of in cell))
-            inside = set[tuple[str, Hashable]]().union(*(of.known(begin) for of in cell))
+            inside = {each for of in cell for each in of.known(begin)}
             if not inside:
                 yield Run(end - begin, frozenset(owners))
             else:
