@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monitor.claim import ClaimRun
     from spec.events import Event
 
-__all__ = ["Objects", "open_without"]
+__all__ = ["Objects", "means", "open_without"]
 
 _MOST_KEPT: Final = 8  # kinds and caches of events of one object
 _WITHIN = ("cache_identity", "token_map")
@@ -48,7 +48,7 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
     return obligations & _JUDGED.get(kind, frozenset())
 
 
-def _means(event: Event, claim: ClaimRun) -> bool:
+def means(event: Event, claim: ClaimRun) -> bool:
     """Whether the object of a watched claim is the one that the event names, as far as it says."""
     return not claim.unwatched and all(
         value is None or same(name, claim.binding.get(name), value)
@@ -109,7 +109,7 @@ class Objects:
         if event.object_id is None:
             return []
         there = self._claims.get(digest("object_id", event.object_id), {})
-        return [claim for claim in there.values() if _means(event, claim)]
+        return [claim for claim in there.values() if means(event, claim)]
 
     def restless(self, event: Event) -> dict[str, ClaimRun] | None:
         """Those of them of which such an event may change anything; None where that is not kept.
@@ -122,5 +122,5 @@ class Objects:
         if key not in kept:
             if len(kept) >= _MOST_KEPT:
                 return None
-            kept[key] = {name: claim for name, claim in there.items() if _means(event, claim)}
+            kept[key] = {name: claim for name, claim in there.items() if means(event, claim)}
         return kept[key]

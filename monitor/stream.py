@@ -9,7 +9,7 @@ from monitor.authority import authorised
 from monitor.blame import Blame, Early, tell_outcome
 from monitor.census import TOO_LATE, Census, Keep
 from monitor.doubt import CACHED_BY, NAMES, NEED, OTHERS, POOL
-from monitor.objects import open_without
+from monitor.objects import means, open_without
 from monitor.order import Order
 from monitor.ranks import is_ranked
 from monitor.records import CANONICAL, Doubt
@@ -181,6 +181,9 @@ class Stream:
             return
         if (among := self._census.copies(event)) is not None:
             for restless in list(among.values()):
+                if not means(event, restless):  # nor will it ever be: claims state ever more
+                    del among[restless.claim_id]
+                    continue
                 view = self._view(event, restless, at)
                 view.mine, view.named = True, False
                 self._deliver(restless, view, among)

@@ -279,6 +279,23 @@ PAIRS: dict[str, tuple[str, Trace]] = {
             {"kind": "block_evicted", "block_ids": [2]},
         ],
     ),
+    "a copy of an object in another cache": (
+        "routed_reuse",
+        [
+            {"kind": "host_copy_lost", "object_id": "p", "cache_identity": "n"},
+            registered("a", **IDENTITY),
+            {"kind": "host_copy_lost", "object_id": "p", "cache_identity": "n"},
+        ],
+    ),
+    "a copy of what is not watched any more": (
+        "routed_reuse",
+        [
+            {"kind": "host_copy_lost", "object_id": "p"},
+            registered("a", object_id="p", owner_scope="t"),
+            {"kind": "claim_retired", "claim_id": "a", "by": "t"},
+            {"kind": "host_copy_lost", "object_id": "p"},
+        ],
+    ),
     "a stream that was cut": (
         "best_effort",
         [{"kind": "stream_opened"}, registered("a", **IDENTITY)],
