@@ -29,6 +29,15 @@ class Held(NamedTuple):
     changed: list[ClaimRun]
 
 
+class Moved(NamedTuple):
+    """The claims that hold a block of an event at another position, and those that did until then,
+    of whom nobody follows it.
+    """
+
+    clash: list[ClaimRun]
+    left: list[ClaimRun]
+
+
 class Lost(NamedTuple):
     """Who loses a position by an event, and of whom nobody knows whether; `strays` are those that
     lose none of their own, but some behind their end."""
@@ -153,21 +162,21 @@ class Blocks:
                     break
             mates[claim.claim_id] = claim
 
-    def move(self, event: Event) -> list[ClaimRun]:
+    def move(self, event: Event) -> Moved:
         """Blocks are at some position: at no other for anybody who is not tracked.
 
         What is said of an object is remembered for the sake of claims to come.
 
         Returns:
-            The claims that hold one of the blocks at another position.
+            The claims that hold one of the blocks at another position, and those that did.
         """
         pairs = list(zip(event.positions, event.block_ids, strict=False))
-        clash = self._clashes(pairs)
+        moved = self._clashes(pairs)
         self.stated.move(pairs)
         if event.claim_id is None:
             self.stated.add(event)
         self._stated |= dict.fromkeys(event.block_ids if pairs else (), self.now)
-        return clash
+        return moved
 
     def hold(self, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun]) -> Held:
         """Blocks of a claim are there.
@@ -341,12 +350,13 @@ class Blocks:
             mates = self._keyed.get((position, claim.keys[position]), {}).values()
             yield from (mate for mate in list(mates) if mate.tracked)
 
-    def _clashes(self, pairs: Iterable[tuple[int, int]]) -> list[ClaimRun]:
+    def _clashes(self, pairs: Iterable[tuple[int, int]]) -> Moved:
         """The claims that hold one of these blocks at another position.
 
         Those that are not tracked any more do not: their blocks may be gone unsaid.
         """
-        found: dict[str, ClaimRun] = {}
+        clash: dict[str, ClaimRun] = {}
+        left: dict[str, ClaimRun] = {}
         for position, block in pairs:
             for name, positions in list(self._owners.get(block, {}).items()):
                 holder = self.claims.get(name)
@@ -354,11 +364,14 @@ class Blocks:
                     continue
                 if holder.tracked:
                     if self._stated.get(block, 0) > self.missed:
-                        found[name] = holder
-                else:
-                    holder.loses(block, positions - {position})
-                    positions &= {position}
-        return list(found.values())
+                        clash[name] = holder
+                    continue
+                holder.loses(block, positions - {position})
+                positions &= {position}
+                left[name] = holder
+                if not positions:
+                    del self._owners[block][name]
+        return Moved(list(clash.values()), list(left.values()))
 
 
 def _shared(

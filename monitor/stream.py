@@ -177,7 +177,8 @@ class Stream:
     def _take_unnamed(self, event: Event, at: At) -> None:
         """A fact that names no claim is about the claims on its object, or of its blocks."""
         if event.object_id is None and event.kind is Kind.BLOCK_CACHED:
-            self._move(event, [], at)
+            for left in self._move(event, [], at):
+                self._there(event, left, at)
             return
         if (among := self._census.copies(event)) is not None:
             for restless in list(among.values()):
@@ -196,8 +197,8 @@ class Stream:
             if not names and (only := open_without(event.kind, self._names)):
                 why = f"{event.kind} says neither whose claim nor which object"
                 self.doubt(Doubt(why, only=only), at)
-        if event.kind in _BLOCKS_THERE:
-            self._move(event, meant, at)
+        for left in self._move(event, meant, at) if event.kind in _BLOCKS_THERE else ():
+            self._there(event, left, at)
         lost = len(meant) < len(names) or self.past.others_on(event.object_id)
         if event.kind is Kind.LOAD_FAILED and event.request_id is not None and lost:
             self.requests.get(event.request_id).unnamed = (at, _WHOSE)
@@ -228,7 +229,8 @@ class Stream:
             self._track.lose(at, f"facts contradict: {why}")
         over = claim.unwatched and event.kind in FACTS
         if event.kind in _BLOCKS_THERE and bound:
-            self._move(event, [claim], at)
+            for left in self._move(event, [claim], at):
+                self._there(event, left, at)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
@@ -497,21 +499,19 @@ class Stream:
 
     # Blocks.
 
-    def _move(self, event: Event, meant: Sequence[ClaimRun], at: At) -> None:
-        """Blocks are at some position, and not at another where they were held."""
-        clash = self._census.blocks.move(event)
+    def _move(self, event: Event, meant: Sequence[ClaimRun], at: At) -> list[ClaimRun]:
+        """Blocks are at some position, and not at another where they were held; which others hear
+        of that.
+        """
+        clash, left = self._census.blocks.move(event)
         if clash and self._census.observed >= BLOCKS_GONE:
             why = "a block is cached at one position and was held at another"
             self._contradict([*clash, *meant], at, why)
             self._track.lose(at, f"facts contradict: {why}")
+        return [each for each in left if each not in meant]
 
     def _hold(self, event: Event, claim: ClaimRun, at: At) -> None:
         """Blocks of a claim are there, and of every claim on its object."""
-        computed, several = event.request_id, False
-        if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
-            in_hand = self.requests.in_hand  # no line says which request computed it
-            computed = next(iter(in_hand)) if len(in_hand) == 1 else None
-            several = self._tiered and len(in_hand) > 1
         kin = [each for each in self._beside(event, claim) if each.tracked]
         held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
         self._census.room.forget()
@@ -519,22 +519,31 @@ class Stream:
         for each in () if held.stated else (claim, *others):
             if not each.ended and each.lead < each.constants.threshold:
                 each.distrust(at, "the load does not say how many blocks it brought back")
-        for each in (claim, *others):
-            if several and each.responsible and each.fact("lead") < each.constants.threshold:
-                each.doubt(CACHED_BY, at, _COMPUTED)
-            if self._mode["ranked"]:
-                self._census.ranks.note(each)
-            view = self._view(event, each, at)
-            view.mine, view.lead = True, each.lead
-            view.direct = each is claim
-            followed, view.request_id = computed, computed
-            if event.kind is Kind.LOAD_FINISHED and not view.direct:  # no load of its own
-                followed, view.request_id = None, None
-            elif event.kind is Kind.BLOCK_CACHED and not self._tiered:
-                followed = None
-            if followed is not None and self._open(each, event, at, followed):
-                each.touch(followed)
-            self._deliver(each, view)
+        self._there(event, claim, at, direct=True)
+        for each in others:
+            self._there(event, each, at)
+
+    def _there(self, event: Event, claim: ClaimRun, at: At, *, direct: bool = False) -> None:
+        """A claim hears that blocks are there, its own or such as it shares."""
+        computed = event.request_id
+        if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
+            in_hand = self.requests.in_hand  # no line says which request computed it
+            computed = next(iter(in_hand)) if len(in_hand) == 1 else None
+            away = claim.responsible and claim.fact("lead") < claim.constants.threshold
+            if self._tiered and away and len(in_hand) > 1:
+                claim.doubt(CACHED_BY, at, _COMPUTED)
+        if self._mode["ranked"]:
+            self._census.ranks.note(claim)
+        view = self._view(event, claim, at)
+        view.mine, view.direct, view.lead = True, direct, claim.lead
+        followed, view.request_id = computed, computed
+        if event.kind is Kind.LOAD_FINISHED and not direct:  # no load of its own
+            followed, view.request_id = None, None
+        elif event.kind is Kind.BLOCK_CACHED and not self._tiered:
+            followed = None
+        if followed is not None and self._open(claim, event, at, followed):
+            claim.touch(followed)
+        self._deliver(claim, view)
 
     def _beside(self, event: Event, claim: ClaimRun) -> list[ClaimRun]:
         """The claims on the object of a claim; of one that no registry holds, as the event says."""
