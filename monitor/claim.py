@@ -113,7 +113,7 @@ class ClaimRun:
         self.steps, self._empty = compiled.steps, compiled.request_initial
         self._all = range(len(compiled.observers))
         self._scoped, self._pending = compiled.scoped, compiled.pending
-        self.base = [Watch(0, own) for own in compiled.own_initial]
+        self.base = list(compiled.first)
         self.object = ("claim", self.claim_id)
 
     @property

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from monitor.watch import Watch
 from spec.facts import FACTS_ARE_FACTS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
@@ -82,6 +83,11 @@ class Compiled:
     @cached_property
     def own_initial(self) -> tuple[Registers, ...]:
         return tuple(tuple(r.initial for r in o.registers) for o in self.observers)
+
+    @cached_property
+    def first(self) -> tuple[Watch, ...]:
+        """Where the observers stand before any event; all claims have these in common."""
+        return tuple(Watch(0, own) for own in self.own_initial)
 
     @cached_property
     def scoped(self) -> tuple[int, ...]:

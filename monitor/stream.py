@@ -22,7 +22,7 @@ from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, K
 from spec.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
     from monitor.claim import ClaimRun
     from monitor.compile import Compiled, Registers
@@ -193,6 +193,9 @@ class Stream:
         lost = len(meant) < len(names) or self.past.others_on(event.object_id)
         if event.kind is Kind.LOAD_FAILED and event.request_id is not None and lost:
             self.requests.get(event.request_id).unnamed = (at, _WHOSE)
+        if event.kind in _BLOCKS_THERE:
+            self._hold(event, meant, at)
+            return
         for claim in meant:
             self._concern(event, claim, at, named=False)
 
@@ -243,7 +246,7 @@ class Stream:
     ) -> None:
         """A claim hears of an event about its object, or under its name."""
         if mine and event.kind in _BLOCKS_THERE:
-            self._hold(event, claim, at)
+            self._hold(event, [claim], at)
             return
         view = self._view(event, claim, at)
         view.mine, view.named = mine, named
@@ -479,27 +482,41 @@ class Stream:
 
     # Blocks.
 
-    def _hold(self, event: Event, claim: ClaimRun, at: At) -> None:
-        """Blocks of a claim are there, and of every claim on its object."""
-        computed = event.request_id
-        if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
-            computed = self._computing(claim, at)
-        kin = [each for each in self._beside(event, claim) if each.tracked]
-        held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
-        if held.clash and self._census.observed >= BLOCKS_GONE:
-            why = "a block is cached at one position and was held at another"
-            self._contradict(held.clash, at, why)
+    def _hold(self, event: Event, claims: Sequence[ClaimRun], at: At) -> None:
+        """Blocks of the claims that an event means are there, and of every claim on their objects.
+
+        All take them in before any of them hears of it.
+        """
+        computed, unsaid = event.request_id, event.kind is Kind.BLOCK_CACHED and not event.found
+        direct = {claim.claim_id for claim in claims}
+        changed = {claim.claim_id: claim for claim in claims}
+        asked: set[Hashable] = set()
+        stated = True
+        for claim in claims:
+            if event.request_id is None and unsaid:
+                computed = self._computing(claim, at)
+            # What a claim that states no contents holds all on its object do: they are asked once.
+            among = None if claim.keys or not claim.known else (claim.object, claim.held.start)
+            kin = [] if among in asked else [c for c in self._beside(event, claim) if c.tracked]
+            if among is not None:
+                asked.add(among)
+            alone = not any(each is claim for each in kin)
+            held = self._census.blocks.hold(event, claim, [*kin, claim] if alone else kin)
+            if held.clash and self._census.observed >= BLOCKS_GONE:
+                why = "a block is cached at one position and was held at another"
+                self._contradict(held.clash, at, why)
+            changed.update((each.claim_id, each) for each in held.changed)
+            stated = stated and held.stated
         self._census.room.forget()
-        others = [each for each in held.changed if each is not claim]
-        for each in () if held.stated else (claim, *others):
+        for each in () if stated else changed.values():
             if not each.ended and each.lead < each.constants.threshold:
                 each.distrust(at, "the load does not say how many blocks it brought back")
-        for each in (claim, *others):
+        for name, each in changed.items():
             if self._mode["ranked"]:
                 self._census.ranks.note(each)
             view = self._view(event, each, at)
             view.mine, view.lead = True, each.lead
-            view.direct = each is claim
+            view.direct = name in direct
             followed, view.request_id = computed, computed
             if event.kind is Kind.LOAD_FINISHED and not view.direct:  # no load of its own
                 followed, view.request_id = None, None
