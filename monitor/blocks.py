@@ -18,6 +18,9 @@ __all__ = ["Blocks", "Held", "Lost"]
 _MOST_ASKED: Final = 512  # claims on one object that are asked for what they hold
 _MOST_MATES: Final = 64  # claims with the same content at one position
 
+SHARES: Final = 300_000
+"""Blocks that claims share, each counted once for each claim but the first."""
+
 
 class Held(NamedTuple):
     """What an event says to be there: for whom anything is new, and what it contradicts.
@@ -44,7 +47,8 @@ class Blocks:
 
     Blocks of an object belong to every claim on it. A load may not name its blocks: `_unnamed` are
     the claims of which some were never named. Of the claims that were forgotten the last one stays
-    known as an owner of its blocks, in `_forgotten`, without positions. Whoever holds anything is
+    known as an owner of its blocks, in `_forgotten`, without positions. `full` says that claims share
+    more than is followed. Whoever holds anything is
     among `_holding`, and among those `_on` its object. `mixed` are the blocks that are held for
     more than one object; `claims` are those in hand. What is said of blocks is said for the sake of
     claims that are tracked: of others nothing is known once they ended. `now` is the number of the
@@ -58,6 +62,8 @@ class Blocks:
     now: int = 0
     lost: int = -1
     missed: int = -1
+    full: bool = False
+    _shares: int = 0
     _clash: list[ClaimRun] = field(default_factory=list)  # with the event in hand
     _stated: dict[int, int] = field(default_factory=dict)
     _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
@@ -75,9 +81,11 @@ class Blocks:
         """The claim is forgotten, and what it holds is followed no more."""
         for block in claim.held.blocks:
             holders, before = self._owners[block], self._forgotten.get(block, "")
+            owners = len(holders)
             if not holders.get(before):
                 holders.pop(before, None)
             holders[claim.claim_id] = set()
+            self._shares += len(holders) - owners
             self._forgotten[block] = claim.claim_id
         self._unnamed.pop(claim.claim_id, None)
         self._holding.pop(claim.claim_id, None)
@@ -243,6 +251,7 @@ class Blocks:
         unseen: dict[str, ClaimRun] = {}
         for place, block in enumerate(blocks):
             holders = self._owners.pop(block, {})
+            self._shares -= max(0, len(holders) - 1)
             self._forgotten.pop(block, None)
             self._stated.pop(block, None)
             self.mixed.pop(block, None)
@@ -276,6 +285,7 @@ class Blocks:
             self.wipe(claim)
         for ledger in (self._holding, self._on, self._owners, self._forgotten, self._stated):
             ledger.clear()
+        self._shares = 0
         self.mixed.clear()
         self.stated.clear()
         return losers
@@ -290,7 +300,8 @@ class Blocks:
         """The claim holds nothing any more."""
         for block in claim.held.blocks:
             holders = self._owners.get(block, {})
-            holders.pop(claim.claim_id, None)
+            shared = len(holders) > 1
+            self._shares -= holders.pop(claim.claim_id, None) is not None and shared
             if not holders:
                 self._owners.pop(block, None)
                 self.mixed.pop(block, None)
@@ -302,6 +313,11 @@ class Blocks:
         new = False
         for position, block in pairs:
             holders = self._owners.setdefault(block, {})
+            if holders and claim.claim_id not in holders:
+                if self._shares >= SHARES:
+                    self.full = True
+                    continue
+                self._shares += 1
             mine = holders.setdefault(claim.claim_id, set())
             if position not in mine:
                 new = True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from monitor.doubt import POOL, partial, without
+from monitor.doubt import partial, without
 from monitor.ends import reaches
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
@@ -415,13 +415,16 @@ class ClaimRun:
             state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
-            if view.low is not None and not POOL.isdisjoint(self.compiled.reads[index]):
+            if view.low is not None and self.compiled.pooled[index]:
                 view.low.here = view.here
-                other = step(
+                low, low_own, _ = step(
                     watch.state, watch.own, view.low, self.constants, was, now, req_was, req
                 )
-                known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: req_was, Scope.REQ: req}
-                if other[:2] != (state, own) or not self._is_sure(index, watch, view, state, known):
+                sure = low == state and low_own == own
+                if sure and state != watch.state and state in self.compiled.violated[index]:
+                    known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: req_was, Scope.REQ: req}
+                    sure = self._is_sure(index, watch, view, state, known)
+                if not sure:
                     only = frozenset({self.compiled.observers[index].name})
                     self.distrust(view.at, _SHARED, only)
                     continue
@@ -439,10 +442,8 @@ class ClaimRun:
     def _is_sure(
         self, index: int, watch: Watch, view: View, to: int, known: Mapping[Scope, Registers]
     ) -> bool:
-        """Whether what both ends agree on is so between them: a breach need not be one there."""
+        """Whether a breach that both ends agree on is one between them, too."""
         observer = self.compiled.observers[index]
-        if to == watch.state or observer.states[to].verdict is not Verdict.VIOLATED:
-            return True
         observer = partial(observer.name, self.unknown) or observer
         return reaches(observer, watch, view, self.constants, known) == {observer.states[to].name}
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from monitor.fields import POOL
 from monitor.watch import Watch
 from spec.facts import FACTS_ARE_FACTS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -108,6 +109,11 @@ class Compiled:
     def reads(self) -> tuple[frozenset[str], ...]:
         """For each observer the fields of events that it reads."""
         return tuple(map(_fields, self.observers))
+
+    @cached_property
+    def pooled(self) -> tuple[bool, ...]:
+        """For each observer whether it reads what rests on all claims of the pool."""
+        return tuple(not POOL.isdisjoint(read) for read in self.reads)
 
     @cached_property
     def violated(self) -> tuple[frozenset[int], ...]:

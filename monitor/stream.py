@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monitor.authority import authorised
 from monitor.blame import Blame, Early, tell_outcome
+from monitor.blocks import SHARES
 from monitor.census import TOO_LATE, Census, Keep
 from monitor.doubt import CACHED_BY, NAMES, NEED, OTHERS, POOL
 from monitor.objects import open_without
@@ -168,6 +168,9 @@ class Stream:
             self._take_unnamed(event, at)
         if event.request_id is not None:
             self.requests.drop(event.request_id)
+        if self._census.blocks.full:
+            self._census.blocks.full = False
+            self.lose(at, f"claims share over {SHARES} blocks, and no more are followed")
         self._census.settle()
 
     def _take_unnamed(self, event: Event, at: At) -> None:
@@ -420,7 +423,7 @@ class Stream:
             if ends.unknown:
                 claim.doubt(POOL, at, "too many blocks may be shared for them to be compared")
             elif ends.low is not None:
-                view.low = replace(view)
+                view.low = view.copied()
                 if event.kind in CONFLICT_ACTIONS:
                     blames[1].tell(view.low, claim, claim.claim_id)
                 self._crowd(view.low, claim, ends.low)
@@ -472,6 +475,8 @@ class Stream:
             return False
         if claim.claim_id in request.former or claim.claim_id in request.forgotten:
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
+        if request_id in claim.requests:
+            return True
         facts = self._unopened(claim, event, request)
         return self.requests.follow(claim, request_id, at, facts)
 
