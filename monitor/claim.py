@@ -459,14 +459,17 @@ class ClaimRun:
         req: Registers,
     ) -> bool:
         """Take one event into the observers at these places; whether any of them moved."""
-        moved = False
+        moved, steps = False, self.steps
+        pooled = None if view.low is None else self.compiled.pooled
         for place, index in enumerate(places):
+            step = steps[index]
+            if step is _unmoved:
+                continue
             watch = watches[place]
-            step = self.steps[index]
             state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
-            if view.low is not None and self.compiled.pooled[index]:
+            if view.low is not None and pooled is not None and pooled[index]:
                 view.low.here = view.here
                 low, low_own, _ = step(
                     watch.state, watch.own, view.low, self.constants, was, now, req_was, req
