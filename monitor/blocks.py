@@ -18,6 +18,9 @@ __all__ = ["Blocks", "Held", "Lost"]
 _MOST_ASKED: Final = 512  # claims on one object that are asked for what they hold
 _MOST_MATES: Final = 64  # claims with the same content at one position
 
+SHARES: Final = 300_000
+"""Blocks that claims share, each counted once for each claim but the first."""
+
 
 class Held(NamedTuple):
     """For whom anything is new that an event says to be there.
@@ -58,7 +61,7 @@ class Blocks:
     more than one object; `claims` are those in hand. What is said of blocks is said for the sake of
     claims that are tracked: of others nothing is known once they ended. `now` is the number of the
     event in hand, `lost` that of the last one before track was lost, `missed` the same where lines
-    may be missing.
+    may be missing. `full` says that claims share more than is followed.
     """
 
     claims: Mapping[str, ClaimRun]
@@ -67,6 +70,8 @@ class Blocks:
     now: int = 0
     lost: int = -1
     missed: int = -1
+    full: bool = False
+    _shares: int = 0
     _stated: dict[int, int] = field(default_factory=dict)
     _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
@@ -84,9 +89,11 @@ class Blocks:
         """The claim is forgotten, and what it holds is followed no more."""
         for block in claim.held.blocks:
             holders, before = self._owners[block], self._forgotten.get(block, "")
+            owners = len(holders)
             if not holders.get(before):
                 holders.pop(before, None)
             holders[claim.claim_id] = set()
+            self._shares += len(holders) - owners
             self._forgotten[block] = claim.claim_id
         self._unnamed.pop(claim.claim_id, None)
         self._holding.pop(claim.claim_id, None)
@@ -258,6 +265,7 @@ class Blocks:
         strays: dict[str, ClaimRun] = {}
         for place, block in enumerate(blocks):
             holders = self._owners.pop(block, {})
+            self._shares -= max(0, len(holders) - 1)
             self._forgotten.pop(block, None)
             self._stated.pop(block, None)
             self.mixed.pop(block, None)
@@ -298,6 +306,7 @@ class Blocks:
         ledgers = (self._holding, self._on, self._noted, self._owners, self._forgotten)
         for ledger in (*ledgers, self._stated):
             ledger.clear()
+        self._shares = 0
         self.mixed.clear()
         self.stated.clear()
         return losers
@@ -312,7 +321,8 @@ class Blocks:
         """The claim holds nothing any more."""
         for block in claim.held.blocks:
             holders = self._owners.get(block, {})
-            holders.pop(claim.claim_id, None)
+            shared = len(holders) > 1
+            self._shares -= holders.pop(claim.claim_id, None) is not None and shared
             if not holders:
                 self._owners.pop(block, None)
                 self.mixed.pop(block, None)
@@ -324,6 +334,11 @@ class Blocks:
         new = False
         for position, block in pairs:
             holders = self._owners.setdefault(block, {})
+            if holders and claim.claim_id not in holders:
+                if self._shares >= SHARES:
+                    self.full = True
+                    continue
+                self._shares += 1
             mine = holders.setdefault(claim.claim_id, set())
             if position not in mine:
                 new = True
@@ -370,6 +385,7 @@ class Blocks:
                 positions &= {position}
                 left[name] = holder
                 if not positions:
+                    self._shares -= len(self._owners[block]) > 1
                     del self._owners[block][name]
         return Moved(list(clash.values()), list(left.values()))
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 
     from monitor.claim import ClaimRun
 
@@ -82,10 +82,28 @@ class _Object:
     def owners(self, position: int) -> frozenset[str]:
         return frozenset(n for n, (begin, end) in self.runs.items() if begin <= position < end)
 
-    def known(self, position: int) -> set[tuple[str, Hashable]]:
-        """What is known of a position: its key, and the physical blocks that hold it."""
-        inside = {self.inside[position]} if position in self.inside else set()
-        return inside | {("block", block) for block in self.blocks.get(position, ())}
+    def known(self, position: int, bare: Set[int]) -> set[tuple[str, Hashable]]:
+        """What is known of a position: its key, and the physical blocks that hold it.
+
+        Args:
+            bare: blocks that hold a position of which nobody states a key. Where both state one, it
+                decides.
+        """
+        inside, blocks = self.inside.get(position), self.blocks.get(position, set())
+        keyed = inside is not None and inside[0] == "key"
+        found: set[tuple[str, Hashable]] = {("block", b) for b in blocks if not keyed or b in bare}
+        return found if inside is None else found | {inside}
+
+
+def _bare(objects: Iterable[_Object]) -> set[int]:
+    """The physical blocks that hold a position of which nobody states a key."""
+    return {
+        block
+        for of in objects
+        for position, blocks in of.blocks.items()
+        if of.inside.get(position, ("block", 0))[0] == "block"
+        for block in blocks
+    }
 
 
 def _parts(claim: ClaimRun) -> Iterator[tuple[Hashable, int, int]]:
@@ -130,10 +148,12 @@ def _points(objects: Sequence[_Object]) -> list[int]:
 def certain(claims: Sequence[ClaimRun]) -> Iterator[Run]:
     """The blocks where positions are one only if that is known."""
     known: dict[Hashable, _Cell] = {}
-    for of in _objects(claims):
+    objects = _objects(claims)
+    bare = _bare(objects)
+    for of in objects:
         points = [point for point in _points([of]) if point < of.span]
         for begin, end in zip(points, [*points[1:], of.span], strict=True):
-            owners, inside = of.owners(begin), of.known(begin)
+            owners, inside = of.owners(begin), of.known(begin, bare)
             if inside:
                 _Cell(set(owners), inside).enter(known)
             elif owners:
@@ -148,14 +168,14 @@ def possible(claims: Sequence[ClaimRun]) -> Iterator[Run]:
     these differ, or both are held in blocks and these differ.
     """
     objects = _objects(claims)
-    points = _points(objects)
+    points, bare = _points(objects), _bare(objects)
     most = max(of.span for of in objects)
     points = [point for point in points if point < most]
     known: dict[Hashable, _Cell] = {}  # by a key or block: it may be at another position, too
     for begin, end in zip(points, [*points[1:], most], strict=True):
         for cell in _merged([of for of in objects if of.owners(begin)], begin):
             owners = set[str]().union(*(of.owners(begin) for of in cell))
-            inside = {each for of in cell for each in of.known(begin)}
+            inside = {each for of in cell for each in of.known(begin, bare)}
             if not inside:
                 yield Run(end - begin, frozenset(owners))
             else:

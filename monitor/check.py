@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from monitor.census import Keep
@@ -150,6 +151,12 @@ def _forgotten(conclusion: Conclusion) -> Forgotten:
 
 
 def _obligation(found: Finding) -> ObligationReport:
-    at = found.at
-    place = None if at is None else place_of(at)
-    return ObligationReport(found.verdict, place, found.why, found.allowed)
+    if found.at is None:
+        return _nowhere(found.verdict, found.why, found.allowed)
+    return ObligationReport(found.verdict, place_of(found.at), found.why, found.allowed)
+
+
+@lru_cache(maxsize=256)
+def _nowhere(verdict: Verdict, why: str, allowed: str) -> ObligationReport:
+    """What no event decided, which very many claims have in common."""
+    return ObligationReport(verdict, None, why, allowed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from monitor.doubt import POOL, partial, without
+from monitor.doubt import partial, without
 from monitor.ends import reaches
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
@@ -98,6 +98,8 @@ class ClaimRun:
     base: list[Watch] = field(default_factory=list)
     requests: dict[str, InHand] = field(default_factory=dict)
     _ended: deque[str] = field(default_factory=deque)
+    _loose: dict[str, InHand] = field(default_factory=dict)  # requests that changed
+    _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=dict)  # the others
     kept: dict[int, Finding] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
     doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
@@ -114,7 +116,7 @@ class ClaimRun:
         self.steps, self._empty = compiled.steps, compiled.request_initial
         self._all = range(len(compiled.observers))
         self._scoped, self._pending = compiled.scoped, compiled.pending
-        self.base = [Watch(0, own) for own in compiled.own_initial]
+        self.base = list(compiled.first)
         self.object = ("claim", self.claim_id)
 
     @property
@@ -234,9 +236,10 @@ class ClaimRun:
 
     def _find_away(self) -> None:
         away = self.fact("lead") < self.constants.threshold
-        for request in self.requests.values():
+        for request_id, request in self.requests.items():
             known = dict(zip(REQUEST_REGISTERS, request.facts, strict=True))
-            request.facts = (*(known | {"away": away and known["seen"]}).values(),)
+            facts = (*(known | {"away": away and known["seen"]}).values(),)
+            self._change(request_id, request, facts)
 
     def fix_predicate(self, predicate: MaterializationPredicate) -> None:
         """The predicate is fixed once; blocks seen before it are measured anew."""
@@ -279,7 +282,8 @@ class ClaimRun:
             return False
         self.stir()
         watches = [self.base[index] for index in self._scoped]
-        self.requests[request_id] = InHand(self._empty if facts is None else facts, watches)
+        request = InHand(self._empty if facts is None else facts, watches)
+        self.requests[request_id] = self._loose[request_id] = request
         return True
 
     def unopened(self, known: Mapping[str, int], since: int) -> Registers:
@@ -332,6 +336,8 @@ class ClaimRun:
 
     def _forget(self, request_id: str) -> str:
         request = self.requests.pop(request_id)
+        self._loosen(request_id, request)
+        del self._loose[request_id]
         for index, watch in zip(self._scoped, request.watches, strict=True):
             if watch.rule >= 0:
                 self._keep(index, self._finding(index, watch))
@@ -370,34 +376,79 @@ class ClaimRun:
             states = zip(self.base, self._pending, strict=True)
             self.owes = any(watch.state in pending for watch, pending in states)
         if view.mine:
-            for request_id, request in self.requests.items():
-                view.here = request_id == view.request_id
-                self._step_request(request, view, was, now)
+            self._step_requests(view, was, now)
         elif view.request_id in self.requests:
             view.here = True
-            self._step_request(self.requests[view.request_id], view, was, now)
+            self._step_request(view.request_id, view, was, now)
 
     def step_request(self, request_id: str, view: View) -> None:
         """Take one event into one request alone."""
         if self.taint is None:
             self.stir()
             view.here = True
-            self._step_request(self.requests[request_id], view, self.facts, self.facts)
+            self._step_request(request_id, view, self.facts, self.facts)
 
     def note(self, view: View) -> None:
         """Take an event that moves no observer into the ledger of its request, if that is in hand,
         and into no other.
         """
-        if (request := self.requests.get(view.request_id or "")) is not None:
+        request_id = view.request_id or ""
+        if (request := self.requests.get(request_id)) is not None:
             self.stir()
             view.here = True
             facts = self.facts
-            request.facts = self.compiled.request(view, self.constants, facts, facts, request.facts)
+            after = self.compiled.request(view, self.constants, facts, facts, request.facts)
+            self._change(request_id, request, after)
 
-    def _step_request(self, request: InHand, view: View, was: Registers, now: Registers) -> None:
-        after = self.compiled.request(view, self.constants, was, now, request.facts)
-        self._observe(self._scoped, request.watches, view, was, now, request.facts, after)
-        request.facts = after
+    def _step_requests(self, view: View, was: Registers, now: Registers) -> None:
+        """Take an event about the claim into its requests; those that stand alike move alike."""
+        for request_id, request in self._loose.items():
+            request.among = self._alike.setdefault(request.stands, {})
+            request.among[request_id] = request
+        self._loose.clear()
+        view.here, moved = False, False
+        for stands, among in list(self._alike.items()):
+            if not among:
+                del self._alike[stands]
+            elif not self._is_idle(next(iter(among.values())), view, was, now):
+                moved = True
+        if moved:
+            for request_id in self.requests:
+                view.here = request_id == view.request_id
+                self._step_request(request_id, view, was, now)
+        elif view.request_id in self.requests:
+            view.here = True
+            self._step_request(view.request_id, view, was, now)
+
+    def _is_idle(self, request: InHand, view: View, was: Registers, now: Registers) -> bool:
+        """Whether an event moves nothing in a request."""
+        rest = (view, self.constants, was, now, request.facts)
+        if view.low is not None or self.compiled.request(*rest) != request.facts:
+            return False
+        return all(
+            self.steps[index](watch.state, watch.own, *rest, request.facts)[2] < 0
+            for index, watch in zip(self._scoped, request.watches, strict=True)
+        )
+
+    def _step_request(self, request_id: str, view: View, was: Registers, now: Registers) -> None:
+        request = self.requests[request_id]
+        before = request.facts
+        after = self.compiled.request(view, self.constants, was, now, before)
+        moved = self._observe(self._scoped, request.watches, view, was, now, before, after)
+        if moved or after != before:
+            self._change(request_id, request, after)
+
+    def _change(self, request_id: str, request: InHand, facts: Registers) -> None:
+        """A request has these registers from now on, and its observers have perhaps moved."""
+        request.facts = facts
+        self._loosen(request_id, request)
+
+    def _loosen(self, request_id: str, request: InHand) -> None:
+        """It may stand alike with others no more."""
+        if request.among is not None:
+            del request.among[request_id]
+            request.among = None
+        self._loose[request_id] = request
 
     def _observe(
         self,
@@ -410,20 +461,26 @@ class ClaimRun:
         req: Registers,
     ) -> bool:
         """Take one event into the observers at these places; whether any of them moved."""
-        moved = False
+        moved, steps = False, self.steps
+        pooled = None if view.low is None else self.compiled.pooled
         for place, index in enumerate(places):
+            step = steps[index]
+            if step is _unmoved:
+                continue
             watch = watches[place]
-            step = self.steps[index]
             state, own, rule = step(
                 watch.state, watch.own, view, self.constants, was, now, req_was, req
             )
-            if view.low is not None and not POOL.isdisjoint(self.compiled.reads[index]):
+            if view.low is not None and pooled is not None and pooled[index]:
                 view.low.here = view.here
-                other = step(
+                low, low_own, _ = step(
                     watch.state, watch.own, view.low, self.constants, was, now, req_was, req
                 )
-                known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: req_was, Scope.REQ: req}
-                if other[:2] != (state, own) or not self._is_sure(index, watch, view, state, known):
+                sure = low == state and low_own == own
+                if sure and state != watch.state and state in self.compiled.violated[index]:
+                    known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: req_was, Scope.REQ: req}
+                    sure = self._is_sure(index, watch, view, state, known)
+                if not sure:
                     only = frozenset({self.compiled.observers[index].name})
                     self.distrust(view.at, _SHARED, only)
                     continue
@@ -441,10 +498,8 @@ class ClaimRun:
     def _is_sure(
         self, index: int, watch: Watch, view: View, to: int, known: Mapping[Scope, Registers]
     ) -> bool:
-        """Whether what both ends agree on is so between them: a breach need not be one there."""
+        """Whether a breach that both ends agree on is one between them, too."""
         observer = self.compiled.observers[index]
-        if to == watch.state or observer.states[to].verdict is not Verdict.VIOLATED:
-            return True
         observer = partial(observer.name, self.unknown) or observer
         return reaches(observer, watch, view, self.constants, known) == {observer.states[to].name}
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from monitor.fields import POOL
+from monitor.watch import Watch
 from spec.facts import FACTS_ARE_FACTS
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.modes import MODES
@@ -84,6 +86,11 @@ class Compiled:
         return tuple(tuple(r.initial for r in o.registers) for o in self.observers)
 
     @cached_property
+    def first(self) -> tuple[Watch, ...]:
+        """Where the observers stand before any event; all claims have these in common."""
+        return tuple(Watch(0, own) for own in self.own_initial)
+
+    @cached_property
     def scoped(self) -> tuple[int, ...]:
         """The observers that are followed for each request, too."""
         return tuple(index for index, o in enumerate(self.observers) if o.per_request)
@@ -102,6 +109,11 @@ class Compiled:
     def reads(self) -> tuple[frozenset[str], ...]:
         """For each observer the fields of events that it reads."""
         return tuple(map(_fields, self.observers))
+
+    @cached_property
+    def pooled(self) -> tuple[bool, ...]:
+        """For each observer whether it reads what rests on all claims of the pool."""
+        return tuple(not POOL.isdisjoint(read) for read in self.reads)
 
     @cached_property
     def violated(self) -> tuple[frozenset[int], ...]:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.compile import compile_observer
+from monitor.fields import POOL
 from spec.obligations import OBLIGATIONS
 from spec.observed import without_fields
 
@@ -31,10 +32,6 @@ __all__ = [
 Step: TypeAlias = Callable[..., tuple[int, Any, int]]
 """A compiled observer: see `monitor.compile.Compiled`."""
 
-POOL: Final = frozenset(
-    {"rest", "stood", "shared", "others", "tied", "blamed_rest", "blamed_least", "stranger"}
-)
-"""The fields that rest on all claims of the pool."""
 FAILURES: Final = frozenset({"smear"})
 """The field that rests on all failures of a request."""
 AUTHORITY: Final = frozenset({"authorised"})

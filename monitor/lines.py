@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
 
 from monitor.errors import InputError, did_you_mean
+from spec.plain import NoFile, open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,12 +87,15 @@ class Lines:
             yield self._stdin or sys.stdin.buffer
             return
         try:
-            stream = io.FileIO(self.file)
+            stream = open_plain(self.file)
         except FileNotFoundError:
             raise InputError(self.file, "no such file", hint=_neighbour(self.file)) from None
         except IsADirectoryError:
             hint = "name the files in it"
             raise InputError(self.file, "this is a directory", hint=hint) from None
+        except NoFile as error:
+            hint = "write it to a file, or pipe it into standard input, which is -"
+            raise InputError(self.file, error.strerror, hint=hint) from None
         except PermissionError:
             hint = "make it readable for you"
             raise InputError(self.file, "permission denied", hint=hint) from None

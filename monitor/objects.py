@@ -61,6 +61,14 @@ def _known(name: str, stated: str | bytes) -> bytes:
     return stated if isinstance(stated, bytes) else digest(name, stated)
 
 
+def _on(claim: ClaimRun) -> tuple[bytes, bytes | None] | None:
+    """The object that a claim is said to be on, and its cache."""
+    stated, cache = (claim.binding.get(name) for name in ("object_id", "cache_identity"))
+    if stated is None:
+        return None
+    return _known("object_id", stated), None if cache is None else _known("cache_identity", cache)
+
+
 class Objects:
     """The claims that a registry holds or held, by the digest of the object that they are on."""
 
@@ -73,14 +81,10 @@ class Objects:
         """The claim, once it is known to a registry and its object is stated; whether it is new on
         that object, in the cache that it states.
         """
-        stated, cache = (claim.binding.get(name) for name in ("object_id", "cache_identity"))
-        if stated is None:
+        on = _on(claim)
+        if on is None or on == claim.object:
             return False
-        known = _known("object_id", stated)
-        on = known, None if cache is None else _known("cache_identity", cache)
-        if on == claim.object:
-            return False
-        claim.object = on
+        known, claim.object = on[0], on
         self._of[claim.claim_id] = known
         self._claims.setdefault(known, {})[claim.claim_id] = claim
         for among in self._restless.get(known, {}).values():
@@ -89,9 +93,10 @@ class Objects:
 
     def beside(self, claim: ClaimRun) -> list[ClaimRun]:
         """The claims on the object of a claim, with it; it alone where its object is not known."""
-        known = self._of.get(claim.claim_id)
-        there = {} if known is None else self._claims[known]
-        return [each for each in there.values() if each.object == claim.object] or [claim]
+        on = claim.object if claim.claim_id in self._of else _on(claim)
+        there = self._claims.get(on[0], {}) if isinstance(on, tuple) else {}
+        found = [each for each in there.values() if each.object == on]
+        return found if claim.claim_id in self._of else [*found, claim]
 
     def remove(self, claim: ClaimRun) -> None:
         """The claim is forgotten."""

@@ -111,6 +111,7 @@ class Clock:
         """The claim's duration, if it has one, counts from this commitment."""
         if claim.duration is None:
             return
+        self.over(claim)  # of an earlier life
         duration = Duration.parse(claim.duration)
         if duration.unit is TimeUnit.STEPS:
             self.lose(claim, at, _STEPS)

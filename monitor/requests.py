@@ -25,7 +25,7 @@ PAIRS: Final = 50_000
 IN_HAND: Final = 2_000
 """Requests that are followed for one claim."""
 
-_PAST_KEPT = 10_000  # ended requests of which it is known that a claim had to do with them
+_PAST_KEPT = 10_000  # requests of which it is known that they ended
 
 
 class Request(msgspec.Struct):
@@ -72,9 +72,6 @@ class Request(msgspec.Struct):
         view.needed, view.usable = self.needed, self.usable
 
 
-_UNKNOWN: Final = Request()
-
-
 class Requests:
     """The requests of a stream by their ids: those that have not ended, and some that have.
 
@@ -86,6 +83,7 @@ class Requests:
         self._track = track
         self._requests: dict[str, Request] = {}
         self._past: deque[str] = deque()
+        self._ended: dict[str, int] = {}  # the last ones, with their losses
         self._pairs = 0  # of a claim and a request that it has in hand
         self._in_hand: dict[str, int | None] = {}  # those that came and did not end, with needs
         self._needs = 0  # of all of these
@@ -94,8 +92,13 @@ class Requests:
     def get(self, request_id: str) -> Request:
         """The request of this id, made on first sight."""
         if request_id not in self._requests:
-            self._requests[request_id] = Request()
+            self._requests[request_id] = self._unmet(request_id)
         return self._requests[request_id]
+
+    def _unmet(self, request_id: str) -> Request:
+        """A request of which no more is known than whether it ended."""
+        losses = self._ended.get(request_id)
+        return Request() if losses is None else Request(ended=True, losses=losses)
 
     def __len__(self) -> int:
         """How many requests something is known of."""
@@ -104,7 +107,7 @@ class Requests:
     def drop(self, request_id: str) -> None:
         """Let go of a request of which nothing is known, as of one that was not met."""
         request = self._requests.get(request_id)
-        if request is not None and not request.arrived and request == _UNKNOWN:
+        if request is not None and not request.arrived and request == self._unmet(request_id):
             del self._requests[request_id]
 
     def has(self, request_id: str) -> bool:
@@ -146,6 +149,7 @@ class Requests:
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
+        self._ended.pop(name, None)
         self._leave_hand(name)
         self._in_hand[name] = needed = None if unsure else event.needed
         self._needs += needed or 0
@@ -190,9 +194,12 @@ class Requests:
         self._leave_hand(request_id)
         if request is None:
             return
+        self._ended[request_id] = request.losses
+        if len(self._ended) > _PAST_KEPT:
+            del self._ended[next(iter(self._ended))]
         known = request.claims or request.former or request.forgotten
         if known and not request.failed and request.unnamed is None:
-            fresh = Request(claims=request.claims, former=request.former)
+            fresh = Request(claims=request.claims, former=request.former, losses=request.losses)
             fresh.forgotten = request.forgotten
             self._requests[request_id] = request = fresh
         request.ended = True

@@ -68,6 +68,12 @@ class _Object:
             self.blocks[claim_id] = blocks
             insort(self.sizes, blocks)
 
+    def beside_one(self, name: str) -> int:
+        """Blocks of the largest claim but this one."""
+        if self.blocks[name] < self.sizes[-1]:
+            return self.sizes[-1]
+        return self.sizes[-2] if len(self.sizes) > 1 else 0
+
     def beside(self, names: Iterable[str]) -> int:
         """Blocks of the largest claim that is not among these."""
         without = Counter(self.blocks[name] for name in names)
@@ -156,7 +162,7 @@ class Room:
         if claim_id not in self._claims:
             return 0
         there = self._objects[self._contents[claim_id]]
-        return max(0, there.blocks[claim_id] - there.beside((claim_id,)))
+        return max(0, there.blocks[claim_id] - there.beside_one(claim_id))
 
     def freed(self, names: Collection[str]) -> Freed:
         """What these claims free: the blocks of which they are all owners."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from monitor.authority import authorised
 from monitor.blame import Blame, Early, tell_outcome
+from monitor.blocks import SHARES
 from monitor.census import TOO_LATE, Census, Keep
 from monitor.doubt import CACHED_BY, NAMES, NEED, OTHERS, POOL
 from monitor.objects import means, open_without
@@ -22,7 +22,7 @@ from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, K
 from spec.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from monitor.claim import ClaimRun
     from monitor.compile import Compiled, Registers
@@ -172,6 +172,9 @@ class Stream:
             self._take_unnamed(event, at)
         if event.request_id is not None:
             self.requests.drop(event.request_id)
+        if self._census.blocks.full:
+            self._census.blocks.full = False
+            self.lose(at, f"claims share over {SHARES} blocks, and no more are followed")
         self._census.settle()
 
     def _take_unnamed(self, event: Event, at: At) -> None:
@@ -202,6 +205,9 @@ class Stream:
         lost = len(meant) < len(names) or self.past.others_on(event.object_id)
         if event.kind is Kind.LOAD_FAILED and event.request_id is not None and lost:
             self.requests.get(event.request_id).unnamed = (at, _WHOSE)
+        if event.kind in _BLOCKS_THERE:
+            self._hold(event, meant, at)
+            return
         for claim in meant:
             self._concern(event, claim, at, named=False)
 
@@ -257,7 +263,7 @@ class Stream:
     ) -> None:
         """A claim hears of an event about its object, or under its name."""
         if mine and event.kind in _BLOCKS_THERE:
-            self._hold(event, claim, at)
+            self._hold(event, [claim], at)
             return
         view = self._view(event, claim, at)
         view.mine, view.named = mine, named
@@ -437,7 +443,7 @@ class Stream:
             if ends.unknown:
                 claim.doubt(POOL, at, "too many blocks may be shared for them to be compared")
             elif ends.low is not None:
-                view.low = replace(view)
+                view.low = view.copied()
                 if event.kind in CONFLICT_ACTIONS:
                     blames[1].tell(view.low, claim, claim.claim_id)
                 self._crowd(view.low, claim, ends.low)
@@ -489,6 +495,8 @@ class Stream:
             return False
         if claim.claim_id in request.former or claim.claim_id in request.forgotten:
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
+        if request_id in claim.requests:
+            return True
         facts = self._unopened(claim, event, request)
         return self.requests.follow(claim, request_id, at, facts)
 
@@ -508,20 +516,34 @@ class Stream:
             why = "a block is cached at one position and was held at another"
             self._contradict([*clash, *meant], at, why)
             self._track.lose(at, f"facts contradict: {why}")
-        return [each for each in left if each not in meant]
+        names = {claim.claim_id for claim in meant}
+        return [each for each in left if each.claim_id not in names]
 
-    def _hold(self, event: Event, claim: ClaimRun, at: At) -> None:
-        """Blocks of a claim are there, and of every claim on its object."""
-        kin = [each for each in self._beside(event, claim) if each.tracked]
-        held = self._census.blocks.hold(event, claim, [*kin, *([] if claim in kin else [claim])])
+    def _hold(self, event: Event, claims: Sequence[ClaimRun], at: At) -> None:
+        """Blocks of the claims that an event means are there, and of every claim on their objects.
+
+        All take them in before any of them hears of it.
+        """
+        changed = {claim.claim_id: claim for claim in claims}
+        asked: set[Hashable] = set()
+        beside, stated = self._census.objects.beside, True
+        for claim in claims:
+            # What a claim that states no contents holds all on its object do: they are asked once.
+            among = None if claim.keys or not claim.known else (claim.object, claim.held.start)
+            kin = [] if among in asked else [c for c in beside(claim) if c.tracked]
+            if among is not None:
+                asked.add(among)
+            alone = not any(each is claim for each in kin)
+            held = self._census.blocks.hold(event, claim, [*kin, claim] if alone else kin)
+            changed.update((each.claim_id, each) for each in held.changed)
+            stated = stated and held.stated
         self._census.room.forget()
-        others = [each for each in held.changed if each is not claim]
-        for each in () if held.stated else (claim, *others):
+        for each in () if stated else changed.values():
             if not each.ended and each.lead < each.constants.threshold:
                 each.distrust(at, "the load does not say how many blocks it brought back")
-        self._there(event, claim, at, direct=True)
-        for each in others:
-            self._there(event, each, at)
+        direct = {claim.claim_id for claim in claims}
+        for name, each in changed.items():
+            self._there(event, each, at, direct=name in direct)
 
     def _there(self, event: Event, claim: ClaimRun, at: At, *, direct: bool = False) -> None:
         """A claim hears that blocks are there, its own or such as it shares."""
@@ -544,14 +566,6 @@ class Stream:
         if followed is not None and self._open(claim, event, at, followed):
             claim.touch(followed)
         self._deliver(claim, view)
-
-    def _beside(self, event: Event, claim: ClaimRun) -> list[ClaimRun]:
-        """The claims on the object of a claim; of one that no registry holds, as the event says."""
-        beside = self._census.objects.beside(claim)
-        if claim.known or event.object_id is None or event.cache_identity is None:
-            return beside
-        others = self._census.meant(event)
-        return [*beside, *(each for each in others if "cache_identity" in each.binding)]
 
     def _look_up(self, event: Event, claim: ClaimRun, at: At) -> None:
         """What a look-up finds of a claim is what is held, as far as it asked for it.

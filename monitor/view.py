@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from monitor.records import At
@@ -66,6 +67,13 @@ class View:
     hit: bool = False
     low: View | None = None
     unsized: bool = False
+
+    def copied(self) -> View:
+        """The same again."""
+        return View(*_FIELDS(self))
+
+
+_FIELDS: Final = attrgetter(*(field.name for field in fields(View)))
 
 
 @dataclass(slots=True)

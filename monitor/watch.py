@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from monitor.compile import Registers
     from monitor.records import At, Trail
     from spec.verdicts import Verdict
@@ -40,9 +42,18 @@ class Watch:
 
 @dataclass(slots=True)
 class InHand:
-    """One request as one claim sees it; `touched` says that it had to do with the claim itself."""
+    """One request as one claim sees it; `touched` says that it had to do with the claim itself.
+
+    `among` are the requests that stood alike when they were last compared, by their ids.
+    """
 
     facts: Registers
     watches: list[Watch]
     touched: bool = False
     ended: bool = False
+    among: dict[str, InHand] | None = None
+
+    @property
+    def stands(self) -> Hashable:
+        """What an event meets here, equal for all requests that it moves alike."""
+        return (self.facts, *((watch.state, watch.own) for watch in self.watches))

@@ -7,7 +7,7 @@ held before. Nothing is judged here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from io import BufferedReader
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
@@ -24,6 +24,7 @@ from spec.claims import Mode
 from spec.digest import spec_digest
 from spec.fields import fields_of
 from spec.modes import Bundle
+from spec.plain import open_plain
 from spec.states import ClaimState
 from spec.verdicts import Verdict
 
@@ -162,6 +163,7 @@ def explain(
     )
 
 
+_MOST: Final = 1 << 26  # bytes of an ITF trace
 _WRONG: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE)
 
 
@@ -169,11 +171,20 @@ def _records(trace: str, stdin: BinaryIO | None) -> Iterable[Record]:
     return _of_itf(trace) if trace.endswith(ITF) else read([trace], stdin=stdin)
 
 
+def _content(trace: str) -> bytes:
+    """The bytes of a file, if they are not too many; raises OSError or ValueError."""
+    with BufferedReader(open_plain(trace)) as file:
+        content = file.read(_MOST + 1)
+    if len(content) > _MOST:
+        raise ValueError(f"it has over {_MOST} bytes")
+    return content
+
+
 def _of_itf(trace: str) -> Iterator[Record]:
     """The events that an ITF trace carries, as if each were a line."""
     try:
-        document = msgspec.json.decode(Path(trace).read_bytes())
-    except (OSError, ValueError) as problem:
+        document = msgspec.json.decode(_content(trace))
+    except (OSError, ValueError, RecursionError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError(trace, reason, hint="name an ITF trace in JSON") from None
     for line, event in enumerate(events_of(document), start=1):

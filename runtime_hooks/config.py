@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+from io import BufferedReader
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
@@ -16,6 +17,7 @@ from runtime_hooks.entry import SWITCH
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.errors import SpecError
+from spec.plain import open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,7 +155,7 @@ def _convert(value: Any, to: type[T], path: str) -> T:
 
 def _read(path: str, named_by: str, limit: int) -> Any:
     try:
-        with open(path, "rb") as file:
+        with BufferedReader(open_plain(path)) as file:
             content = file.read(limit + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

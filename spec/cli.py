@@ -148,7 +148,10 @@ def json_page(value: Any) -> bytes:
 
     What a terminal might obey is escaped, as `printable` does it in texts.
     """
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    made = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    if made.isascii() and b"\x7f" not in made:  # no second copy of what may be large
+        return made + b"\n"
+    text = made.decode() + "\n"
     odd = {c for c in set(text) if not c.isprintable() and c != "\n"}
     return text.translate({ord(c): json.dumps(c)[1:-1] for c in odd}).encode()
 

@@ -6,6 +6,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from spec.errors import OutputError
+from spec.plain import open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,7 +70,8 @@ def _exists(path: Path) -> bool:
 def read_text(path: Path) -> str | None:
     """The text of `path`, None where there is no such file; raises OutputError."""
     try:
-        return path.read_bytes().decode("utf-8", "replace")
+        with open_plain(path) as file:
+            return file.readall().decode("utf-8", "replace")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as problem:

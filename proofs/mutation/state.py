@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -16,6 +17,7 @@ from proofs.mutation.tables import ROWS
 from spec import __version__
 from spec.digest import short_digest, spec_digest
 from spec.errors import OutputError, SpecError
+from spec.plain import NoFile, open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,14 +106,13 @@ class State:
 
     def _read(self) -> bytes:
         try:
-            if self._path.is_fifo():  # to open it could take forever
-                raise SpecError(f"{self._path} is a pipe", "name another file")
-            with self._path.open("rb") as file:
+            with BufferedReader(open_plain(self._path)) as file:
                 content = file.read(_MOST + 1)
         except FileNotFoundError:
             return b""
-        except SpecError:
-            raise
+        except NoFile as problem:
+            said = f"cannot read {self._path}: {problem.strerror}"
+            raise OutputError(said, "name another file") from None
         except (OSError, ValueError) as problem:
             raise OutputError(f"cannot read {self._path}: {problem}", "name another") from None
         if len(content) > _MOST:

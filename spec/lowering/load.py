@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -15,6 +15,7 @@ from spec.errors import DocumentError
 from spec.lowering import descriptor, evidence
 from spec.lowering.descriptor import Descriptor
 from spec.lowering.evidence import EvidenceFile
+from spec.plain import NoFile, open_plain
 from spec.suggest import did_you_mean
 from spec.yaml_text import MOST_BYTES, Document, parse_yaml
 
@@ -33,12 +34,6 @@ __all__ = [
 
 M = TypeVar("M", bound=BaseModel)
 
-_KINDS: Final = {
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 _VERSION: Final = re.compile(r"(.*)/([1-9][0-9]{0,8})")
 
 
@@ -76,37 +71,19 @@ def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A file, open to be read; raises DocumentError.
-
-    What is no file (a pipe, a socket, a device) is refused before it is opened: nothing is waited
-    for.
-    """
+    """A file, open to be read; raises DocumentError. What is none is not waited for."""
     try:
-        _check_regular(path, path.stat())
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        file = os.fdopen(os.open(path, flags), "rb")
-    except DocumentError:
-        raise
+        return io.BufferedReader(open_plain(path))
+    except NoFile as problem:
+        said = f"cannot read {path}: {problem.strerror}"
+        raise DocumentError(said, "write it to a file, and name that") from None
     except (OSError, ValueError) as problem:
         raise _unreadable(path, problem) from None
-    try:
-        _check_regular(path, os.fstat(file.fileno()))  # it may have been exchanged meanwhile
-    except DocumentError:
-        file.close()
-        raise
-    return file
 
 
 def _unreadable(path: Path, problem: Exception) -> DocumentError:
     reason = getattr(problem, "strerror", None) or str(problem)
     return DocumentError(f"cannot read {path}: {reason}", "name another file")
-
-
-def _check_regular(path: Path, found: os.stat_result) -> None:
-    kind = stat.S_IFMT(found.st_mode)
-    if kind not in {stat.S_IFREG, stat.S_IFDIR}:  # opening a folder says what is wrong by itself
-        said = f"cannot read {path}: it is {_KINDS.get(kind, 'no file')}"
-        raise DocumentError(said, "write it to a file, and name that")
 
 
 def folder_of(path: Path) -> Path:

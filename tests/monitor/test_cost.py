@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from monitor import requests
+from monitor import blocks, requests
 from monitor.claim import ClaimRun
 from monitor.compile import compile_mode
 from monitor.records import At
@@ -167,6 +167,48 @@ class TestCost:
             run.take(Kind.PREFIX_LOOKUP, claim_id=CLAIMS[0], request_id=name, held=1)
         tainted = [claim.claim_id for claim in run.stream.claims.values() if claim.taint]
         assert CLAIMS[:1] == tainted
+
+    def test_requests_that_stand_alike(self) -> None:
+        """What an event about a claim costs does not grow with the requests it moves nothing in."""
+        costs = []
+        for count in (2, len(REQUESTS)):
+            run = Counted(Mode.HARD_PROTECTED)
+            run.fill()
+            for name in REQUESTS[:count]:
+                run.arrive(name, 6)
+            run.take(Kind.CLAIM_MATERIALIZED, claim_id=CLAIMS[0])
+            costs.append(run.take(Kind.CLAIM_MATERIALIZED, claim_id=CLAIMS[0]))
+        assert costs[0] == costs[1]
+
+    def test_blocks_of_an_object(self) -> None:
+        """What is said of an object each claim on it hears once."""
+        run = Counted(Mode.HARD_PROTECTED)
+        about: dict[str, Any] = {"object_id": "o", "cache_identity": "m"}
+        for claim in CLAIMS:
+            predicate = "leading_prefix_at_least(1)"
+            run.take(Kind.CLAIM_REGISTERED, claim_id=claim, **about, predicate=predicate)
+            run.take(Kind.CLAIM_COMMITTED, claim_id=claim, footprint=2)
+            run.take(Kind.CLAIM_ACCEPTED, claim_id=claim, footprint=2)
+        cached = run.take(Kind.BLOCK_CACHED, **about, block_ids=(1, 2), positions=(0, 1))
+        assert len(CLAIMS) * run.width == cached
+
+    def test_shared_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Claims share so many blocks; of those alive where there are more nothing is concluded."""
+        monkeypatch.setattr(blocks, "SHARES", 2 * len(CLAIMS) - 4)
+        run = Counted(Mode.HARD_PROTECTED)
+        about: dict[str, Any] = {"object_id": "o", "cache_identity": "m"}
+        for claim in CLAIMS:
+            predicate = "leading_prefix_at_least(1)"
+            run.take(Kind.CLAIM_REGISTERED, claim_id=claim, **about, predicate=predicate)
+            run.take(Kind.CLAIM_COMMITTED, claim_id=claim, footprint=2)
+            run.take(Kind.CLAIM_ACCEPTED, claim_id=claim, footprint=2)
+        alive = run.stream.claims.values()
+        for block in range(4):  # what is lost is shared no more
+            run.take(Kind.BLOCK_CACHED, **about, block_ids=(block,), positions=(0,))
+            assert all(claim.taint is None for claim in alive)
+            run.take(Kind.BLOCK_LOST, block_ids=(block,))
+        run.take(Kind.BLOCK_CACHED, **about, block_ids=(4, 5), positions=(0, 1))
+        assert all(claim.taint is not None for claim in alive)
 
     def test_evictions(self) -> None:
         """An eviction among ranked claims is told to those that owe news of theirs."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from monitor import lines
 from monitor.errors import InputError, did_you_mean, shown
 from monitor.lines import LINE_LIMIT
 from monitor.records import Record
@@ -158,7 +159,8 @@ class TestBadFiles:
         def refuse(path: str) -> io.FileIO:
             raise PermissionError(13, "Permission denied", path)
 
-        monkeypatch.setattr(io, "FileIO", refuse)
+        trace.write_bytes(GOOD)
+        monkeypatch.setattr(lines, "open_plain", refuse)
         with pytest.raises(InputError, match="permission denied"):
             records(trace)
 

@@ -13,8 +13,8 @@ import pytest
 
 from monitor.__main__ import main as monitor
 from proofs.__main__ import main as proofs
+from spec import plain
 from spec.errors import DocumentError
-from spec.lowering import load
 from spec.lowering.load import folder_of, read_bounded
 from tests.monitor.traces import write
 from tests.monitor.traces_connector import connector_success
@@ -107,7 +107,7 @@ class TestRefused:
         (tmp_path / "file").write_text("")
         os.mkfifo(tmp_path / "pipe")
         real = os.open
-        monkeypatch.setattr(load.os, "open", lambda _, flags: real(tmp_path / "pipe", flags))
+        monkeypatch.setattr(plain.os, "open", lambda _, flags: real(tmp_path / "pipe", flags))
         with pytest.raises(DocumentError, match="it is a pipe"):
             read_bounded(tmp_path / "file")
 

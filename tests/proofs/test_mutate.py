@@ -172,7 +172,7 @@ class TestState:
         code = main(["mutate", "expiring", "--state", "/dev/zero"])
 
         assert 2 == code
-        assert "too large" in capsys.readouterr().err
+        assert "it is a device" in capsys.readouterr().err
 
     def test_pipe(self, capsys: Capture) -> None:
         """A pipe is not opened, for nobody may ever write to it."""
@@ -180,7 +180,7 @@ class TestState:
         code, out, err = self.judge(capsys)
 
         assert (2, "") == (code, out)
-        assert "fates is a pipe" in err
+        assert "cannot read fates: it is a pipe" in err
 
     @pytest.mark.parametrize(
         ("result", "by", "detail"),

@@ -1,0 +1,57 @@
+"""Opening what a person named as a file: what is none is refused, and never waited for."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["NoFile", "open_plain"]
+
+_KINDS: Final = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class NoFile(OSError):
+    """What is named is a pipe, a socket or a device; `strerror` says which."""
+
+    strerror: str
+
+
+def open_plain(path: str | Path) -> io.FileIO:
+    """A file, open to be read, without a buffer.
+
+    What is no file is refused before it is opened: to open a pipe could take forever, and a device
+    may mind.
+
+    Raises:
+        NoFile: it is a pipe, a socket or a device.
+        OSError, ValueError: it cannot be opened.
+    """
+    _check_regular(path, os.stat(path))
+    file = io.FileIO(path, opener=_open)
+    try:
+        _check_regular(path, os.fstat(file.fileno()))  # it may have been exchanged meanwhile
+    except NoFile:
+        file.close()
+        raise
+    return file
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_regular(path: str | Path, found: os.stat_result) -> None:
+    kind = stat.S_IFMT(found.st_mode)
+    if kind not in {stat.S_IFREG, stat.S_IFDIR}:  # opening a folder says what is wrong by itself
+        raise NoFile(errno.EINVAL, f"it is {_KINDS.get(kind, 'no file')}", str(path))
