@@ -279,11 +279,14 @@ class Census:
 
         def distrust(run: ClaimRun) -> bool:
             before = len(run.doubts)
-            live = run.alive and run.taint is None
+            settled = run.settled if not doubt.only else not run.alive
+            run.missed |= settled and not doubt.only
+            live = not settled and run.taint is None
             if live:
                 run.distrust(at, doubt.why, doubt.only)
             return live and (run.taint is not None or len(run.doubts) > before)
 
+        self.past.misses += not doubt.only
         for claim in self._tell(doubt.only):
             if distrust(claim):
                 self._changed[claim.claim_id] = claim

@@ -58,7 +58,8 @@ class ClaimRun:
     `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
     for it last began and ended. `observed` are the facts of which the hooks state each one.
     `object` tells which object it is on, `keys` the contents of its positions where they are
-    stated. It `strayed` once an event took blocks from behind its end, and none of its own.
+    stated. It `strayed` once an event took blocks from behind its end, and none of its own; it was
+    `missed` if anything may have happened since it ended that nobody saw.
     """
 
     stream: str
@@ -85,6 +86,7 @@ class ClaimRun:
     elapsed: bool = False
     unwatched: bool = False
     strayed: bool = False
+    missed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
     held: Positions = field(default_factory=Positions)
     taint: tuple[At | None, str] | None = None
@@ -144,6 +146,13 @@ class ClaimRun:
     def alive(self) -> bool:
         """Whether its end was not told, or the runtime is responsible for it all the same."""
         return self.state not in TERMINAL or self.responsible
+
+    @property
+    def settled(self) -> bool:
+        """Whether its end was told, and nothing is owed of it."""
+        return not (
+            self.alive or any(found.verdict is Verdict.PENDING for _, found in self.findings())
+        )
 
     @property
     def gone(self) -> bool:

@@ -63,10 +63,13 @@ class _Record(NamedTuple):
     predicate: MaterializationPredicate | None
     priority: int | None
     facts: tuple[int, ...]  # the registers `_OWN`
+    misses: int  # of the stream when it was forgotten; below 0 if it had missed any before
 
 
 class Past:
     """The claims of one stream that were forgotten.
+
+    `misses` is how often anything may have happened in the stream that nobody saw.
 
     Args:
         seen: knows those that have no record any more, and the objects of any.
@@ -77,6 +80,7 @@ class Past:
         self._seen, self._most = seen, most
         self._likes: dict[tuple[str, Hashable], Alike] = {}
         self._ways = 0
+        self.misses = 0
         self._records: dict[str, _Record] = {}  # the oldest first
         self._on: dict[bytes, str] = {}  # the last of these on each object
 
@@ -118,7 +122,8 @@ class Past:
         owner, duration = (intern(text) or None for text in texts[1:])
         lead = claim.fact("lead") if claim.constants.watched else 0  # else that is not followed
         facts = (claim.fact("footprint"), claim.fact("declared"), lead, claim.fact("ended_by"))
-        rest = (owner, duration, claim.predicate, claim.priority, facts)
+        misses = -1 if claim.missed else self.misses
+        rest = (owner, duration, claim.predicate, claim.priority, facts, misses)
         self._records[claim.claim_id] = _Record(alike, binding, *rest)
         if binding[_OBJECT] in self._on:
             self._seen.add(binding[_OBJECT])
@@ -154,7 +159,7 @@ class Past:
         each = [record.binding[n * DIGEST : (n + 1) * DIGEST] for n in range(len(IDENTITY))]
         pairs = zip(IDENTITY, each, strict=True)
         claim.binding = {name: known for name, known in pairs if known != _UNSTATED}
-        claim.past = alike.run
+        claim.past, claim.missed = alike.run, record.misses != self.misses
         return claim
 
     def records(self) -> Iterator[tuple[str, ClaimRun]]:

@@ -37,6 +37,7 @@ __all__ = ["Stream"]
 _BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _REGISTRY = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 _INTRODUCES = _BEGINS | {Kind.CLAIM_ACCEPTED}
+_ABOUT_CLAIMS = REPORTS | _REGISTRY | _BEGINS
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _SPEAKS = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
 _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
@@ -296,6 +297,8 @@ class Stream:
             self._early.tell(claim, at)
             if self._track.lost is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
+        if claim.missed and event.kind in _ABOUT_CLAIMS:
+            claim.distrust(at, "it ended, and since then events may be missing")
         if event.kind in _INTRODUCES:
             if not claim.registered:
                 claim.registered, claim.registered_at = True, self._count

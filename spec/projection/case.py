@@ -215,6 +215,12 @@ class Case:
 
     # What it came to.
 
+    @property
+    def settled(self) -> bool:
+        """Whether the end of the claim was told, and nothing is owed of it."""
+        owed = any(found.verdict is Verdict.PENDING for _, found in self.findings())
+        return not (self.claim.alive or owed)
+
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """Each obligation with what it came to so far: the heaviest of all scopes.
 

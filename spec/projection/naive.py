@@ -39,6 +39,7 @@ __all__ = ["Naive"]
 _REGISTRY: Final = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 _BEGINS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _INTRODUCES: Final = _BEGINS | {Kind.CLAIM_ACCEPTED}
+_ABOUT_CLAIMS: Final = REPORTS | _REGISTRY | _BEGINS
 _SPEAKS: Final = REPORTS - {Kind.CLAIM_REJECTED, Kind.CLAIM_ACCEPTED}
 _EITHER: Final = frozenset({"cache_identity", "object_id"})
 
@@ -116,6 +117,8 @@ class Naive:
         for event in line.events:
             self._event(event, line)
         for name, only in line.doubts:
+            if name is None and not only:
+                self._miss(line.at)
             for case in self._alive() if name is None else [self.cases[name]]:
                 case.leave_open(only, line.at) if only else case.distrust(line.at)
 
@@ -133,8 +136,17 @@ class Naive:
         """Events are missing here: of the claims alive nothing more is concluded."""
         self._lose_track()
         self._missing = self._count
-        for case in self._alive():
-            case.distrust(at)
+        self._miss(at)
+
+    def _miss(self, at: int) -> None:
+        """Anything may have happened here that nobody saw: of a claim that is not over nothing more
+        is concluded.
+        """
+        for case in self.cases.values():
+            if case.claim.met and case.settled:
+                case.claim.missed = True
+            elif case.claim.met:
+                case.distrust(at)
 
     def _disorder(self, at: int) -> None:
         """The stream steps back, which breaks the order of every claim that was met."""
@@ -161,8 +173,7 @@ class Naive:
         moment = Moment(self.pool, later, event, self.mode, line.time_ns)
         if why := contradictions.of_request(moment, self._missing, self._observes):
             self._leave(line.at, why)
-            for case in self._alive():
-                case.distrust(line.at)
+            self._miss(line.at)
             if event.kind is Kind.REQUEST_ARRIVED:
                 self.pool.requests[event.request_id or ""].unsure = True
             return
@@ -197,6 +208,8 @@ class Naive:
             return True
         case = self.cases[event.claim_id]
         claim = case.claim
+        if claim.missed and event.kind in _ABOUT_CLAIMS:
+            case.distrust(at)  # it ended, and what it is told of may be missing
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
             case.distrust(at)  # its acceptance may be among the events that are missing
         if self.constants["watched"] and event.kind in _SPEAKS and not claim.introduced:

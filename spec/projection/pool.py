@@ -72,7 +72,8 @@ class Claim:
     `known` once a registry holds it, an auditor's or the runtime's. `took` is the event by which
     responsibility for it last began. `end` is when its duration is over, `unclear` since which line
     nobody can see that; `elapsed` says that it is. It `strayed` once an event took blocks
-    from behind its end, and none of its own.
+    from behind its end, and none of its own; it was `missed` if anything may have happened since
+    it ended that nobody saw.
     """
 
     claim_id: str
@@ -91,6 +92,7 @@ class Claim:
     accepted: bool = False
     unwatched: bool = False
     strayed: bool = False
+    missed: bool = False
     took: int = 0
     end: int | None = None
     unclear: tuple[int, bool] | None = None  # the line; whether only the steps are not told
