@@ -10,35 +10,40 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proofs.mutation.judge import alike
-from proofs.mutation.product import Beside, Compared, compared, same_step, same_terms, shortest
+from proofs.mutation.product import (
+    Beside,
+    Compared,
+    Said,
+    compared,
+    same_step,
+    same_terms,
+    shortest,
+)
 from proofs.mutation.trusted import ORIGINAL, Change, Trusted, dependents, renamed
 from spec.claims import Mode
 from spec.machine import Ledger, Register
 from spec.modes import MODES
-from spec.terms import TRUE, Term
+from spec.terms import TRUE, Scope, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from spec.machine import Observer
-    from spec.terms import Scope
 
 __all__ = ["compare_change", "shown_same"]
 
 
-def compare_change(change: Change, *, plain: bool = True) -> tuple[Compared, str | None]:
-    """How a change compares with the original, and a run that shows it where they differ.
-
-    Args:
-        plain: of the shortest runs, the plainest.
-    """
+def compare_change(change: Change) -> tuple[Compared, str | None]:
+    """How a change compares with the original, and a run that shows it where they differ."""
+    if change.after.kinds != ORIGINAL.kinds:
+        return Compared.DIFFERENT, None
     result, moved = Compared.RUN, _moved(change.after)
     for question in _questions(change.after, moved):
         if _same_steps(question):
             continue
         found = compared(question)
         if found is Compared.DIFFERENT:
-            return found, shortest(question, plain=plain)
+            return found, shortest(question)
         result = found if found is Compared.UNKNOWN else result
     return result, None
 
@@ -48,7 +53,7 @@ def shown_same(changes: Sequence[Change]) -> list[bool]:
 
     Those that touch the same are asked together.
     """
-    found = [True for _ in changes]
+    found = [change.after.kinds == ORIGINAL.kinds for change in changes]
     registers: _Pairs = {}
     for number, change in enumerate(changes):
         for ledger, before, name in _touched(change.after):
@@ -63,10 +68,12 @@ def shown_same(changes: Sequence[Change]) -> list[bool]:
             for one, other in question.observers:
                 observers.setdefault((question.mode, one.name), []).append((number, other))
             allowed = None if question.allowed is None else TRUE
-            for pair in question.terms:
-                terms.setdefault((question.mode, allowed), []).append((number, pair))
+            for said in question.terms:
+                terms.setdefault((question.mode, allowed), []).append((number, said))
     for (mode, name), each in observers.items():
         others = [(number, other) for number, other in each if found[number]]
+        if not others:
+            continue
         steps = same_step(mode, ORIGINAL.observers[name], [other for _, other in others])
         for (number, _), step in zip(others, steps, strict=True):
             found[number] = found[number] and step is not None
@@ -74,7 +81,7 @@ def shown_same(changes: Sequence[Change]) -> list[bool]:
     return found
 
 
-_Pairs = dict[tuple[Mode, Term | None], list[tuple[int, tuple[Term, Term]]]]
+_Pairs = dict[tuple[Mode, Term | None], list[tuple[int, tuple[Said, Said]]]]
 
 
 def _ask_terms(terms: _Pairs, found: list[bool]) -> None:
@@ -122,8 +129,13 @@ def _representatives(modes: tuple[Mode, ...]) -> list[Mode]:
 def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside]:
     """Whether what reads the changed registers, or was changed itself, comes to the same.
 
-    The changed registers, and those that are computed from them, live beside the others.
+    The changed registers, and those that are computed from them, live beside the others. What the
+    others hold is told with each event, so it must be the same itself.
     """
+    if (Scope.WAS, "rest") in moved:
+        rest, rest_then = (each.following(Scope.WAS)["rest"] for each in (ORIGINAL, after))
+        for mode in _representatives(tuple(Mode)):
+            yield Beside(mode, terms=((rest, rest_then),))
     names = dependents(after, moved) if moved else set()
     beside = tuple(_beside(after, names))
 
@@ -137,8 +149,12 @@ def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside
                 yield Beside(mode, ((observer, other),), ledgers=beside)
     for mode, clauses in ORIGINAL.clauses.items():
         pairs = zip(clauses, after.clauses[mode], strict=True)
-        terms = tuple((one.holds, put(other.holds)) for one, other in pairs)
-        terms = tuple((one, other) for one, other in terms if one is not other)
+        others = ((one, other, put(other.holds)) for one, other in pairs)
+        terms = tuple(
+            (one, replace(other, holds=holds))
+            for one, other, holds in others
+            if holds is not one.holds or other.settled != one.settled
+        )
         if terms:
             yield Beside(mode, terms=terms, ledgers=beside)
     world = put(after.world)

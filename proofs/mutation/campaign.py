@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proofs.mutation.alike import shown_same
+from proofs.mutation.alike import compare_change, shown_same
 from proofs.mutation.changes import PARTS, changes
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.delivery import PART as DELIVERY
@@ -102,7 +102,7 @@ def campaign(tried: Sequence[Tried]) -> Iterator[Fate]:
 
 
 def _judge_changes(changes: Sequence[Change | DeliveryChange | TableChange]) -> Iterator[Fate]:
-    """What no check notices and is not shown at once to be the same survives."""
+    """What no check notices is compared with the original: without a search where that will do."""
     left: list[Change] = []
     for change in changes:
         started = time.perf_counter()
@@ -119,12 +119,11 @@ def _judge_changes(changes: Sequence[Change | DeliveryChange | TableChange]) -> 
     started = time.perf_counter()
     for change, same in zip(left, shown_same(left), strict=True):
         about = (change.part, change.name, change.operator, change.says)
-        result = (EQUIVALENT, str(Compared.REACHED)) if same else (SURVIVED, _NEITHER)
-        yield _fate(about, result[0], [], result[1], started)
+        result, said = (
+            (EQUIVALENT, str(Compared.REACHED)) if same else _told(*compare_change(change))
+        )
+        yield _fate(about, result, [], said, started)
         started = time.perf_counter()
-
-
-_NEITHER = "no run that tells it is known, and it is not shown to be no change"
 
 
 _RESULT = {
@@ -172,10 +171,14 @@ def _noticed(mutant: Tried) -> Iterator[tuple[str, str]]:
 def _compare(mutant: Mutant) -> tuple[str, str]:
     assert mutant.observer is not None
     compared = compare(mutant.mode, mutant.original, mutant.observer)
-    if compared is Compared.DIFFERENT:
-        run = difference(mutant.mode, mutant.original, mutant.observer)
-        return SURVIVED, compared if run is None else f"{compared}: {run}"
-    return _RESULT[compared], str(compared)
+    different = compared is Compared.DIFFERENT
+    run = difference(mutant.mode, mutant.original, mutant.observer) if different else None
+    return _told(compared, run)
+
+
+def _told(compared: Compared, run: str | None) -> tuple[str, str]:
+    """What a comparison comes to, and what is said of it."""
+    return _RESULT[compared], str(compared) if run is None else f"{compared}: {run}"
 
 
 def key_of(tried: Tried) -> tuple[str, str]:

@@ -159,7 +159,7 @@ def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
     for each in list(left):
         if _is_noticed(each):
             left.remove(each)
-        elif (line := _asked(each)) is not None:
+        elif (line := _asked(each)) is not None and _tells(each, line):
             line = _simple(each, line)
             _add(line)
             left.remove(each)
@@ -208,7 +208,7 @@ def _simple(tried: Tried, line: str) -> str:
 def _asked(tried: Tried) -> str | None:
     """A run by the solver."""
     if isinstance(tried, Change):
-        return compare_change(tried, plain=False)[1]
+        return compare_change(tried)[1]
     if isinstance(tried, Mutant) and tried.observer is not None:
         same = compare(tried.mode, tried.original, tried.observer) is not Compared.DIFFERENT
         return None if same else difference(tried.mode, tried.original, tried.observer, plain=False)

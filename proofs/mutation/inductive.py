@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import z3
 
+from spec.terms import Const, Sort, children
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from proofs.model import Model
     from spec.machine import Observer
 
-__all__ = ["agree", "always", "preserved"]
+__all__ = ["agree", "always", "named", "preserved"]
 
 RLIMIT = 5_000_000
 
@@ -40,7 +42,7 @@ def agree(
     if solver.check(wrong) == z3.unsat:
         return True
     after = {name: step.following.get(name, value) for name, value in state.items()}
-    now, then = list(_candidates(state, pairs)), list(_candidates(after, pairs))
+    now, then = ([*_candidates(s, pairs), *_of_copies(s, pairs)] for s in (state, after))
     possible = z3.And(step.possible, *known)
     kept = preserved(model.initial(state), possible, now, then) if now else None
     return kept is not None and bool(solver.check(wrong, *(now[i] for i in kept)) == z3.unsat)
@@ -102,12 +104,52 @@ def _candidates(
         for register in one.registers:
             left, right = (state[f"own.{o.name}.{register.name}"] for o in (one, other))
             yield left == right
+            if register.sort is Sort.INT:
+                yield from _together(left, right, sorted({*named(one), *named(other)}))
             for number in range(len(one.states)):
                 yield z3.Implies(at[one.name] == number, left == right)
             for o, value in ((one, left), (other, right)):
                 for number in range(len(o.states)):
                     for simple in (value == register.initial, value >= 1):
                         yield z3.Implies(at[o.name] == number, simple)
+
+
+def named(observer: Observer) -> list[int]:
+    """The numbers that the rules of an observer name, the smallest first."""
+    todo = [term for rule in observer.rules for term in (rule.when, *rule.sets.values())]
+    found: set[int] = set()
+    while todo:
+        term = todo.pop()
+        todo += children(term)
+        if isinstance(term, Const) and not isinstance(term.value, bool):
+            found.add(term.value)
+    return sorted(found)
+
+
+def _together(left: Expr, right: Expr, numbers: Sequence[int]) -> Iterator[Expr]:
+    """Which of these numbers two registers have, and that they never have two at a time."""
+    for value in (left, right):
+        yield z3.Or([value == number for number in numbers])
+    yield from (z3.Or(left != a, right != b) for a in numbers for b in numbers if a != b)
+
+
+def _of_copies(
+    state: Mapping[str, Expr], pairs: Sequence[tuple[Observer, Observer]]
+) -> Iterator[Expr]:
+    """Of registers of the ledgers and what they became: where they are the same, and where plain;
+    somewhere at all, under a flag, or in a state of an observer that is compared."""
+    flags = {n: v for n, v in state.items() if _is_ledger(n) and z3.is_bool(v)}
+    at = [state[f"state.{one.name}"] == n for one, _ in pairs for n in range(len(one.states))]
+    for name, value in state.items():
+        other = state.get(f"{name}'") if _is_ledger(name) else None
+        if other is None:
+            continue
+        same, plain = value == other, z3.Not(value) if z3.is_bool(value) else value == 0
+        yield same
+        for says in (same, plain):
+            yield from (z3.Implies(flag, says) for flag in flags.values())
+            yield from (z3.Implies(here, says) for here in at)
+            yield from (z3.Implies(z3.And(h, f), says) for h in at for f in flags.values())
 
 
 def _of_ledgers(state: Mapping[str, Expr]) -> Iterator[Expr]:

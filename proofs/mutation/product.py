@@ -21,7 +21,8 @@ from proofs.mutation.judge import alike
 from proofs.mutation.reachable import inside
 from proofs.mutation.runs import write_run
 from proofs.mutation.world import well_formed
-from proofs.system import BEFORE, LEDGERS, Step, System
+from proofs.system import BEFORE, LEDGERS, Step, System, waited_for
+from proofs.theorems import Clause
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Beside",
     "Compared",
+    "Said",
     "compare",
     "compared",
     "difference",
@@ -45,6 +47,8 @@ __all__ = [
     "shortest",
 ]
 
+Said = Term | Clause
+"""What can be said of an event: a clause says nothing where what it waits for is owed."""
 RLIMIT = 60_000_000
 WIDTH = 7  # room for the number of every kind
 DEEPEST = 12
@@ -67,23 +71,30 @@ class Compared(StrEnum):
 
 @dataclass(frozen=True)
 class Beside:
-    """What is to be compared in a mode: pairs of observers, and pairs of terms.
+    """What is to be compared in a mode: pairs of observers, and pairs of terms or of clauses.
 
     Args:
         observers: an observer, and what became of it.
-        terms: of each event both must come to the same.
+        terms: of each event both must say the same.
         allowed: what holds of every event of a faithful stream.
         ledgers: ledgers with what they became, under other names, besides those of the world.
     """
 
     mode: Mode
     observers: tuple[tuple[Observer, Observer], ...] = ()
-    terms: tuple[tuple[Term, Term], ...] = ()
+    terms: tuple[tuple[Said, Said], ...] = ()
     allowed: Term | None = None
     ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = ()
 
     def model(self, numbers: Numbers) -> _Both:
         return _Both(self, numbers)
+
+    @property
+    def waited(self) -> tuple[Observer, ...]:
+        """The obligations of the mode that a clause waits for."""
+        clauses = [each for pair in self.terms for each in pair if isinstance(each, Clause)]
+        names = {name for clause in clauses for name in clause.settled}
+        return tuple(OBLIGATIONS[name] for name in MODES[self.mode].names() if name in names)
 
 
 class _Both(System):
@@ -96,7 +107,8 @@ class _Both(System):
             (one, replace(other, name=f"{other.name}'{i}"))
             for i, (one, other) in enumerate(beside.observers)
         ]
-        self.observers = tuple({o.name: o for pair in self.pairs for o in pair}.values())
+        observers = [*(o for pair in self.pairs for o in pair), *beside.waited]
+        self.observers = tuple({o.name: o for o in observers}.values())
         self.alphabet = _KINDS
         self.clauses = ()
         self.ledgers = (*LEDGERS, *beside.ledgers)
@@ -137,7 +149,13 @@ class _Both(System):
             for one, other in self.pairs
             for verdict in Verdict
         ]
-        agree = [term(one) == term(other) for one, other in self.beside.terms]
+
+        def said(each: Said) -> Expr:
+            if isinstance(each, Clause):
+                return z3.Implies(waited_for(each, made.owing), term(each.holds))
+            return term(each)
+
+        agree = [said(one) == said(other) for one, other in self.beside.terms]
         following = {
             name: value
             for name, value in made.following.items()
@@ -218,19 +236,20 @@ def compared(beside: Beside) -> Compared:
 
 
 def same_terms(
-    mode: Mode, pairs: Sequence[tuple[Term, Term]], allowed: Term | None = None
+    mode: Mode, pairs: Sequence[tuple[Said, Said]], allowed: Term | None = None
 ) -> list[bool]:
-    """Of each pair of terms: both come to the same at every event of every run, as an invariant of
-    the ledgers shows. False where the solver does not say so.
+    """Of each pair: both say the same of every event of every run, as an invariant shows. False
+    where the solver does not say so.
 
     Args:
         allowed: as of `Beside`.
     """
-    both = Beside(mode, terms=tuple(pairs), allowed=allowed).model(Integers())
+    beside = Beside(mode, terms=tuple(pairs), allowed=allowed)
+    both = beside.model(Integers())
     step = both.step(both.state(""), both.event(""))
     solver = z3.SolverFor("QF_LIA")
     solver.set("rlimit", RLIMIT)
-    solver.add(step.possible, *_known(alike(mode), beliefs=True))
+    solver.add(step.possible, *_known(alike(mode), beliefs=True), *_about(beside))
     found = []
     for agrees in step.compared.values():
         solver.push()
@@ -240,10 +259,11 @@ def same_terms(
 
 
 def _about(beside: Beside) -> list[Expr]:
-    """What holds, of the obligations that are compared, in every state."""
-    pairs, constants = beside.observers, alike(beside.mode)
-    own = [one.name for one, _ in pairs if OBLIGATIONS.get(one.name) == one]
-    return [each for name in own for each in _inside(constants, name)]
+    """What holds, of the obligations that are compared or waited for, in every state."""
+    constants = alike(beside.mode)
+    found = [*(one for one, _ in beside.observers), *beside.waited]
+    own = {one.name for one in found if OBLIGATIONS.get(one.name) == one}
+    return [each for name in sorted(own) for each in _inside(constants, name)]
 
 
 @cache

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.frame.candidates import Situation, candidates
-from proofs.mutation.inductive import preserved
+from proofs.mutation.inductive import named, preserved
 from spec.modes import MODES
-from spec.terms import Const, Scope, Sort, children
+from spec.terms import Scope, Sort
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,22 +53,13 @@ def _numbers(state: Mapping[str, Expr], observer: Observer) -> Iterator[Expr]:
     """What a numeric register may be, in each state of the observer: of the numbers that its rules
     name, those that it is not, and the bounds that they give."""
     here = state[f"state.{observer.name}"]
-    named = sorted(set(_named(observer)))
+    numbers = named(observer)
     for register in observer.registers:
-        if register.sort is Sort.INT and named:
+        if register.sort is Sort.INT and numbers:
             value = state[f"own.{observer.name}.{register.name}"]
-            yield from (value >= named[0], value <= named[-1])
+            yield from (value >= numbers[0], value <= numbers[-1])
             for place in range(len(observer.states)):
-                yield from (z3.Implies(here == place, value != number) for number in named)
-
-
-def _named(observer: Observer) -> Iterator[int]:
-    todo = [term for rule in observer.rules for term in (rule.when, *rule.sets.values())]
-    while todo:
-        term = todo.pop()
-        todo += children(term)
-        if isinstance(term, Const) and not isinstance(term.value, bool):
-            yield term.value
+                yield from (z3.Implies(here == place, value != number) for number in numbers)
 
 
 def _situation(state: Mapping[str, Expr], mode: Mode, observer: Observer) -> Situation:
