@@ -112,6 +112,18 @@ class TestClaims:
         assert "violated" == judged(trace)["explicit_acceptance"]
         assert {"inconclusive"} == set(judged(gapped(trace, 0)).values())
 
+    def test_ended_before(self) -> None:
+        """What is reported of a claim that ended may rest on a line that is missing; where nothing
+        is, what it was judged by stays."""
+        trace = [*canonical_claim(), *ends(CLAIM)]
+        late = [about("claim_harmed")]
+        found = [
+            judged(read)["ordered_lifecycle_events"]
+            for end in ([], late)
+            for read in ([*trace, *end], gapped([*trace, *passes(1), *end], len(trace)))
+        ]
+        assert ["satisfied", "satisfied", "violated", "inconclusive"] == found
+
     def test_registry(self) -> None:
         """A report about the claim's object may be under an id that was registered in the gap."""
         said = {**about("claim_materialized", OTHER), "object_id": f"object:{CLAIM}"}
