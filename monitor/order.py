@@ -104,6 +104,7 @@ class Clock:
     _left: dict[str, dict[int, ClaimRun]] = field(default_factory=dict)  # nobody answers for these
     _ties: Iterator[int] = field(default_factory=itertools.count)
     _most: int = _ENDS
+    _until: dict[str, int] = field(default_factory=dict)
     _unknown: dict[str, tuple[At | None, str]] = field(default_factory=dict)
     _steps_told: bool = False
 
@@ -120,6 +121,7 @@ class Clock:
         else:
             end = time_ns + int(duration.exact * _NS)
             tie = next(self._ties)
+            self._until[claim.claim_id] = end
             heapq.heappush(self._ends, (end, tie, claim.claim_id))
             self._running.setdefault(claim.claim_id, {})[tie] = claim
             self._sweep()
@@ -154,6 +156,7 @@ class Clock:
     def forget(self, claim: ClaimRun) -> None:
         """The claim is forgotten."""
         self._unknown.pop(claim.claim_id, None)
+        self._until.pop(claim.claim_id, None)
 
     def liken(self, claim: ClaimRun, like: ClaimRun) -> None:
         """What is known of the duration of a claim is what is known of another one's."""
@@ -180,7 +183,7 @@ class Clock:
             asked = claim.declared_mode or claim.compiled.mode
             plain = claim.registered and asked in MODES and asked != Mode.EXPIRING
             return "a duration elapses of a claim that has none" if plain else ""
-        end = next((end for end, _, name in self._ends if name == claim.claim_id), None)
+        end = self._until.get(claim.claim_id)
         if end is not None and event.time_ns is not None and event.time_ns < end:
             return "a duration elapses before it is over by the clock of the stream"
         return ""

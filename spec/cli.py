@@ -148,17 +148,22 @@ def json_page(value: Any) -> bytes:
 
     What a terminal might obey is escaped, as `printable` does it in texts.
     """
+    return _indented(value) + b"\n"
+
+
+def _indented(value: Any) -> bytes:
     made = msgspec.json.format(msgspec.json.encode(value), indent=2)
     if made.isascii() and b"\x7f" not in made:  # no second copy of what may be large
-        return made + b"\n"
-    text = made.decode() + "\n"
+        return made
+    text = made.decode()
     odd = {c for c in set(text) if not c.isprintable() and c != "\n"}
     return text.translate({ord(c): json.dumps(c)[1:-1] for c in odd}).encode()
 
 
 def print_json(value: Any) -> None:
-    """`json_page(value)` on standard output, all at once."""
-    typer.echo(json_page(value), nl=False)
+    """`json_page(value)` on standard output, which may be large."""
+    typer.echo(_indented(value), nl=False)
+    typer.echo()
 
 
 def add_schema(app: typer.Typer, make: Callable[[], Any], *, of: str, example: str) -> None:
