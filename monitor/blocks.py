@@ -248,13 +248,15 @@ class Blocks:
         """
         nobody = event.claim_id is None and event.object_id is None
         losers: dict[str, ClaimRun] = {}
+        strays: dict[str, ClaimRun] = {}
         blocks = event.block_ids
         if not blocks and nobody:
-            return Lost(self._lose_all(), [], [])
+            return self._lose_all()
         if not blocks:  # all of these claims, and of the object
             blocks = tuple(set[int]().union(*(claim.held.blocks for claim in meant)))
             blocks += tuple(self.stated.about(event) if event.claim_id is None else ())
-            losers = {claim.claim_id: claim for claim in meant}
+            losers = {c.claim_id: c for c in meant if not c.held or c.holds_own}
+            strays = {c.claim_id: c for c in meant if c.claim_id not in losers}
             for claim in meant:
                 whole = event.claim_id is not None
                 for run in claim.held.all_runs() if whole else claim.held.runs():
@@ -262,7 +264,6 @@ class Blocks:
             meant = ()
         self.stated.lose(blocks)
         unseen: dict[str, ClaimRun] = {}
-        strays: dict[str, ClaimRun] = {}
         for place, block in enumerate(blocks):
             holders = self._owners.pop(block, {})
             self._shares -= max(0, len(holders) - 1)
@@ -298,10 +299,11 @@ class Blocks:
             [claim for name, claim in strays.items() if name not in losers],
         )
 
-    def _lose_all(self) -> dict[str, ClaimRun]:
-        """Nothing is held any more; who held anything."""
-        losers = {name: claim for name, claim in self._holding.items() if claim.held}
-        for claim in losers.values():
+    def _lose_all(self) -> Lost:
+        """Nothing is held any more."""
+        holding = {name: claim for name, claim in self._holding.items() if claim.held}
+        losers = {name: claim for name, claim in holding.items() if claim.holds_own}
+        for claim in holding.values():
             self.wipe(claim)
         ledgers = (self._holding, self._on, self._noted, self._owners, self._forgotten)
         for ledger in (*ledgers, self._stated):
@@ -309,7 +311,7 @@ class Blocks:
         self._shares = 0
         self.mixed.clear()
         self.stated.clear()
-        return losers
+        return Lost(losers, [], [claim for name, claim in holding.items() if name not in losers])
 
     def _lose_run(self, claim: ClaimRun, begin: int, end: int) -> dict[str, ClaimRun]:
         """Blocks that nobody named are gone from these positions, for all who share them."""

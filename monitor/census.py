@@ -168,7 +168,10 @@ class Census:
         self._place(claim)
 
     def _place(self, claim: ClaimRun) -> None:
-        """What the claim holds was held before it came."""
+        """What the claim holds was held before it came; if it is not watched any more, nothing."""
+        self.room.put(claim, claim.declared)
+        if claim.unwatched:
+            return
         if not self.blocks.join(claim):
             claim.doubt(BLOCKS, None, _TOO_MUCH)
         lost = self._track.lost
@@ -177,7 +180,6 @@ class Census:
         whole = claim.lead >= claim.constants.threshold
         claim.measure(claim.lead, there=bool(claim.fact("there")) or whole)
         self.ranks.note(claim)
-        self.room.put(claim, claim.declared)
 
     def _take_in(self, claim: ClaimRun) -> None:
         self.claims[claim.claim_id] = claim

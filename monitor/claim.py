@@ -226,6 +226,11 @@ class ClaimRun:
         size = self.fact("footprint")
         return not size or self.predicate is None or position < max(size, self.predicate.end)
 
+    @property
+    def holds_own(self) -> bool:
+        """Whether it holds a position of its own."""
+        return any(self.owns(begin) for begin, _ in self.held.all_runs())
+
     def fact(self, name: str) -> int:
         """A register of the claim's ledgers."""
         return int(self.facts[CLAIM_REGISTERS.index(name)])

@@ -296,6 +296,29 @@ PAIRS: dict[str, tuple[str, Trace]] = {
             {"kind": "host_copy_lost", "object_id": "p"},
         ],
     ),
+    "a claim that is not watched any more is committed to": (
+        "soft_priority",
+        [
+            registered("a", **IDENTITY),
+            cached("a", 1, 2, 3),
+            registered("b", owner_scope="t", **IDENTITY),
+            {"kind": "claim_retired", "claim_id": "b", "by": "t"},
+            committed("b", 2),
+            {"kind": "block_evicted", "block_ids": [1, 4]},
+        ],
+    ),
+    "all is lost, of a claim all that it held was behind its end": (
+        "soft_priority",
+        [
+            {"kind": "block_cached", "claim_id": "b", "block_ids": [9], "positions": [2]},
+            registered("b", object_id="q"),
+            committed("b", 2),
+            cached("b", 4, 5),
+            {"kind": "block_evicted", "block_ids": [5, 4]},
+            {"kind": "claim_unmaterialized", "claim_id": "b"},
+            {"kind": "block_lost"},
+        ],
+    ),
     "a stream that was cut": (
         "best_effort",
         [{"kind": "stream_opened"}, registered("a", **IDENTITY)],
