@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from monitor.shares import shared, where_alike
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
@@ -115,9 +117,9 @@ class Blocks:
         several = list(islice(others, _MOST_ASKED + 1))
         for other in several[:_MOST_ASKED]:
             if other is not claim and other.tracked:
-                self._give(claim, _shared(other, claim, other.held.pairs()))
+                self._give(claim, shared(other, claim, other.held.pairs()))
                 for begin, end in other.held.runs():
-                    self._lend(claim, _where_alike(other, claim, begin, end))
+                    self._lend(claim, where_alike(other, claim, begin, end))
                 same = (
                     not (claim.keys and other.keys) or claim.keys == other.keys[: len(claim.keys)]
                 )
@@ -197,7 +199,7 @@ class Blocks:
             changed: dict[str, ClaimRun] = {}
             for each in kin:
                 named = each is claim and event.claim_id is not None
-                if self._give(each, pairs if named else _shared(claim, each, pairs)):
+                if self._give(each, pairs if named else shared(claim, each, pairs)):
                     changed[each.claim_id] = each
             for position, block in pairs:
                 for mate in self._mates(claim, position):
@@ -235,7 +237,7 @@ class Blocks:
         """
         for other in kin:
             if other is not claim:
-                yield from ((other, *run) for run in _where_alike(claim, other, begin, end))
+                yield from ((other, *run) for run in where_alike(claim, other, begin, end))
         for position in range(begin, min(end, len(claim.keys))):
             mates = self._keyed.get((position, claim.keys[position]), {})
             yield from ((m, position, position + 1) for m in list(mates.values()) if m is not claim)
@@ -390,25 +392,3 @@ class Blocks:
                     self._shares -= len(self._owners[block]) > 1
                     del self._owners[block][name]
         return Moved(list(clash.values()), list(left.values()))
-
-
-def _shared(
-    one: ClaimRun, other: ClaimRun, pairs: Iterable[tuple[int, int]]
-) -> list[tuple[int, int]]:
-    """Of the pairs of a position and a block that one claim holds those that the other does."""
-    return [pair for pair in pairs if pair[0] < other.extent and _alike(one, other, pair[0])]
-
-
-def _where_alike(one: ClaimRun, other: ClaimRun, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """The runs of positions, in these, at which two claims on one object hold the same."""
-    end, keyed = min(end, other.extent), min(len(one.keys), len(other.keys))
-    yield from ((at, at + 1) for at in range(begin, min(end, keyed)) if _alike(one, other, at))
-    if max(begin, keyed) < end:
-        yield max(begin, keyed), end
-
-
-def _alike(one: ClaimRun, other: ClaimRun, position: int) -> bool:
-    """Whether two claims on one object hold the same there: both may state contents that differ."""
-    if position >= min(len(one.keys), len(other.keys)):
-        return True
-    return one.keys[position] == other.keys[position]
