@@ -302,7 +302,7 @@ class TestPage:
 
     def test_counts(self) -> None:
         """The page says how many mutants and runs there are."""
-        assert f"{len(runs.runs())} runs" in self.PAGE
+        assert f"{len(runs.runs()):,} runs" in self.PAGE
         assert f"{sum(OF_PLACES.values()):,} mutants" in self.PAGE
 
     def test_recorded(self) -> None:
