@@ -26,7 +26,7 @@ _NOBODY: Final = "a block of a priority could go that no claim is known to hold"
 
 def is_ranked(claim: ClaimRun) -> bool:
     """Whether the claim has a place among those of other priorities."""
-    return claim.registered and claim.priority is not None
+    return claim.known and claim.priority is not None
 
 
 class Ranks:

@@ -24,18 +24,30 @@ class TestWritingATrace:
         assert ["claim_harm_attribution"] == idle
 
     def test_changes(self, tmp_path: Path) -> None:
-        """A refusal that blames another is violated at its line; without it nothing is known."""
+        """Each change that the page tells of ends as the page says."""
         (lines,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
         blamed = '"blocking_claim_ids":["claim:a"]'
         assert 1 == lines.count(blamed)
+        silent = "".join(line for line in lines.splitlines(True) if blamed not in line)
+        refusal = next(line for line in lines.splitlines(True) if blamed in line)
+        (evicted,) = re.findall(r"`({[^`]*block_evicted[^`]*})`", PAGE.read_text())
         found = []
-        for text in (
-            lines.replace(blamed, blamed.replace("claim:a", "claim:b")),
-            "".join(line for line in lines.splitlines(True) if blamed not in line),
+        for text, name in (
+            (lines.replace(blamed, blamed.replace("claim:a", "claim:b")), "blocking_claim_ids"),
+            (
+                _unnumbered(lines.replace(refusal, f"{evicted}\n{refusal}")),
+                "victim_exclusion_before_violation",
+            ),
+            (_unnumbered(silent), "explicit_conflict_action"),
+            (silent, "explicit_conflict_action"),
         ):
             trace = tmp_path / "my.jsonl"
             trace.write_text(text)
             report = check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
-            at = report.claims[0].obligations["blocking_claim_ids"].at
+            at = report.claims[0].obligations[name].at
             found.append((report.verdict, at and at.line))
-        assert [("violated", 7), ("inconclusive", 7)] == found
+        assert [("violated", 7), ("violated", 7), ("violated", 7), ("inconclusive", 7)] == found
+
+
+def _unnumbered(lines: str) -> str:
+    return re.sub(r'"sequence":\d+,', "", lines)
