@@ -5,8 +5,8 @@ dataclass field. Names of operators are those of `proofs.mutation` where they do
 """
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import copy
 import importlib
@@ -166,7 +166,9 @@ def _of(part: Part, changed: ast.stmt, path: Path) -> Iterator[Change]:
 def _code(part: Part, changed: ast.stmt, path: Path) -> CodeType:
     """The code of a changed function; of anything else the code that assigns its name anew."""
     made = ast.fix_missing_locations(ast.Module([copy.deepcopy(changed)], []))
-    code = compile(made, str(path), "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
+    code = compile(
+        made, str(path), "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True
+    )
     if not part.is_code:
         return code
     return next(each for each in code.co_consts if isinstance(each, CodeType))
@@ -216,7 +218,7 @@ def _kind(node: ast.AST | None) -> Kind | None:
 def _kind_of(node: ast.AST, other: ast.AST) -> Kind | None:
     """The one kind by which two sets of kinds differ."""
     match node, other:
-        case (ast.Set(elts=one) | ast.Tuple(elts=one)), (ast.Set(elts=two) | ast.Tuple(elts=two)):
+        case ((ast.Set(elts=one) | ast.Tuple(elts=one)), (ast.Set(elts=two) | ast.Tuple(elts=two))):
             odd = {*map(ast.dump, one)} ^ {*map(ast.dump, two)}
             found = [_kind(each) for each in (*one, *two) if ast.dump(each) in odd]
             return found[0] if len(found) == 1 else None

@@ -4,8 +4,9 @@
 `tests.projection_changes`. A change is killed if with it the naive projection holds another verdict
 than the monitor on some stream, or raises an exception. Of each stream the original is asked first:
 it agrees with the monitor, and shows which changes can matter there: those of functions that
-compute something else with the same arguments, and of statements that are executed. It ends with 0
-where none survives, 1 where some do, and 3 where the time was over before the last stream.
+compute something else with the same arguments, and of statements that are executed. Of what matters
+on `--tries` streams and is noticed on none no more is asked. It ends with 0 where none survives, 1
+where some do, and 3 where the time was over before the last stream.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.projection.lines import Line, line_of
@@ -46,6 +48,12 @@ _ACTS: Final = {
 }
 """Functions, and modules of functions, that change what they are given, or remember."""
 
+_BY_ITSELF: Final = {Kind.DURATION_ELAPSED, Kind.STREAM_DISORDER}
+"""Events that the projection adds to those of a stream."""
+
+TRIES: Final = 60
+"""On how many streams on which it can matter a change is tried at most."""
+
 _PATIENCE: Final = 5.0  # seconds of one core for what takes a fraction of one
 
 
@@ -58,10 +66,13 @@ class Stream(NamedTuple):
 
 
 class Fates(NamedTuple):
-    """What became of each change by its name; of those that survive nothing is said."""
+    """The changes that are killed, each by its name with what shows it; how many streams were
+    judged, and whether these are all. `tries` are the streams on which each could matter.
+    """
 
     exception: dict[str, str]
     verdict: dict[str, str]
+    tries: Counter[str]
     streams: int
     whole: bool
 
@@ -199,28 +210,29 @@ class _Reached:
     """
 
     def __init__(self, changed: Sequence[Change], stream: Stream) -> None:
-        kinds = {event.kind for line in stream.lines for event in line.events}
         self.found: set[str] = set()
         self._lines: dict[tuple[str, int], list[str]] = {}
         self._pure: dict[FunctionType, list[tuple[str, FunctionType]]] = {}
-        self._files, self._busy = set(), False
+        self._originals: list[tuple[FunctionType, list[tuple[str, FunctionType]]]] = []
+        self._busy = False
+        kinds = {event.kind for line in stream.lines for event in line.events} | _BY_ITSELF
+        partial = any(line.observes is not None for line in stream.lines)
         for change in changed:
             if not change.part.is_code:
-                if change.kind is None or change.kind in kinds or change.part.name == "_MODES":
+                if change.kind is None or change.kind in kinds or partial:
                     self.found.add(change.name)
                 continue
             function, _ = _live(change.part)
             if _remembers(change.part):
                 self.found.add(change.name)
             elif {change.part.module, f"{change.part.module}.{change.part.name}"} & _ACTS:
-                self._files.add((function.__code__.co_filename, function.__code__.co_firstlineno))
                 for line in change.lines:
                     at = (function.__code__.co_filename, line)
                     self._lines.setdefault(at, []).append(change.name)
             else:
                 other = _function(function, change.code)
                 self._pure.setdefault(function, []).append((change.name, other))
-        self._executed = {path for path, _ in self._files}
+        self._files = {path for path, _ in self._lines}
 
     def follow(self, stream: Stream, said: Heard) -> set[str]:
         """The changes that can matter.
@@ -242,10 +254,6 @@ class _Reached:
             follow(stream.lines, stream.mode, said)
         return self.found
 
-    @property
-    def _originals(self) -> list[tuple[FunctionType, list[tuple[str, FunctionType]]]]:
-        return self.__dict__.setdefault("_kept", [])
-
     def _probe(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A function is called: which of its changes compute something else?"""
         original, others = self._originals[number]
@@ -265,7 +273,7 @@ class _Reached:
         return result
 
     def _trace(self, frame: FrameType, event: str, arg: object) -> Any:
-        if frame.f_code.co_filename not in self._executed:
+        if frame.f_code.co_filename not in self._files:
             return None
         self._take(frame)
         return self._step
@@ -312,17 +320,25 @@ def _same(result: object, other: FunctionType, args: tuple[Any, ...], named: Any
 # The fates of changes.
 
 
-def judge(changed: Sequence[Change], each: Iterator[Stream], until: float | None = None) -> Fates:
-    """What became of these changes, each on every stream on which it can matter, until it is
-    killed.
+def judge(
+    changed: Sequence[Change],
+    each: Iterator[Stream],
+    tries: int = TRIES,
+    until: float | None = None,
+) -> Fates:
+    """What became of these changes, each on the streams on which it can matter, until it is killed.
 
     Args:
+        tries: on how many of these at most.
         until: when no more streams are begun, by the monotonic clock.
 
     Raises:
         Differs: the original does not agree with the monitor.
     """
-    fates, alive = Fates({}, {}, 0, True), {change.name: change for change in changed}
+    fates, alive = (
+        Fates({}, {}, Counter(), 0, whole=True),
+        {change.name: change for change in changed},
+    )
     for change in changed:
         try:
             with made(change):
@@ -336,12 +352,15 @@ def judge(changed: Sequence[Change], each: Iterator[Stream], until: float | None
         said = heard(stream.lines, stream.mode)
         found = _Reached([*alive.values()], stream).follow(stream, said)
         for name in sorted(found):
+            fates.tries[name] += 1
             if how := _killed(alive[name], stream, said):
                 table, why = how
                 getattr(fates, table)[name] = f"{stream.name}: {why}"
+            if how or fates.tries[name] >= tries:
                 del alive[name]
         fates = fates._replace(streams=number + 1)
-        _say(f"{number + 1} streams, {len(alive)} of {len(changed)} changes are left")
+        dead = len(fates.exception) + len(fates.verdict)
+        _say(number + 1, f"{dead} of {len(changed)} changes are killed, {len(alive)} go on")
     return fates
 
 
@@ -357,9 +376,9 @@ def _killed(change: Change, stream: Stream, said: Heard) -> tuple[str, str] | No
     return None
 
 
-def _say(text: str) -> None:
-    if sys.stderr.isatty() or text.startswith(("1 ", "10 ")) or "00 streams" in text:
-        print(text, file=sys.stderr, flush=True)
+def _say(number: int, text: str) -> None:
+    if sys.stderr.isatty() or number in (1, 10) or number % 50 == 0:
+        print(f"{number} streams: {text}", file=sys.stderr, flush=True)
 
 
 # The page.
@@ -389,7 +408,8 @@ def report(changed: Sequence[Change], fates: Fates) -> str:
         ]
     told_of += ["", "Survivors:"] if left else []
     for c in left:
-        told_of.append(f"spec/projection/{c.part.module}.py:{c.line} {c.name}: {c.says}")
+        where, tried = f"spec/projection/{c.part.module}.py:{c.line}", fates.tries[c.name]
+        told_of.append(f"{where} {c.name} ({tried} tries): {c.says}")
     return "\n".join(told_of)
 
 
@@ -397,7 +417,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Judge the changes of some modules, or of all."""
     parser = argparse.ArgumentParser(prog="python -m tests.projection_mutants", description=__doc__)
     parser.add_argument("module", nargs="*", help=f"of {', '.join(MODULES)}; all by default")
-    parser.add_argument("--streams", type=int, default=300, help="streams by chance (300)")
+    parser.add_argument("--streams", type=int, default=600, help="streams by chance (600)")
+    parser.add_argument("--tries", type=int, default=TRIES, help=f"of each change ({TRIES})")
     parser.add_argument("--minutes", type=float, help="begin no stream after so long")
     parser.add_argument("--killers", action="store_true", help="say what killed each, too")
     asked = parser.parse_args(argv)
@@ -405,7 +426,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"no module {', '.join(sorted(odd))}; there are {', '.join(MODULES)}")
     until = None if asked.minutes is None else time.monotonic() + 60 * asked.minutes
     changed = [change for name in asked.module or MODULES for change in changes(name)]
-    fates = judge(changed, streams(asked.streams), until)
+    fates = judge(changed, streams(asked.streams), asked.tries, until)
     if asked.killers:
         for name, why in (fates.exception | fates.verdict).items():
             print(f"{name}: {why}")
