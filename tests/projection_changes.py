@@ -243,9 +243,12 @@ def _others(place: _Place, part: Part) -> Iterator[tuple[str, ast.AST]]:
         case ast.BinOp(left, op, right):
             yield from _operations(left, op, right)
         case ast.AugAssign(target, op, value):
-            pairs = {ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr, ast.Add: ast.Sub}
-            if (other := pairs.get(type(op))) and not _is_table(value):  # type: ignore[call-overload]
-                name = "sum" if isinstance(op, ast.Add) else "meet"
+            pairs: dict[type[ast.operator], type[ast.operator]] = {
+                **{ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr},
+                **{ast.Add: ast.Sub, ast.Sub: ast.Add},
+            }
+            if (other := pairs.get(type(op))) and not _is_table(value):
+                name = "sum" if isinstance(op, ast.Add | ast.Sub) else "meet"
                 yield name, ast.AugAssign(target, other(), value)
             yield "drop", ast.Pass()
         case ast.Expr(ast.Call()) | ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):

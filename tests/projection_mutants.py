@@ -392,20 +392,23 @@ def report(changed: Sequence[Change], fates: Fates) -> str:
         f"{len(left)} of {len(changed)} changes survive {fates.streams} streams: "
         f"{len(fates.verdict)} change a verdict, {len(fates.exception)} raise an exception"
     ]
-    for title, of in (("module", lambda c: c.part.module), ("operator", lambda c: c.operator)):
+    sets: tuple[list[Change], ...] = (
+        [*changed],
+        [c for c in changed if c.name in fates.verdict],
+        [c for c in changed if c.name in fates.exception],
+        left,
+    )
+    tables: tuple[tuple[str, Callable[[Change], str], Sequence[str]], ...] = (
+        ("module", lambda c: c.part.module, MODULES),
+        ("operator", lambda c: c.operator, [*OPERATORS]),
+    )
+    for title, of, rows in tables:
         told_of += ["", f"{title:16}{'changes':>9}{'verdict':>9}{'exception':>11}{'survive':>9}"]
-        counts = [
-            Counter(of(c) for c in changed),
-            Counter(of(c) for c in changed if c.name in fates.verdict),
-            Counter(of(c) for c in changed if c.name in fates.exception),
-            Counter(of(c) for c in left),
-        ]
-        told_of += [
-            f"{row:16}{all_of[row]:9}{verdict[row]:9}{error[row]:11}{alive[row]:9}"
-            for all_of, verdict, error, alive in [counts]
-            for row in (MODULES if title == "module" else OPERATORS)
-            if all_of[row]
-        ]
+        counts = [Counter(map(of, each)) for each in sets]
+        for row in rows:
+            if counts[0][row]:
+                every, verdict, error, alive = (count[row] for count in counts)
+                told_of.append(f"{row:16}{every:9}{verdict:9}{error:11}{alive:9}")
     told_of += ["", "Survivors:"] if left else []
     for c in left:
         where, tried = f"spec/projection/{c.part.module}.py:{c.line}", fates.tries[c.name]
