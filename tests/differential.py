@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,18 @@ from spec.projection.outcome import Outcome, outcome_of
 from spec.verdicts import Verdict
 from tests.strategies import Stamped
 
-__all__ = ["BARRED", "Differs", "Tally", "asking", "compare", "lines", "rules_of"]
+__all__ = [
+    "BARRED",
+    "Differs",
+    "Heard",
+    "Tally",
+    "asking",
+    "compare",
+    "follow",
+    "heard",
+    "lines",
+    "rules_of",
+]
 
 Verdicts = dict[str, dict[str, Verdict]]
 Ruled = tuple[str, str]
@@ -89,6 +100,56 @@ def record(line: Line) -> Record:
 # Comparing.
 
 
+class Heard(NamedTuple):
+    """What the monitor held after each line and at the end, where the theorem ceased to apply, and
+    its verdict; with `forgets` it may have forgotten claims, and be inconclusive instead.
+    """
+
+    lines: list[Verdicts]
+    end: Verdicts
+    left: tuple[int, str] | None
+    verdict: str
+    forgets: bool
+
+
+def heard(stream: Sequence[Line], mode: Mode, keep: Keep | None = None) -> Heard:
+    """What the monitor makes of a stream.
+
+    Args:
+        keep: with it the monitor may forget claims.
+    """
+    monitor, held = Monitor(mode, keep=keep), []
+    for line in stream:
+        monitor.take(record(line))
+        held.append(_of_monitor(claim for claim in monitor.claims() if monitor.judges(claim)))
+    concluded = monitor.conclude()
+    end = _of_monitor(each.claim for each in concluded.claims if each.other is None)
+    return Heard(held, end, _left(monitor), concluded.verdict.value, keep is not None)
+
+
+def follow(stream: Sequence[Line], mode: Mode, said: Heard) -> tuple[Naive, str]:
+    """The naive projection agrees with what the monitor said, after each line and at the end.
+
+    Returns:
+        The projection, and its verdict of the whole stream.
+
+    Raises:
+        Differs: they do not agree; it names the line.
+    """
+    naive = Naive(stream, mode)
+    for line, fast in zip(naive, said.lines, strict=True):
+        _agree(fast, outcome_of(naive), f"line {line.at}", forgets=said.forgets)
+    naive.finish()
+    slow = outcome_of(naive)
+    _agree(said.end, slow, "the end", forgets=said.forgets)
+    left = [each and each[0] for each in (said.left, naive.left)]
+    if not said.forgets and left[0] != left[1]:
+        raise Differs(f"from line {left[0]} on by the monitor the theorem does not apply, {left}")
+    if not said.forgets and slow.verdict.value != said.verdict:
+        raise Differs(f"{said.verdict} by the monitor, {slow.verdict} by the naive projection")
+    return naive, slow.verdict.value
+
+
 def compare(
     stream: Sequence[Line], mode: Mode, tally: Tally | None = None, keep: Keep | None = None
 ) -> str:
@@ -103,27 +164,12 @@ def compare(
     Raises:
         Differs: they do not agree; it names the line.
     """
-    monitor, naive = Monitor(mode, keep=keep), Naive(stream, mode)
-    forgets = keep is not None
-    for line in naive:
-        monitor.take(record(line))
-        judged = (claim for claim in monitor.claims() if monitor.judges(claim))
-        slow = outcome_of(naive)
-        _agree(_of_monitor(judged), slow, f"line {line.at}", forgets=forgets)
-    naive.finish()
-    concluded, slow = monitor.conclude(), outcome_of(naive)
-    judged = (each.claim for each in concluded.claims if each.other is None)
-    _agree(_of_monitor(judged), slow, "the end", forgets=forgets)
-    left = [each and each[0] for each in (_left(monitor), naive.left)]
-    if not forgets and left[0] != left[1]:
-        raise Differs(f"from line {left[0]} on by the monitor the theorem does not apply, {left}")
-    if not forgets and slow.verdict.value != concluded.verdict.value:
-        raise Differs(f"{concluded.verdict} by the monitor, {slow.verdict} by the naive projection")
+    naive, verdict = follow(stream, mode, heard(stream, mode, keep))
     if tally is not None:
-        tally.streams[slow.verdict.value] += 1
+        tally.streams[verdict] += 1
         for case in naive.cases.values():
             tally.rules.update({(mode, *ruled): count for ruled, count in case.taken.items()})
-    return slow.verdict.value
+    return verdict
 
 
 def _left(monitor: Monitor) -> tuple[int, str] | None:

@@ -1,0 +1,195 @@
+"""Changes the definitions of the naive projection one at a time; the comparison must notice each.
+
+`python -m tests.projection_mutants [MODULE ...] [--streams N] [--minutes M]` makes every change of
+`tests.projection_changes`. A change is killed if with it the naive projection holds another verdict
+than the monitor on some stream, or raises an exception. Of each stream the original is asked first:
+it agrees with the monitor, and shows which changes can matter there: those of functions that
+compute something else with the same arguments, and of statements that are executed. Of what matters
+on `--tries` streams and is noticed on none no more is asked. It ends with 0 where none survives, 1
+where some do, and 3 where the time was over before the last stream.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Final, NamedTuple
+
+import msgspec
+
+from spec.events import Event
+from spec.projection.lines import line_of
+from tests.differential import Differs, Heard, follow, heard
+from tests.differential_run import MODES as EACH
+from tests.obligations.test_handwritten import PAIRS
+from tests.projection_cases import CASES
+from tests.projection_changes import MODULES, OPERATORS, Change, changes
+from tests.projection_live import Reached, Stream, in_time, made
+from tests.streams_wide import told
+
+__all__ = ["Fates", "judge", "streams"]
+
+TRIES: Final = 60
+"""On how many streams on which it can matter a change is tried at most."""
+
+
+class Fates(NamedTuple):
+    """The changes that are killed, each by its name with what shows it; how many streams were
+    judged, and whether these are all. `tries` are the streams on which each could matter.
+    """
+
+    exception: dict[str, str]
+    verdict: dict[str, str]
+    tries: Counter[str]
+    streams: int
+    whole: bool
+
+
+# Streams.
+
+
+def streams(count: int) -> Iterator[Stream]:
+    """So many streams by chance, after those that are written by hand."""
+    for pair in PAIRS if count else ():
+        for ending in ("kept", "broken") if pair.dialect == "canonical" else ():
+            path = pair.path(ending)
+            text = path.read_text(encoding="utf-8").splitlines()
+            events = (msgspec.json.decode(each, type=Event) for each in text)
+            lines = [line_of(event, at) for at, event in enumerate(events, 1)]
+            yield Stream(path.name, lines, pair.mode)
+    for name, mode, lines in CASES if count else ():
+        yield Stream(name, lines, mode)
+    for number in range(count):
+        mode = EACH[number % len(EACH)]
+        lies = 0 if number % 7 == 6 else None
+        yield Stream(f"seed {number}", told(Random(number), mode, lies), mode)
+
+
+# The fates of changes.
+
+
+def judge(
+    changed: Sequence[Change],
+    each: Iterator[Stream],
+    tries: int = TRIES,
+    until: float | None = None,
+) -> Fates:
+    """What became of these changes, each on the streams on which it can matter, until it is killed.
+
+    Args:
+        tries: on how many of these at most.
+        until: when no more streams are begun, by the monotonic clock.
+
+    Raises:
+        Differs: the original does not agree with the monitor.
+    """
+    fates, alive = (
+        Fates({}, {}, Counter(), 0, whole=True),
+        {change.name: change for change in changed},
+    )
+    for change in changed:
+        try:
+            with made(change):
+                pass
+        except Exception as error:  # whatever the checks of a module raise
+            fates.exception[change.name] = f"refused: {error}"
+            del alive[change.name]
+    for number, stream in enumerate(each):
+        if until is not None and time.monotonic() > until:
+            return fates._replace(streams=number, whole=False)
+        said = heard(stream.lines, stream.mode)
+        found = Reached([*alive.values()], stream).follow(stream, said)
+        for name in sorted(found):
+            fates.tries[name] += 1
+            if how := _killed(alive[name], stream, said):
+                table, why = how
+                getattr(fates, table)[name] = f"{stream.name}: {why}"
+            if how or fates.tries[name] >= tries:
+                del alive[name]
+        fates = fates._replace(streams=number + 1)
+        dead = len(fates.exception) + len(fates.verdict)
+        _say(number + 1, f"{dead} of {len(changed)} changes are killed, {len(alive)} go on")
+    return fates
+
+
+def _killed(change: Change, stream: Stream, said: Heard) -> tuple[str, str] | None:
+    """How a stream notices a change, and what shows it; None where it does not."""
+    try:
+        with made(change), in_time():
+            follow(stream.lines, stream.mode, said)
+    except Differs as error:
+        return "verdict", str(error)
+    except Exception as error:  # whatever a wrong definition leads to
+        return "exception", f"{type(error).__name__}: {error}"
+    return None
+
+
+def _say(number: int, text: str) -> None:
+    if sys.stderr.isatty() or number in (1, 10) or number % 50 == 0:
+        print(f"{number} streams: {text}", file=sys.stderr, flush=True)
+
+
+# The page.
+
+
+def report(changed: Sequence[Change], fates: Fates) -> str:
+    """How many of each module and by each operator, and those that survived."""
+    dead = {*fates.exception, *fates.verdict}
+    left = [change for change in changed if change.name not in dead]
+    told_of = [
+        f"{len(left)} of {len(changed)} changes survive {fates.streams} streams: "
+        f"{len(fates.verdict)} change a verdict, {len(fates.exception)} raise an exception"
+    ]
+    sets: tuple[list[Change], ...] = (
+        [*changed],
+        [c for c in changed if c.name in fates.verdict],
+        [c for c in changed if c.name in fates.exception],
+        left,
+    )
+    tables: tuple[tuple[str, Callable[[Change], str], Sequence[str]], ...] = (
+        ("module", lambda c: c.part.module, MODULES),
+        ("operator", lambda c: c.operator, [*OPERATORS]),
+    )
+    for title, of, rows in tables:
+        told_of += ["", f"{title:16}{'changes':>9}{'verdict':>9}{'exception':>11}{'survive':>9}"]
+        counts = [Counter(map(of, each)) for each in sets]
+        for row in rows:
+            if counts[0][row]:
+                every, verdict, error, alive = (count[row] for count in counts)
+                told_of.append(f"{row:16}{every:9}{verdict:9}{error:11}{alive:9}")
+    told_of += ["", "Survivors:"] if left else []
+    for c in left:
+        where, tried = f"spec/projection/{c.part.module}.py:{c.line}", fates.tries[c.name]
+        told_of.append(f"{where} {c.name} ({tried} tries): {c.says}")
+    return "\n".join(told_of)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Judge the changes of some modules, or of all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.projection_mutants", description=__doc__)
+    parser.add_argument("module", nargs="*", help=f"of {', '.join(MODULES)}; all by default")
+    parser.add_argument("--streams", type=int, default=600, help="streams by chance (600)")
+    parser.add_argument("--tries", type=int, default=TRIES, help=f"of each change ({TRIES})")
+    parser.add_argument("--minutes", type=float, help="begin no stream after so long")
+    parser.add_argument("--killers", action="store_true", help="say what killed each, too")
+    asked = parser.parse_args(argv)
+    if odd := set(asked.module) - set(MODULES):
+        parser.error(f"no module {', '.join(sorted(odd))}; there are {', '.join(MODULES)}")
+    until = None if asked.minutes is None else time.monotonic() + 60 * asked.minutes
+    changed = [change for name in asked.module or MODULES for change in changes(name)]
+    fates = judge(changed, streams(asked.streams), asked.tries, until)
+    if asked.killers:
+        for name, why in (fates.exception | fates.verdict).items():
+            print(f"{name}: {why}")
+    print(report(changed, fates))
+    if not fates.whole:
+        return 3
+    return int(len(changed) > len(fates.exception) + len(fates.verdict))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,129 @@
+"""Changes of the naive projection are noticed by the comparison, and taken back."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+import pytest
+
+from spec.projection import definitions, fields, naive, pool, ranks, rights, unknown
+from tests.projection_changes import MODULES, OPERATORS, Change, changes
+from tests.projection_mutants import judge, made, main, streams
+
+KILLED: Final = (
+    *("ranks.is_ranked:affirm-1", "ranks.is_ranked:negate-1", "ranks._ranked:lack-1"),
+    *("ranks.ranked_losers:lack-1", "ranks.passed:affirm-1", "ranks.passed:branch-2"),
+    *("ranks.passed:compare-2", "ranks.passed:flip-1", "ranks.passed:join-1"),
+    *("ranks.passed:swap-1", "ranks.passed:lack-7", "ranks.passed:negate-3"),
+    *("ranks.spared:compare-1", "ranks.spared:quantify-1", "ranks.spared:swap-1"),
+    *("rights.begin:branch-2", "rights.begin:negate-1", "rights.begin:sum-1"),
+    *("rights.is_due:lack-6", "rights.is_due:join-2", "rights.unclear:branch-2"),
+    *("rights.authorised:branch-5", "rights.authorised:more-1", "rights.authorised:negate-4"),
+    *("rights.owner_unknown:lack-2", "rights.owner_unknown:negate-3"),
+)
+"""Changes that a hand-written trace notices."""
+
+NO_CHANGE: Final = "ranks._ranked:lack-2"
+"""`c.priority or 0` becomes `c.priority`: of the claims that have one."""
+
+
+def every(*modules: str) -> dict[str, Change]:
+    return {change.name: change for name in modules for change in changes(name)}
+
+
+def state() -> dict[str, Any]:
+    """The code of every function of some modules, and every other value, by its name."""
+    found: dict[str, Any] = {}
+    for module in (definitions, fields, naive, pool, ranks, rights, unknown):
+        for name, value in vars(module).items():
+            if name != "__builtins__":
+                found[f"{module.__name__}.{name}"] = value
+            if isinstance(value, FunctionType):
+                found[f"{module.__name__}.{name}()"] = value.__code__
+            for each, method in vars(value).items() if isinstance(value, type) else ():
+                if isinstance(code := getattr(method, "__code__", None), CodeType):
+                    found[f"{module.__name__}.{name}.{each}()"] = code
+    return found
+
+
+class TestFates:
+    @pytest.fixture(scope="class")
+    def some(self) -> dict[str, Change]:
+        return every("ranks", "rights")
+
+    def test_sample(self, some: dict[str, Change]) -> None:
+        """Each of a sample is killed by the hand-written traces, what is no change is not, and
+        everything is as it was after that."""
+        before = state()
+        asked = [some[name] for name in (*KILLED, NO_CHANGE)]
+        fates = judge(asked, streams(1))
+        assert set(KILLED) == {*fates.verdict, *fates.exception}
+        assert fates.whole
+        after = state()
+        assert before.keys() == after.keys()
+        assert [] == [name for name, value in before.items() if after[name] is not value]
+
+    def test_no_time(self, some: dict[str, Change]) -> None:
+        """Where the time is over nothing more is judged, and the fates say so."""
+        fates = judge([some[NO_CHANGE]], streams(1), until=0.0)
+        assert (0, False) == (fates.streams, fates.whole)
+
+
+class TestMade:
+    def test_constant(self) -> None:
+        """A constant is another one wherever it was imported, and so is what rests on it."""
+        change = every("unknown")["unknown.OTHERS:fewer-1"]
+        was = unknown.OTHERS
+        with made(change):
+            assert frozenset() == unknown.OTHERS
+        assert was is unknown.OTHERS
+
+    def test_imported(self) -> None:
+        """Another module has the changed constant, too."""
+        change = every("unknown")["unknown.POOL:fewer-1"]
+        was = fields.POOL
+        with made(change):
+            assert fields.POOL is unknown.POOL
+            assert len(was) > len(fields.POOL)
+        assert fields.POOL is was is unknown.POOL
+
+    def test_default(self) -> None:
+        """A field of a dataclass has another default."""
+        change = every("pool")["pool.Claim.met:constant-1"]
+        with made(change):
+            assert 1 == pool.Claim("a").met
+        assert 0 == pool.Claim("a").met
+
+    def test_property(self) -> None:
+        """A property is changed like any function."""
+        change = every("pool")["pool.Claim.extent:extreme-1"]
+        claim = pool.Claim("a", footprint=3)
+        with made(change):
+            assert 0 == claim.extent
+        assert 3 == claim.extent
+
+
+def test_operators() -> None:
+    """Every operator that is listed makes some change, and each change has a name of its own."""
+    found = [change for name in MODULES for change in changes(name)]
+    assert set(OPERATORS) == {change.operator for change in found}
+    assert len(found) == len({change.name for change in found})
+
+
+class TestCommand:
+    def test_survivors(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """With no stream at all nothing is noticed: the exit code and the page say so."""
+        assert 1 == main(["sight", "--streams", "0"])
+        said = capsys.readouterr().out
+        assert "survive 0 streams" in said
+        assert "spec/projection/sight.py:" in said
+
+    def test_no_time(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Without time the command is interrupted."""
+        assert 3 == main(["sight", "--streams", "1", "--minutes", "0"])
+
+    def test_no_module(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A module that is not there is an error of usage."""
+        with pytest.raises(SystemExit, match="2"):
+            main(["nonesuch"])
