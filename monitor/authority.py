@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from monitor.doubt import AUTHORITY
 from spec.alphabet import Kind
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from monitor.records import At
     from spec.events import Event
 
-__all__ = ["authorised"]
+__all__ = ["RUNTIME", "authorised"]
+
+RUNTIME: Final = "runtime"
 
 
 def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
@@ -27,7 +29,7 @@ def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
         claim.distrust(*unknown)
     if event.by is None:
         return True
-    if event.by != "runtime":
+    if event.by != RUNTIME:
         if claim.owner_scope is None:
             why = f"nobody stated who owns the claim that {event.by} ends"
             if claim.owner_claimed is not None:
@@ -38,4 +40,4 @@ def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
         return claim.compiled.mode is Mode.DEMOTABLE
     if unknown is not None:
         claim.doubt(AUTHORITY, *unknown)
-    return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed
+    return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed and not claim.early

@@ -11,7 +11,7 @@ from monitor.doubt import partial, without
 from monitor.ends import reaches
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
-from spec.alphabet import FACTS
+from spec.alphabet import FACTS, Kind
 from spec.facts import FACTS_ARE_FACTS
 from spec.machine import Guard
 from spec.states import TERMINAL, ClaimState, next_state
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from monitor.doubt import Step
     from monitor.records import At, Trail
     from monitor.view import Constants, View
-    from spec.alphabet import Kind
     from spec.machine import Rule
     from spec.predicates import MaterializationPredicate
 
@@ -59,7 +58,9 @@ class ClaimRun:
     for it last began and ended. `observed` are the facts of which the hooks state each one.
     `object` tells which object it is on, `keys` the contents of its positions where they are
     stated. It `strayed` once an event took blocks from behind its end, and none of its own; it was
-    `missed` if anything may have happened since it ended that nobody saw.
+    `missed` if anything may have happened since it ended that nobody saw. Its end was `early` if
+    the runtime ended its entry before its duration was over. `computed` are the positions that were
+    computed since it was last away, `waiting` the requests for which a restore of it is required.
     """
 
     stream: str
@@ -86,6 +87,9 @@ class ClaimRun:
     elapsed: bool = False
     unwatched: bool = False
     strayed: bool = False
+    early: bool = False
+    computed: set[int] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
     missed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
     held: Positions = field(default_factory=Positions)
@@ -220,6 +224,26 @@ class ClaimRun:
         places = list(positions)
         self.held.drop((position, block) for position in places)
         return [position for position in places if not self.held.holds(position)]
+
+    def note_computed(self, *, computed: bool) -> None:
+        """Blocks came or went, and that is not in the ledger yet; whether new ones were computed.
+
+        What it held when it went away it need not get back.
+        """
+        fresh, self.held.fresh = self.held.fresh, set()
+        away, threshold = self.fact("lead") < self.constants.threshold, self.constants.threshold
+        if computed and away and self.fact("there"):
+            self.computed |= fresh
+        if not away and self.lead < threshold:
+            self.computed.clear()
+        else:
+            self.computed = {at for at in self.computed if self.held.holds(at)}
+
+    @property
+    def restored(self) -> bool:
+        """Whether nothing that the predicate needs was computed since it was away."""
+        start = self.held.start
+        return not any(start <= at < start + self.constants.threshold for at in self.computed)
 
     def owns(self, position: int) -> bool:
         """Whether a position is the claim's own: an object may be longer than was committed."""
@@ -420,7 +444,8 @@ class ClaimRun:
             request.among = self._alike.setdefault(request.stands, {})
             request.among[request_id] = request
         self._loose.clear()
-        view.here, moved = False, False
+        waiting = self.waiting if view.kind is Kind.LOAD_FINISHED and view.direct else set()
+        view.here, moved = False, bool(waiting)
         for stands, among in list(self._alike.items()):
             if not among:
                 del self._alike[stands]
@@ -428,7 +453,7 @@ class ClaimRun:
                 moved = True
         if moved:
             for request_id in self.requests:
-                view.here = request_id == view.request_id
+                view.here = request_id == view.request_id or request_id in waiting
                 self._step_request(request_id, view, was, now)
         elif view.request_id in self.requests:
             view.here = True

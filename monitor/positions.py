@@ -55,9 +55,13 @@ class _Runs:
 
 @dataclass(slots=True)
 class Positions:
-    """The logical positions that a claim holds, in blocks that were named or that nobody named."""
+    """The logical positions that a claim holds, in blocks that were named or that nobody named.
+
+    `fresh` are those of single blocks that are new since somebody looked.
+    """
 
     start: int = 0
+    fresh: set[int] = field(default_factory=set)
     _named: dict[int, set[int]] = field(default_factory=dict)
     _unnamed: _Runs = field(default_factory=_Runs)
     _held: _Runs = field(default_factory=_Runs)
@@ -126,11 +130,15 @@ class Positions:
     def hold(self, pairs: Iterable[tuple[int, int]]) -> None:
         """These pairs of a position and a block are held."""
         for position, block in pairs:
+            if not self.holds(position):
+                self.fresh.add(position)
             self._named.setdefault(position, set()).add(block)
             self._held.add(position, position + 1)
 
     def hold_run(self, begin: int, end: int) -> None:
         """The positions from `begin` to before `end` are held, in blocks that nobody named."""
+        if begin + 1 == end and not self.holds(begin):
+            self.fresh.add(begin)
         if begin < end:
             self._unnamed.add(begin, end)
             self._held.add(begin, end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.authority import authorised
+from monitor.authority import RUNTIME, authorised
 from monitor.blame import Blame, Early, tell_outcome
 from monitor.blocks import SHARES
 from monitor.census import TOO_LATE, Census, Keep
@@ -223,6 +223,9 @@ class Stream:
             self._census.state(claim, event.content_keys)
         if claim.known or event.kind in _BEGINS:
             self._census.join(claim, grows=commits or extent < claim.extent)
+        lasts = claim.duration is not None and not claim.elapsed
+        early = event.kind is Kind.CLAIM_RETIRED and event.by == RUNTIME and lasts
+        claim.early |= early and bound
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
@@ -272,6 +275,8 @@ class Stream:
             request = self.requests.get(event.request_id)
             if self._open(claim, event, at):
                 claim.touch(event.request_id)
+                if mine and event.kind is Kind.CLAIM_RESTORE_REQUIRED:
+                    claim.waiting.add(event.request_id)
             if event.kind is Kind.LOAD_FAILED and claim.lost:
                 request.unnamed = claim.taint
             elif event.kind is Kind.LOAD_FAILED and claim.known:
@@ -356,6 +361,8 @@ class Stream:
         losers, unseen, strays = self._census.blocks.lose(event, meant)
         for claim in strays:
             claim.strayed = True
+        for claim in losers.values() if self._tiered else ():
+            claim.note_computed(computed=False)
         self._census.room.forget()
         views = [
             (claim, View(event.kind, at, event.request_id, mine=True, named=True, lead=claim.lead))
@@ -395,6 +402,8 @@ class Stream:
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
             self._tell_request(event, self.requests.get(request_id), request_id, at)
         if event.kind is Kind.REQUEST_FINISHED:
+            for claim in self.requests.get(request_id).claims.values():
+                claim.waiting.discard(request_id)
             self.requests.end(request_id)
 
     def _never_came(self, request_id: str) -> bool:
@@ -557,6 +566,8 @@ class Stream:
             away = claim.responsible and claim.fact("lead") < claim.constants.threshold
             if self._tiered and away and len(in_hand) > 1:
                 claim.doubt(CACHED_BY, at, _COMPUTED)
+        if self._tiered:
+            claim.note_computed(computed=event.kind is Kind.BLOCK_CACHED and not event.found)
         if self._mode["ranked"]:
             self._census.ranks.note(claim)
         view = self._view(event, claim, at)
@@ -603,7 +614,7 @@ class Stream:
         view.footprint = event.footprint or 0
         view.unsized = event.kind is Kind.CLAIM_COMMITTED and event.footprint is None
         view.found = event.found
-        view.echo, view.from_tier = event.echo, event.from_tier
+        view.echo, view.from_tier = event.echo, event.from_tier and claim.restored
         view.cost, view.hit = event.cost or 0, bool(event.hit)
         if event.worker is not None:
             view.worker = int.from_bytes(digest("worker", event.worker)) + 1

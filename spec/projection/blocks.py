@@ -18,12 +18,14 @@ from spec.projection.pool import (
     alike,
     held_by,
     is_tracked,
+    lead,
     means,
     meant,
     owners,
 )
+from spec.projection.sight import Sight
 
-__all__ = ["PLACES", "after", "gained", "placed"]
+__all__ = ["PLACES", "after", "computed", "gained", "placed"]
 
 PLACES: Final = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 """The facts by which blocks are there."""
@@ -108,6 +110,21 @@ def placed(pool: Pool, event: Event) -> frozenset[Placed]:
             if is_tracked(pool, other) and _shares(claim, other, at)
         }
     return frozenset(found)
+
+
+def computed(sight: Sight) -> frozenset[int]:
+    """The positions of a claim, of those held after the event, that were computed since it was last
+    away. What it held when it went away it need not get back.
+    """
+    claim, threshold = sight.claim, sight.claim.threshold
+    then, now = ({at for at, _ in held_by(p, claim)} for p in (sight.pool, sight.later))
+    away = lead(sight.pool, claim) < threshold
+    if not away and lead(sight.later, claim) < threshold:
+        return frozenset()
+    found = claim.computed & now
+    if sight.event.kind is Kind.BLOCK_CACHED and not sight.event.found and away:
+        found |= now - then if claim.facts["there"] else frozenset()
+    return found
 
 
 def _left(pool: Pool, event: Event) -> frozenset[Placed]:

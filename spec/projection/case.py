@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
@@ -63,9 +63,9 @@ class _Scope:
     facts: dict[str, Value] = field(default_factory=lambda: dict(_NO_REQUEST))
     over: bool = False
 
-    def is_of(self, request: str | None) -> bool:
-        """Whether it is the scope of this request."""
-        return request is not None and request == self.request and not self.over
+    def is_of(self, requests: Container[str]) -> bool:
+        """Whether it is the scope of one of these requests."""
+        return self.request is not None and self.request in requests and not self.over
 
 
 class Case:
@@ -115,13 +115,19 @@ class Case:
         return look
 
     def take(
-        self, kind: Kind, views: Sequence[View], here: str | None, at: int, *, moves: bool = True
+        self,
+        kind: Kind,
+        views: Sequence[View],
+        here: Container[str],
+        at: int,
+        *,
+        moves: bool = True,
     ) -> None:
         """Take an event into every ledger, and if it `moves` anything into every observer.
 
         Args:
             views: its fields, at each end of what nobody knows.
-            here: the request that it belongs to.
+            here: the requests that it belongs to.
             at: its line.
         """
         was = self.claim.facts
@@ -169,7 +175,7 @@ class Case:
 
     def renew(self, request: str) -> None:
         """Another request comes under the id of one that has ended: it is followed by itself."""
-        for scope in [each for each in self._scopes if each.is_of(request)]:
+        for scope in [each for each in self._scopes if each.is_of({request})]:
             scope.over = True
             watches = {name: self._own.watches[name] for name in self._scoped}
             self._scopes.append(_Scope(request, watches))

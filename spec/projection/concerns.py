@@ -210,13 +210,17 @@ def is_named(sight: Sight) -> bool:
     return _names(sight) and (about or not sight.binds)
 
 
-def belongs_to(sight: Sight) -> str | None:
-    """The request that the event belongs to, to this claim.
+def belongs_to(sight: Sight) -> frozenset[str]:
+    """The requests that the event belongs to, to this claim.
 
-    A load for another claim on the same content is to this one no load for any request.
+    A load belongs to each request that waits for the claim. One for another claim on the same
+    content is to this one no load for any request.
     """
     loaded = sight.event.kind is Kind.LOAD_FINISHED
-    return None if loaded and not is_direct(sight) else sight.moment.belongs
+    if loaded and not is_direct(sight):
+        return frozenset()
+    own = frozenset[str]() if sight.moment.belongs is None else frozenset({sight.moment.belongs})
+    return own | sight.claim.waiting if loaded else own
 
 
 def is_direct(sight: Sight) -> bool:

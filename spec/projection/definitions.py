@@ -31,7 +31,7 @@ def named(sight: Sight) -> bool:
 
 
 def here(sight: Sight) -> bool:
-    return sight.request is not None and sight.request == concerns.belongs_to(sight)
+    return sight.request is not None and sight.request in concerns.belongs_to(sight)
 
 
 # Blocks, and ranks.
@@ -201,7 +201,10 @@ def harm(sight: Sight) -> bool:
 
 
 def from_tier(sight: Sight) -> bool:
-    return sight.event.from_tier
+    """The report says so, and nothing that the predicate needs was computed since it was away."""
+    claim = sight.claim
+    needed = range(claim.start, claim.start + min(claim.threshold, blocks.LARGEST))
+    return sight.event.from_tier and claim.computed.isdisjoint(needed)
 
 
 # Who acts, and routes.

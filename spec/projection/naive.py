@@ -16,7 +16,7 @@ from spec.claims import Mode
 from spec.events import Event
 from spec.modes import MODES, Bundle
 from spec.projection import contradictions, rights, unknown
-from spec.projection.blocks import PLACES, after, gained
+from spec.projection.blocks import PLACES, after, computed, gained
 from spec.projection.case import Case, View
 from spec.projection.concerns import belongs_to, is_direct, strays
 from spec.projection.fields import views
@@ -155,7 +155,7 @@ class Naive:
         for case in self.cases.values():
             if case.claim.met:
                 judged = self.is_judged(case.claim)
-                case.take(moment.kind, views(Sight(moment, case.claim)), None, at, moves=judged)
+                case.take(moment.kind, views(Sight(moment, case.claim)), (), at, moves=judged)
                 case.distrust(at)
         self._lose_track()
         self._missing = self._count
@@ -320,6 +320,8 @@ class Naive:
             self._stated |= dict.fromkeys(event.block_ids, self._count)
         self._remember(event, seen)
         named = self.cases.get(event.claim_id or "")
+        for case in self.cases.values():
+            self._follow(Sight(moment, case.claim))
         for case in self.cases.values() if event.kind in BLOCKS_GONE else ():
             sight = Sight(moment, case.claim)
             case.claim.strayed |= strays(sight)
@@ -342,6 +344,20 @@ class Naive:
         if event.kind is Kind.CLAIM_RETIRED and self.constants["watched"]:
             due = claim.elapsed or event.by == claim.owner is not None
             claim.unwatched |= due and not claim.facts["committed"]
+
+    @staticmethod
+    def _follow(sight: Sight) -> None:
+        """What was computed of a claim since it was last away, and who waits for it."""
+        event, claim = sight.event, sight.claim
+        if event.kind in PLACES | BLOCKS_GONE:
+            claim.computed = computed(sight)
+        if event.kind is Kind.REQUEST_FINISHED:
+            claim.waiting -= {event.request_id or ""}
+        if event.claim_id != claim.claim_id or not sight.binds:
+            return
+        claim.early |= rights.ends_early(sight)
+        if event.kind is Kind.CLAIM_RESTORE_REQUIRED and event.request_id is not None:
+            claim.waiting |= {event.request_id}
 
     def _introduce(self, case: Case, at: int) -> None:
         """What a claim has to state by the time that anything is owed to it."""

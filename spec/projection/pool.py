@@ -73,7 +73,9 @@ class Claim:
     responsibility for it last began. `end` is when its duration is over, `unclear` since which line
     nobody can see that; `elapsed` says that it is. It `strayed` once an event took blocks
     from behind its end, and none of its own; it was `missed` if anything may have happened since
-    it ended that nobody saw.
+    it ended that nobody saw. Its end was `early` if the runtime ended its entry before its duration
+    was over. `computed` are the positions that were computed since it was last away, `waiting` the
+    requests for which a restore of it is required.
     """
 
     claim_id: str
@@ -93,6 +95,9 @@ class Claim:
     unwatched: bool = False
     strayed: bool = False
     missed: bool = False
+    early: bool = False
+    computed: frozenset[int] = frozenset()
+    waiting: frozenset[str] = frozenset()
     took: int = 0
     end: int | None = None
     unclear: tuple[int, bool] | None = None  # the line; whether only the steps are not told

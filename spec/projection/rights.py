@@ -10,7 +10,16 @@ from spec.durations import Duration, TimeUnit
 from spec.projection.pool import Claim, Pool
 from spec.projection.sight import Sight
 
-__all__ = ["RUNTIME", "authorised", "begin", "is_due", "owner_unknown", "stop", "unclear"]
+__all__ = [
+    "RUNTIME",
+    "authorised",
+    "begin",
+    "ends_early",
+    "is_due",
+    "owner_unknown",
+    "stop",
+    "unclear",
+]
 
 RUNTIME: Final = "runtime"
 _NS: Final = 1_000_000_000
@@ -79,4 +88,13 @@ def authorised(sight: Sight) -> bool:
         return event.by == claim.owner
     if event.kind is Kind.CLAIM_DEMOTED:
         return sight.moment.mode is Mode.DEMOTABLE
-    return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed
+    return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed and not claim.early
+
+
+def ends_early(sight: Sight) -> bool:
+    """Whether the runtime ends the entry of a claim whose duration is not over: it may say later
+    that it expired the claim, and the claim was gone too soon.
+    """
+    event, claim = sight.event, sight.claim
+    lasts = claim.duration is not None and not claim.elapsed
+    return event.kind is Kind.CLAIM_RETIRED and event.by == RUNTIME and lasts
