@@ -53,7 +53,7 @@ class Fates(NamedTuple):
 
 
 def streams(count: int) -> Iterator[Stream]:
-    """So many streams by chance, after those that are written by hand."""
+    """The hand-written traces, so many streams by chance, and the cases written for this."""
     for pair in PAIRS if count else ():
         for ending in ("kept", "broken") if pair.dialect == "canonical" else ():
             path = pair.path(ending)
@@ -61,12 +61,12 @@ def streams(count: int) -> Iterator[Stream]:
             events = (msgspec.json.decode(each, type=Event) for each in text)
             lines = [line_of(event, at) for at, event in enumerate(events, 1)]
             yield Stream(path.name, lines, pair.mode)
-    for name, mode, lines in CASES if count else ():
-        yield Stream(name, lines, mode)
     for number in range(count):
         mode = EACH[number % len(EACH)]
         lies = 0 if number % 7 == 6 else None
         yield Stream(f"seed {number}", told(Random(number), mode, lies), mode)
+    for name, mode, lines in CASES if count else ():
+        yield Stream(name, lines, mode)
 
 
 # The fates of changes.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from types import CodeType, FunctionType
 from typing import Any, Final
 
 import pytest
 
+from spec.claims import Mode
 from spec.projection import definitions, fields, naive, pool, ranks, rights, unknown
+from tests.differential import compare
+from tests.projection_cases import CASES
 from tests.projection_changes import MODULES, OPERATORS, Change, changes
 from tests.projection_mutants import judge, made, main, streams
 
@@ -23,6 +27,9 @@ KILLED: Final = (
     *("rights.owner_unknown:lack-2", "rights.owner_unknown:negate-3"),
 )
 """Changes that a hand-written trace notices."""
+
+TRACES: Final = 38
+"""Hand-written traces in the canonical form: a pair for each obligation."""
 
 NO_CHANGE: Final = "ranks._ranked:lack-2"
 """`c.priority or 0` becomes `c.priority`: of the claims that have one."""
@@ -47,17 +54,18 @@ def state() -> dict[str, Any]:
     return found
 
 
-class TestFates:
-    @pytest.fixture(scope="class")
-    def some(self) -> dict[str, Change]:
-        return every("ranks", "rights")
+@pytest.fixture(scope="module")
+def some() -> dict[str, Change]:
+    return every("ranks", "rights")
 
+
+class TestFates:
     def test_sample(self, some: dict[str, Change]) -> None:
         """Each of a sample is killed by the hand-written traces, what is no change is not, and
         everything is as it was after that."""
         before = state()
         asked = [some[name] for name in (*KILLED, NO_CHANGE)]
-        fates = judge(asked, streams(1))
+        fates = judge(asked, islice(streams(1), TRACES))
         assert set(KILLED) == {*fates.verdict, *fates.exception}
         assert fates.whole
         after = state()
@@ -102,6 +110,16 @@ class TestMade:
         with made(change):
             assert 0 == claim.extent
         assert 3 == claim.extent
+
+
+@pytest.mark.parametrize("mode", sorted({mode for _, mode, _ in CASES}))
+def test_cases(mode: Mode) -> None:
+    """Each stream that is written by hand for the comparison has a name of its own, and the monitor
+    and the projection agree on it."""
+    cases = {name: lines for name, of, lines in CASES if of is mode}
+    assert len(cases) == sum(of is mode for _, of, _ in CASES)
+    for lines in cases.values():
+        compare(lines, mode)
 
 
 def test_operators() -> None:
