@@ -191,6 +191,7 @@ class Naive:
             self._doubt(case, sights[name], seen[name][0], line.at)
         before = {name for name, claim in self.pool.claims.items() if claim.responsible}
         for name, case in self.cases.items():
+            self._follow(sights[name])
             moves = self._moves(sights[name], seen[name][0])
             case.take(event.kind, seen[name], belongs_to(sights[name]), line.at, moves=moves)
             if case.claim.responsible and name not in before:
@@ -320,8 +321,6 @@ class Naive:
             self._stated |= dict.fromkeys(event.block_ids, self._count)
         self._remember(event, seen)
         named = self.cases.get(event.claim_id or "")
-        for case in self.cases.values():
-            self._follow(Sight(moment, case.claim))
         for case in self.cases.values() if event.kind in BLOCKS_GONE else ():
             sight = Sight(moment, case.claim)
             case.claim.strayed |= strays(sight)

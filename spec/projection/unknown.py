@@ -91,7 +91,7 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
     if event.kind in _AT_REQUEST and (claim.responsible or seen["blamed"]):
         arrives = event.kind is Kind.REQUEST_ARRIVED
         stated = arrives and None not in (event.needed, event.usable)
-        unsure = request is not None and request.unsure and not arrives
+        unsure = request is not None and request.in_hand and request.unsure and not arrives
         found |= NEED if unsure or (arrives and not stated) else frozenset()
         found |= POOL if lost >= 0 and _presses(event, request) else frozenset()
         acts = event.kind in CONFLICT_ACTIONS

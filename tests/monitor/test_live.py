@@ -25,7 +25,7 @@ from tests.stories import CLAIMS, accepted, at, say
 from tests.strategies import Stamped
 
 A, B, C = CLAIMS
-AFTER = at(Kind.REQUEST_FINISHED, "request:after")
+AFTER = Event(kind=Kind.BLOCK_LOST, block_ids=(999,))
 
 
 class Told:
