@@ -225,10 +225,13 @@ class ClaimRun:
         self.held.drop((position, block) for position in places)
         return [position for position in places if not self.held.holds(position)]
 
-    def note_computed(self, *, computed: bool) -> None:
+    def note_computed(self, *, computed: bool, brought: Iterable[tuple[int, int]] = ()) -> None:
         """Blocks came or went, and that is not in the ledger yet; whether new ones were computed.
 
         What it held when it went away it need not get back.
+
+        Args:
+            brought: the runs of positions that a load brought.
         """
         fresh, self.held.fresh = self.held.fresh, set()
         away, threshold = self.fact("lead") < self.constants.threshold, self.constants.threshold
@@ -238,6 +241,8 @@ class ClaimRun:
             self.computed.clear()
         else:
             self.computed = {at for at in self.computed if self.held.holds(at)}
+            for begin, end in brought if self.computed else ():
+                self.computed = {at for at in self.computed if not begin <= at < end}
 
     @property
     def restored(self) -> bool:

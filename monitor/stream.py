@@ -567,7 +567,13 @@ class Stream:
             if self._tiered and away and len(in_hand) > 1:
                 claim.doubt(CACHED_BY, at, _COMPUTED)
         if self._tiered:
-            claim.note_computed(computed=event.kind is Kind.BLOCK_CACHED and not event.found)
+            brought = [(at, at + 1) for at in event.positions]
+            if event.held is not None and not (event.block_ids and event.positions):
+                brought.append((claim.held.start, claim.held.start + event.held))
+            cached = event.kind is Kind.BLOCK_CACHED
+            claim.note_computed(
+                computed=cached and not event.found, brought=() if cached else brought
+            )
         if self._mode["ranked"]:
             self._census.ranks.note(claim)
         view = self._view(event, claim, at)
