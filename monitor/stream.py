@@ -242,6 +242,8 @@ class Stream:
             for left in self._move(event, [claim], at):
                 self._there(event, left, at)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
+        if self._mode["ranked"] and event.kind in _BEGINS:  # a registry may hold it from now on
+            self._census.ranks.note(claim)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
         if entered and (missing := unstated(claim)):

@@ -319,6 +319,16 @@ PAIRS: dict[str, tuple[str, Trace]] = {
             {"kind": "block_lost"},
         ],
     ),
+    "a claim whose rank matters held a block before it was registered": (
+        "soft_priority",
+        [
+            {"kind": "block_cached", "claim_id": "c", "block_ids": [150], "positions": [0]},
+            registered("b", priority=1, object_id="q"),
+            cached("b", 102),
+            registered("c", priority=5, object_id="p"),
+            {"kind": "block_evicted", "block_ids": [102]},
+        ],
+    ),
     "a stream that was cut": (
         "best_effort",
         [{"kind": "stream_opened"}, registered("a", **IDENTITY)],
