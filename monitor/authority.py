@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from monitor.doubt import AUTHORITY
 from spec.alphabet import Kind
 from spec.claims import Mode
+from spec.fields import RUNTIME
 
 if TYPE_CHECKING:
     from monitor.claim import ClaimRun
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
     from monitor.records import At
     from spec.events import Event
 
-__all__ = ["RUNTIME", "authorised"]
-
-RUNTIME: Final = "runtime"
+__all__ = ["authorised", "ends_early"]
 
 
 def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
@@ -41,3 +40,9 @@ def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
     if unknown is not None:
         claim.doubt(AUTHORITY, *unknown)
     return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed and not claim.early
+
+
+def ends_early(event: Event, claim: ClaimRun) -> bool:
+    """Whether the runtime ends the entry of a claim whose duration is not over."""
+    lasts = claim.duration is not None and not claim.elapsed
+    return event.kind is Kind.CLAIM_RETIRED and event.by == RUNTIME and lasts

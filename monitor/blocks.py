@@ -325,8 +325,8 @@ class Blocks:
         """The claim holds nothing any more."""
         for block in claim.held.blocks:
             holders = self._owners.get(block, {})
-            shared = len(holders) > 1
-            self._shares -= holders.pop(claim.claim_id, None) is not None and shared
+            several = len(holders) > 1
+            self._shares -= holders.pop(claim.claim_id, None) is not None and several
             if not holders:
                 self._owners.pop(block, None)
                 self.mixed.pop(block, None)

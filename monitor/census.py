@@ -177,7 +177,7 @@ class Census:
         lost = self._track.lost
         if lost is not None and self.blocks.is_stale(claim):
             claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be gone")
-        claim.held.fresh.clear()
+        claim.held.take_fresh()  # it was there before
         whole = claim.lead >= claim.constants.threshold
         claim.measure(claim.lead, there=bool(claim.fact("there")) or whole)
         self.ranks.note(claim)

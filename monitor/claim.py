@@ -124,6 +124,7 @@ class ClaimRun:
         self._scoped, self._pending = compiled.scoped, compiled.pending
         self.base = list(compiled.first)
         self.object = ("claim", self.claim_id)
+        self.held.fresh = set() if self.constants.tiered else None
 
     @property
     def responsible(self) -> bool:
@@ -233,7 +234,7 @@ class ClaimRun:
         Args:
             brought: the runs of positions that a load brought.
         """
-        fresh, self.held.fresh = self.held.fresh, set()
+        fresh = self.held.take_fresh()
         away, threshold = self.fact("lead") < self.constants.threshold, self.constants.threshold
         if computed and away and self.fact("there"):
             self.computed |= fresh
@@ -362,6 +363,7 @@ class ClaimRun:
         if request.ended:
             return []
         request.ended = True
+        self.waiting.discard(request_id)
         if not request.touched:
             return [self._forget(request_id)]
         self._ended.append(request_id)

@@ -57,11 +57,12 @@ class _Runs:
 class Positions:
     """The logical positions that a claim holds, in blocks that were named or that nobody named.
 
-    `fresh` are those of single blocks that are new since somebody looked.
+    `fresh` are those of single blocks that are new since they were last taken; None where they are
+    not followed.
     """
 
     start: int = 0
-    fresh: set[int] = field(default_factory=set)
+    fresh: set[int] | None = None
     _named: dict[int, set[int]] = field(default_factory=dict)
     _unnamed: _Runs = field(default_factory=_Runs)
     _held: _Runs = field(default_factory=_Runs)
@@ -119,6 +120,12 @@ class Positions:
         """The positions that are held, from each to before each."""
         return list(self._held)
 
+    def take_fresh(self) -> set[int]:
+        """The positions that are new, which are so no more."""
+        fresh = self.fresh or set()
+        self.fresh = None if self.fresh is None else set()
+        return fresh
+
     def unnamed_at(self, position: int) -> bool:
         """Whether the position is held in a block that nobody named."""
         return self._unnamed.end(position) is not None
@@ -130,14 +137,14 @@ class Positions:
     def hold(self, pairs: Iterable[tuple[int, int]]) -> None:
         """These pairs of a position and a block are held."""
         for position, block in pairs:
-            if not self.holds(position):
+            if self.fresh is not None and not self.holds(position):
                 self.fresh.add(position)
             self._named.setdefault(position, set()).add(block)
             self._held.add(position, position + 1)
 
     def hold_run(self, begin: int, end: int) -> None:
         """The positions from `begin` to before `end` are held, in blocks that nobody named."""
-        if begin + 1 == end and not self.holds(begin):
+        if self.fresh is not None and begin + 1 == end and not self.holds(begin):
             self.fresh.add(begin)
         if begin < end:
             self._unnamed.add(begin, end)

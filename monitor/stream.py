@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.authority import RUNTIME, authorised
+from monitor.authority import authorised, ends_early
 from monitor.blame import Blame, Early, tell_outcome
 from monitor.blocks import SHARES
 from monitor.census import TOO_LATE, Census, Keep
@@ -223,9 +223,7 @@ class Stream:
             self._census.state(claim, event.content_keys)
         if claim.known or event.kind in _BEGINS:
             self._census.join(claim, grows=commits or extent < claim.extent)
-        lasts = claim.duration is not None and not claim.elapsed
-        early = event.kind is Kind.CLAIM_RETIRED and event.by == RUNTIME and lasts
-        claim.early |= early and bound
+        claim.early |= bound and ends_early(event, claim)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             self._unwatch(claim, event)
             if not claim.committed or claim.constants.lapses:
@@ -404,8 +402,6 @@ class Stream:
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
             self._tell_request(event, self.requests.get(request_id), request_id, at)
         if event.kind is Kind.REQUEST_FINISHED:
-            for claim in self.requests.get(request_id).claims.values():
-                claim.waiting.discard(request_id)
             self.requests.end(request_id)
 
     def _never_came(self, request_id: str) -> bool:
@@ -569,13 +565,7 @@ class Stream:
             if self._tiered and away and len(in_hand) > 1:
                 claim.doubt(CACHED_BY, at, _COMPUTED)
         if self._tiered:
-            brought = [(at, at + 1) for at in event.positions]
-            if event.held is not None and not (event.block_ids and event.positions):
-                brought.append((claim.held.start, claim.held.start + event.held))
-            cached = event.kind is Kind.BLOCK_CACHED
-            claim.note_computed(
-                computed=cached and not event.found, brought=() if cached else brought
-            )
+            self._note_computed(event, claim)
         if self._mode["ranked"]:
             self._census.ranks.note(claim)
         view = self._view(event, claim, at)
@@ -588,6 +578,17 @@ class Stream:
         if followed is not None and self._open(claim, event, at, followed):
             claim.touch(followed)
         self._deliver(claim, view)
+
+    @staticmethod
+    def _note_computed(event: Event, claim: ClaimRun) -> None:
+        """What was computed of a claim, and what a load brought, is known apart."""
+        if event.kind is Kind.BLOCK_CACHED:
+            claim.note_computed(computed=not event.found)
+            return
+        brought = [(at, at + 1) for at in event.positions]
+        if event.held is not None and not (event.block_ids and event.positions):
+            brought.append((claim.held.start, claim.held.start + event.held))
+        claim.note_computed(computed=False, brought=brought)
 
     def _look_up(self, event: Event, claim: ClaimRun, at: At) -> None:
         """What a look-up finds of a claim is what is held, as far as it asked for it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -13,6 +13,7 @@ from runtime_hooks.requests import claim_of, name_of, object_of, release_of
 from runtime_hooks.voice import contents_of, terms
 from spec.alphabet import Kind
 from spec.errors import ClaimError
+from spec.fields import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from runtime_hooks.voice import Voice
     from spec.claims import CacheIdentity, ResidentClaim, TimeUnit
 
-__all__ = ["RUNTIME", "Intake"]
-
-RUNTIME: Final = "runtime"
-"""Who ends a claim that its owner does not give up."""
+__all__ = ["Intake"]
 
 
 class Intake:

@@ -19,13 +19,14 @@ from runtime_hooks.custody import Custody
 from runtime_hooks.enforce.holds import Holding
 from runtime_hooks.enforce.ranks import Ranking
 from runtime_hooks.enforce.room import blockers, in_conflict, proof
-from runtime_hooks.intake import RUNTIME, Intake
+from runtime_hooks.intake import Intake
 from runtime_hooks.registry import Registry
 from runtime_hooks.requests import CLAIM, PIN, RELEASE, name_of
 from runtime_hooks.tier import Tier
 from runtime_hooks.voice import Voice
 from spec.alphabet import Kind
 from spec.claims import Mode, TimeUnit
+from spec.fields import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,10 @@ from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FIELDS", "IDENTITY", "REQUEST_KINDS", "STAMP", "fields_of", "required_of"]
+__all__ = ["FIELDS", "IDENTITY", "REQUEST_KINDS", "RUNTIME", "STAMP", "fields_of", "required_of"]
+
+RUNTIME: Final = "runtime"
+"""What `by` says where the runtime itself is behind a step."""
 
 FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {

@@ -107,7 +107,7 @@ class Heard(NamedTuple):
 
     lines: list[Verdicts]
     end: Verdicts
-    left: tuple[int, str] | None
+    left: int | None
     verdict: str
     forgets: bool
 
@@ -142,9 +142,10 @@ def follow(stream: Sequence[Line], mode: Mode, said: Heard) -> tuple[Naive, str]
     naive.finish()
     slow = outcome_of(naive)
     _agree(said.end, slow, "the end", forgets=said.forgets)
-    left = [each and each[0] for each in (said.left, naive.left)]
-    if not said.forgets and left[0] != left[1]:
-        raise Differs(f"from line {left[0]} on by the monitor the theorem does not apply, {left}")
+    left = naive.left and naive.left[0]
+    if not said.forgets and left != said.left:
+        both = f"line {said.left} by the monitor, {left} by the naive projection"
+        raise Differs(f"the theorem does not apply from {both}")
     if not said.forgets and slow.verdict.value != said.verdict:
         raise Differs(f"{said.verdict} by the monitor, {slow.verdict} by the naive projection")
     return naive, slow.verdict.value
@@ -172,9 +173,9 @@ def compare(
     return verdict
 
 
-def _left(monitor: Monitor) -> tuple[int, str] | None:
-    """Where the monitor saw the stream leave what the theorem assumes, and how."""
-    return next(((at.line, why) for _, (at, why) in monitor.left() if at is not None), None)
+def _left(monitor: Monitor) -> int | None:
+    """The line where the monitor saw the stream leave what the theorem assumes."""
+    return next((at.line for _, (at, _) in monitor.left() if at is not None), None)
 
 
 def _of_monitor(claims: Iterable[ClaimRun]) -> Verdicts:

@@ -7,11 +7,11 @@ from typing import Final
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.durations import Duration, TimeUnit
+from spec.fields import RUNTIME
 from spec.projection.pool import Claim, Pool
 from spec.projection.sight import Sight
 
 __all__ = [
-    "RUNTIME",
     "authorised",
     "begin",
     "ends_early",
@@ -21,7 +21,6 @@ __all__ = [
     "unclear",
 ]
 
-RUNTIME: Final = "runtime"
 _NS: Final = 1_000_000_000
 
 

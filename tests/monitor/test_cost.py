@@ -47,6 +47,16 @@ class Counted:
         self.stream.take(Event(kind=kind, **fields), At("f", self.line))
         return self.steps - before
 
+    def crowd(self) -> dict[str, Any]:
+        """Claims of two blocks each, all on one object; what names that object."""
+        about = {"object_id": "o", "cache_identity": "m"}
+        for claim in CLAIMS:
+            predicate = "leading_prefix_at_least(1)"
+            self.take(Kind.CLAIM_REGISTERED, claim_id=claim, **about, predicate=predicate)
+            self.take(Kind.CLAIM_COMMITTED, claim_id=claim, footprint=2)
+            self.take(Kind.CLAIM_ACCEPTED, claim_id=claim, footprint=2)
+        return about
+
     def fill(self, **fields: Any) -> None:
         """Claims of two blocks each, all there and all told."""
         for number, claim in enumerate(CLAIMS):
@@ -183,12 +193,7 @@ class TestCost:
     def test_blocks_of_an_object(self) -> None:
         """What is said of an object each claim on it hears once."""
         run = Counted(Mode.HARD_PROTECTED)
-        about: dict[str, Any] = {"object_id": "o", "cache_identity": "m"}
-        for claim in CLAIMS:
-            predicate = "leading_prefix_at_least(1)"
-            run.take(Kind.CLAIM_REGISTERED, claim_id=claim, **about, predicate=predicate)
-            run.take(Kind.CLAIM_COMMITTED, claim_id=claim, footprint=2)
-            run.take(Kind.CLAIM_ACCEPTED, claim_id=claim, footprint=2)
+        about = run.crowd()
         cached = run.take(Kind.BLOCK_CACHED, **about, block_ids=(1, 2), positions=(0, 1))
         assert len(CLAIMS) * run.width == cached
 
@@ -196,12 +201,7 @@ class TestCost:
         """Claims share so many blocks; of those alive where there are more nothing is concluded."""
         monkeypatch.setattr(blocks, "SHARES", 2 * len(CLAIMS) - 4)
         run = Counted(Mode.HARD_PROTECTED)
-        about: dict[str, Any] = {"object_id": "o", "cache_identity": "m"}
-        for claim in CLAIMS:
-            predicate = "leading_prefix_at_least(1)"
-            run.take(Kind.CLAIM_REGISTERED, claim_id=claim, **about, predicate=predicate)
-            run.take(Kind.CLAIM_COMMITTED, claim_id=claim, footprint=2)
-            run.take(Kind.CLAIM_ACCEPTED, claim_id=claim, footprint=2)
+        about = run.crowd()
         alive = run.stream.claims.values()
         for block in range(4):  # what is lost is shared no more
             run.take(Kind.BLOCK_CACHED, **about, block_ids=(block,), positions=(0,))
