@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from monitor.doubt import AUTHORITY
 from spec.alphabet import Kind
 from spec.claims import Mode
+from spec.durations import Duration
 from spec.fields import RUNTIME
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from monitor.records import At
     from spec.events import Event
 
-__all__ = ["authorised", "ends_early"]
+__all__ = ["authorised", "differs", "ends_early"]
 
 
 def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
@@ -40,6 +41,13 @@ def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
     if unknown is not None:
         claim.doubt(AUTHORITY, *unknown)
     return event.kind is Kind.CLAIM_EXPIRED and claim.elapsed and not claim.early
+
+
+def differs(claim: ClaimRun, event: Event) -> bool:
+    """Whether an event states another duration of the claim than was stated before."""
+    if claim.duration is None or event.duration is None or claim.duration == event.duration:
+        return False
+    return Duration.parse(claim.duration) != Duration.parse(event.duration)
 
 
 def ends_early(event: Event, claim: ClaimRun) -> bool:

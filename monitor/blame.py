@@ -41,6 +41,7 @@ class Blame:
         self.named = frozenset(event.blocking_claim_ids or ())
         said = self.named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
         self._restore = event.restore and bool(request.failed)
+        self._alleges = event.restore and not request.failed
         self._smear = bool(said - request.failed)
         among = {n: claims[n] for n in self.named if n in claims and claims[n].responsible}
         self._freed = sums.freed(among)
@@ -52,6 +53,7 @@ class Blame:
         """What of it concerns one claim: whether it is named, and what the others named free."""
         event, share = self._event, self._freed.shares.get(name, 0)
         view.restore, view.smear = self._restore, self._smear
+        view.alleges = self._alleges
         view.accuses = bool(self.named)
         view.blamed = name in self.named
         view.tied = 0 if claim is None else claim.declared - share

@@ -60,7 +60,8 @@ class ClaimRun:
     stated. It `strayed` once an event took blocks from behind its end, and none of its own; it was
     `missed` if anything may have happened since it ended that nobody saw. Its end was `early` if
     the runtime ended its entry before its duration was over. `computed` are the positions that were
-    computed since it was last away, `waiting` the requests for which a restore of it is required.
+    computed since it was last away, `waiting` the requests for which a restore of it is required,
+    `owed` by request what its routes and their reuse came to and nobody told yet.
     """
 
     stream: str
@@ -90,6 +91,7 @@ class ClaimRun:
     early: bool = False
     computed: set[int] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
+    owed: dict[str, dict[Kind, deque[object]]] = field(default_factory=dict)
     missed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
     held: Positions = field(default_factory=Positions)
@@ -364,6 +366,7 @@ class ClaimRun:
             return []
         request.ended = True
         self.waiting.discard(request_id)
+        self.owed.pop(request_id, None)
         if not request.touched:
             return [self._forget(request_id)]
         self._ended.append(request_id)

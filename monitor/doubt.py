@@ -32,8 +32,8 @@ __all__ = [
 Step: TypeAlias = Callable[..., tuple[int, Any, int]]
 """A compiled observer: see `monitor.compile.Compiled`."""
 
-FAILURES: Final = frozenset({"smear"})
-"""The field that rests on all failures of a request."""
+FAILURES: Final = frozenset({"smear", "alleges"})
+"""The fields that rest on all failures of a request."""
 AUTHORITY: Final = frozenset({"authorised"})
 """The field that rests on who owns the claim and when its duration is over."""
 NAMES: Final = frozenset({"named"})

@@ -114,6 +114,8 @@ class Clock:
             return
         self.over(claim)  # of an earlier life
         duration = Duration.parse(claim.duration)
+        if claim.claim_id in self._unknown:
+            return
         if duration.unit is TimeUnit.STEPS:
             self.lose(claim, at, _STEPS)
         elif time_ns is None:
@@ -170,6 +172,11 @@ class Clock:
     def lose(self, claim: ClaimRun, at: At, why: str) -> None:
         """Nobody can see when the claim's duration is over, unless a fact tells it."""
         self._unknown.setdefault(claim.claim_id, (at, why))
+
+    def differ(self, claim: ClaimRun, at: At) -> None:
+        """Another duration of the claim is stated than was before: which one runs nobody knows."""
+        self.lose(claim, at, "two durations of it were stated")
+        self.over(claim)
 
     def tell(self, claim: ClaimRun) -> None:
         """A fact told the end of the claim's duration; if that was in steps, steps are told."""

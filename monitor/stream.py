@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.authority import authorised, ends_early
+from monitor.authority import authorised, differs, ends_early
 from monitor.blame import Blame, Early, tell_outcome
 from monitor.blocks import SHARES
 from monitor.census import TOO_LATE, Census, Keep
@@ -14,6 +14,7 @@ from monitor.order import Order
 from monitor.ranks import is_ranked
 from monitor.records import CANONICAL, Doubt
 from monitor.room import Ends
+from monitor.routes import follow_routes
 from monitor.seen import Seen, digest
 from monitor.terms import binds, fix_terms, predicate_of, unstated
 from monitor.track import Track
@@ -271,6 +272,8 @@ class Stream:
             return
         view = self._view(event, claim, at)
         view.mine, view.named = mine, named
+        if mine:
+            follow_routes(claim, view)
         if event.request_id is not None:
             request = self.requests.get(event.request_id)
             if self._open(claim, event, at):
@@ -311,6 +314,8 @@ class Stream:
                 self._newest = self._count
             if claim.committed and claim.duration is None and event.duration is not None:
                 self._clock.lose(claim, at, "its duration was first stated after its commitment")
+            if differs(claim, event):
+                self._clock.differ(claim, at)
             fix_terms(claim, event)
             if claim.elapsed:
                 self._clock.tell(claim)
@@ -349,6 +354,7 @@ class Stream:
             self._census.too_late(claim, event)
             view = self._view(event, claim, at)
             view.mine, view.named = True, False
+            follow_routes(claim, view)
             self._deliver(claim, view)
 
     def _take_blocks_gone(self, event: Event, at: At) -> None:
@@ -570,6 +576,9 @@ class Stream:
             self._census.ranks.note(claim)
         view = self._view(event, claim, at)
         view.mine, view.direct, view.lead = True, direct, claim.lead
+        if event.kind is Kind.LOAD_FINISHED and direct:
+            waiting = {event.request_id, *claim.waiting}
+            view.awaited = claim.restored and any(map(self.requests.has, waiting - {None}))
         followed, view.request_id = computed, computed
         if event.kind is Kind.LOAD_FINISHED and not direct:  # no load of its own
             followed, view.request_id = None, None

@@ -44,11 +44,13 @@ class View:
     accuses: bool = False
     restore: bool = False
     smear: bool = False
+    alleges: bool = False
     echo: bool = False
     outcome: bool = False
     refusal: bool = False
     harm: bool = False
     from_tier: bool = False
+    awaited: bool = False
     authorised: bool = True
     by: int = 0
     found: bool = False
@@ -65,6 +67,8 @@ class View:
     cost: int = 0
     worker: int = 0
     hit: bool = False
+    behind: bool = False
+    oldest: bool = False
     low: View | None = None
     unsized: bool = False
 

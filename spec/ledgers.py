@@ -1,8 +1,9 @@
 """What is true of a claim and of a request, computed from facts; and what was declared of it.
 
-Truth (`CLAIM_FACTS`, `REQUEST_FACTS`) reads only facts. `DECLARED` is the one ledger fed by a
-report, the footprint that an acceptance states, because an auditor must do sums with declared
-footprints: `footprint_accounting` is what makes them the true ones.
+Truth (`CLAIM_FACTS`, `REQUEST_FACTS`) reads only facts. `DECLARED` is the one ledger fed by
+reports: the footprint that an acceptance states, because an auditor must do sums with declared
+footprints (`footprint_accounting` is what makes them the true ones), and whether a load that
+brought the claim back was told.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ _CLAIM = {
     "losses": _I,
     "failures": _I,
     "declared": _I,
+    "unreported": _B,
 }
 _REQUEST = {
     "seen": _B,
@@ -101,8 +103,8 @@ def usable(state: _Registers) -> Term:
 
 
 def live(state: _Registers) -> Term:
-    """News of the claim is owed: it is responsible, or the mode watches what is registered."""
-    return state.responsible | (c.watched & state.registered)
+    """News of the claim is owed: it is responsible, or watched and nobody ever committed to it."""
+    return state.responsible | conj(c.watched, state.registered, ~state.committed)
 
 
 rises = conj(
@@ -118,9 +120,11 @@ _whole = now.lead >= c.threshold
 _copied = e.mine & kind(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND)
 _placed = kind(Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.LOAD_FINISHED)
 
+_DECLARED = ("declared", "unreported")
+
 CLAIM_FACTS = Ledger(
     name="claim facts",
-    registers=_registers(*(name for name in _CLAIM if name != "declared"), sorts=_CLAIM),
+    registers=_registers(*(n for n in _CLAIM if n not in _DECLARED), sorts=_CLAIM),
     following={
         "registered": was.registered | (e.mine & kind(Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED)),
         "committed": was.committed | (e.mine & kind(Kind.CLAIM_COMMITTED)),
@@ -140,10 +144,16 @@ CLAIM_FACTS = Ledger(
     },
 )
 
+_brought_back = conj(e.mine, e.awaited, kind(Kind.LOAD_FINISHED), was.lead < c.threshold)
+
 DECLARED = Ledger(
     name="declarations",
-    registers=_registers("declared", sorts=_CLAIM),
-    following={"declared": (e.mine & kind(Kind.CLAIM_ACCEPTED)).ite(e.footprint, was.declared)},
+    registers=_registers(*_DECLARED, sorts=_CLAIM),
+    following={
+        "declared": (e.mine & kind(Kind.CLAIM_ACCEPTED)).ite(e.footprint, was.declared),
+        "unreported": (was.unreported | (_brought_back & was.responsible & _whole))
+        & ~(e.mine & (kind(Kind.CLAIM_RESTORED) | ~_whole)),
+    },
 )
 
 

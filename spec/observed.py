@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from spec.alphabet import FACTS, Kind
-from spec.ledgers import CLAIM_FACTS, REQUEST_FACTS
+from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.terms import FALSE, KindIn, Scope, Term, Var, children, variables
 from spec.verdicts import Verdict
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["facts_behind", "facts_of", "fields_behind", "without_fields"]
 
 _LEDGERS = {
-    Scope.WAS: CLAIM_FACTS.following,
-    Scope.NOW: CLAIM_FACTS.following,
+    Scope.WAS: {**CLAIM_FACTS.following, **DECLARED.following},
+    Scope.NOW: {**CLAIM_FACTS.following, **DECLARED.following},
     Scope.REQ_WAS: REQUEST_FACTS.following,
     Scope.REQ: REQUEST_FACTS.following,
 }
@@ -51,7 +51,8 @@ def fields_behind(fields: frozenset[str]) -> frozenset[str]:
     """These fields of events, and the registers that nobody knows where they are unknown."""
     found = fields
     while True:
-        terms = [*CLAIM_FACTS.following.items(), *REQUEST_FACTS.following.items()]
+        ledgers = (CLAIM_FACTS, DECLARED, REQUEST_FACTS)
+        terms = [pair for ledger in ledgers for pair in ledger.following.items()]
         more = {n for n, term in terms if any(v.name in found for v in variables(term))}
         if more <= found:
             return found

@@ -53,11 +53,16 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "stranger": (_B, "a blocking id is no claim responsible in this pool, or frees nothing"),
     "restore": (_B, "the refusal is for a restore that did fail, not for want of room"),
     "smear": (_B, "an id is named whose restore for this request did not fail"),
+    "alleges": (
+        _B,
+        "the refusal is said to be for a restore that failed, and none did for the request",
+    ),
     "echo": (_B, "repeats, at a lower level, a failure that the scheduler already reported"),
     "outcome": (_B, "states refusal, demotion, expiry or harm as the outcome, naming this claim"),
     "refusal": (_B, "the outcome that it states is a refusal"),
     "harm": (_B, "the outcome that it states is harm"),
     "from_tier": (_B, "the restore came from the offload tier, not from recomputation"),
+    "awaited": (_B, "the load is for a request in hand, and nothing of the claim was computed"),
     "authorised": (_B, "the owner, or the runtime within its rights, is behind the transition"),
     "by": (_I, "who is behind the step, as a number; 0 where that is not stated"),
     "found": (_B, "the blocks were found in the cache; no request computed them"),
@@ -74,6 +79,8 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "cost": (_I, "cost of the route"),
     "worker": (_I, "the worker of the route, as a number"),
     "hit": (_B, "the routed request reused the claim's prefix"),
+    "behind": (_B, "several facts of the kind that is reported are still to be told"),
+    "oldest": (_B, "the report tells the oldest fact that is still to be told"),
 }
 
 CONSTANTS: dict[str, tuple[Sort, str]] = {

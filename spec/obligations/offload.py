@@ -30,6 +30,7 @@ OFFLOAD_RESTORABILITY = Observer(
         pending("owed", "a reuse needs the claim restored and it is not yet"),
         satisfied("restored", "the claim was restored from the tier before the reuse"),
         idle("the restore failed or the request was refused, so nothing was reused", name="failed"),
+        idle("the request ended before the claim was back, and reused nothing", name="given_up"),
         violated("the claim was reused without a restore from the tier"),
     ),
     rules=(
@@ -52,6 +53,14 @@ OFFLOAD_RESTORABILITY = Observer(
             source=("idle", "failed"),
             why="the claim is said to be restored where no restore was outstanding",
             allowed="claim_restored between the need for it and the end of the reusing request",
+        ),
+        Rule(
+            Guard.SAID,
+            "not in the tier",
+            e.mine & kind(Kind.CLAIM_OFFLOADED) & ~was.host,
+            VIOLATED,
+            why="the claim is said to be offloaded, and the tier has no copy of it",
+            allowed="claim_offloaded after a store finished, while there is a copy",
         ),
         Rule(
             Guard.TOLD,
@@ -82,17 +91,27 @@ OFFLOAD_RESTORABILITY = Observer(
             "recomputed",
             conj(_computed, was.responsible, was.host, req_was.away, req_was.asks),
             VIOLATED,
-            source=("idle", "owed", "restored"),
+            source=("idle", "restored", "given_up"),
             why="the request asked for the claim, a copy of it was there, and the request computed "
             "it instead",
             allowed="a restore from the tier, or a claim-scoped outcome before the computation",
         ),
         Rule(
             Guard.BROKE,
-            "used silently",
-            _reused & was.responsible & req_was.loaded,
+            "recomputed instead",
+            conj(_computed, was.responsible, was.host, req_was.away),
             VIOLATED,
-            source=("idle", "owed", "failed"),
+            source=("owed",),
+            why="the request needed the claim back from the tier, a copy of it was there, and the "
+            "request computed it instead",
+            allowed="a restore from the tier, or a claim-scoped outcome before the computation",
+        ),
+        Rule(
+            Guard.BROKE,
+            "used silently",
+            _reused & was.responsible & (req_was.loaded | was.unreported),
+            VIOLATED,
+            source=("idle", "owed", "failed", "given_up"),
             why="the prefix was reused after a load that was never reported as a restore",
             allowed="claim_restore_required and claim_restored before the reuse",
         ),
@@ -121,20 +140,19 @@ OFFLOAD_RESTORABILITY = Observer(
             why="responsibility ended before the reuse",
         ),
         Rule(
-            Guard.DUE,
-            "not in time",
+            Guard.MOOT,
+            "given up",
             _finished,
-            VIOLATED,
+            "given_up",
             source=("owed",),
-            why="the reusing request ended and the claim had not been restored",
-            allowed="claim_restored from the offload tier before the request ends",
+            why="the request ended before the claim was back, and reused nothing",
         ),
         Rule(
             Guard.OWED,
             "needed",
             _ours & kind(Kind.CLAIM_RESTORE_REQUIRED) & was.responsible,
             "owed",
-            source=("idle", "failed", "restored"),
+            source=("idle", "failed", "restored", "given_up"),
             why="a reuse needs the claim back from the tier",
         ),
     ),
@@ -142,6 +160,7 @@ OFFLOAD_RESTORABILITY = Observer(
 
 _refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.echo
 _reported = _ours & kind(Kind.CLAIM_RESTORATION_FAILED)
+_alleged = conj(e.here, kind(Kind.REQUEST_REFUSED), e.blamed, e.alleges)
 _stated = _reported & e.outcome & ~e.echo
 _relaxed = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED)
 _served = _reused | _computed
@@ -166,7 +185,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         Rule(
             Guard.SAID,
             "invented",
-            _reported & ~req_was.broke,
+            (_reported | _alleged) & ~req_was.broke,
             VIOLATED,
             why="a failed restore is reported and no load of this claim failed for the request",
             allowed="the report after a load of this claim failed",

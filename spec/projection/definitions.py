@@ -9,9 +9,10 @@ from typing import Final
 
 from spec.alphabet import Kind
 from spec.events import CapacityProof
-from spec.projection import concerns, ranks, rights, room
+from spec.projection import concerns, ranks, rights, room, routes
 from spec.projection import pool as blocks
-from spec.projection.pool import Request
+from spec.projection.blocks import computed
+from spec.projection.pool import Claim, Request, in_hand
 from spec.projection.room import Cells
 from spec.projection.sight import Sight
 
@@ -180,6 +181,10 @@ def smear(sight: Sight) -> bool:
     return part and not said <= failed
 
 
+def alleges(sight: Sight) -> bool:
+    return sight.event.restore and not _request(sight).failed
+
+
 def echo(sight: Sight) -> bool:
     return sight.event.echo
 
@@ -202,9 +207,18 @@ def harm(sight: Sight) -> bool:
 
 def from_tier(sight: Sight) -> bool:
     """The report says so, and nothing that the predicate needs was computed since it was away."""
-    claim = sight.claim
+    return sight.event.from_tier and _all_loaded(sight.claim, sight.claim.computed)
+
+
+def awaited(sight: Sight) -> bool:
+    """One of the requests that the load belongs to is in hand."""
+    there = in_hand(sight.pool).keys() & concerns.belongs_to(sight)
+    return bool(there) and _all_loaded(sight.claim, computed(sight))
+
+
+def _all_loaded(claim: Claim, made: frozenset[int]) -> bool:
     needed = range(claim.start, claim.start + min(claim.threshold, blocks.LARGEST))
-    return sight.event.from_tier and claim.computed.isdisjoint(needed)
+    return made.isdisjoint(needed)
 
 
 # Who acts, and routes.
@@ -215,7 +229,7 @@ def authorised(sight: Sight) -> bool:
 
 
 def by(sight: Sight) -> int:
-    return _number(sight.event.by)
+    return routes.number(sight.event.by)
 
 
 def cost(sight: Sight) -> int:
@@ -223,13 +237,16 @@ def cost(sight: Sight) -> int:
 
 
 def worker(sight: Sight) -> int:
-    return _number(sight.event.worker)
+    return routes.number(sight.event.worker)
 
 
 def hit(sight: Sight) -> bool:
     return bool(sight.event.hit)
 
 
-def _number(text: str | None) -> int:
-    """Another number for each text, and 0 for none."""
-    return 0 if text is None else int.from_bytes(b"\1" + text.encode())
+def behind(sight: Sight) -> bool:
+    return len(routes.owed(sight)) > 1
+
+
+def oldest(sight: Sight) -> bool:
+    return routes.owed(sight)[:1] == [routes.told(sight.event)]

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, Kind
 from spec.fields import REQUEST_KINDS
-from spec.projection import definitions
+from spec.projection import definitions, routes
 from spec.projection.interpret import Value
 from spec.projection.room import Sharing
 from spec.projection.sight import Sight
@@ -62,11 +62,13 @@ _WHERE: Final[Mapping[str, frozenset[Kind]]] = {
     "stranger": _ACTS,
     "restore": _ACTS,
     "smear": _FAILED | _REFUSED,
+    "alleges": _REFUSED,
     "echo": _FAILED | _REFUSED,
     "outcome": _FAILED,
     "refusal": _FAILED,
     "harm": _FAILED,
     "from_tier": frozenset({Kind.CLAIM_RESTORED}),
+    "awaited": frozenset({Kind.LOAD_FINISHED}),
     "authorised": ENDS,
     "by": ENDS | {Kind.CLAIM_RETIRED},
     "found": _CACHED,
@@ -83,6 +85,8 @@ _WHERE: Final[Mapping[str, frozenset[Kind]]] = {
     "cost": frozenset({Kind.REQUEST_ROUTED, Kind.ROUTE_COST_REPORTED}),
     "worker": frozenset({Kind.REQUEST_ROUTED, Kind.ROUTE_PLACEMENT_REPORTED}),
     "hit": frozenset({Kind.REUSE_SERVED, Kind.ROUTE_REUSE_REPORTED}),
+    "behind": frozenset(routes.SAYS),
+    "oldest": frozenset(routes.SAYS),
 }
 if set(_WHERE) != set(EVENT_FIELDS) or not all(hasattr(definitions, name) for name in _WHERE):
     raise TypeError("each field of an event has one row, and a definition under its name")

@@ -15,7 +15,7 @@ from spec.alphabet import BLOCKS_GONE, REPORTS, Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.modes import MODES, Bundle
-from spec.projection import contradictions, rights, unknown
+from spec.projection import contradictions, rights, routes, unknown
 from spec.projection.blocks import PLACES, after, computed, gained
 from spec.projection.case import Case, View
 from spec.projection.concerns import belongs_to, is_direct, strays
@@ -218,6 +218,8 @@ class Naive:
         if event.kind in _INTRODUCES and claim.facts["committed"] and claim.duration is None:
             late = event.duration is not None
             claim.unclear = claim.unclear or ((at, False) if late else None)
+        if event.kind in _INTRODUCES and rights.differs(claim, event):
+            claim.unclear = claim.unclear or (at, False)
         claim.met = claim.met or at
         on, extent = self._object_of(claim), claim.extent
         known = claim.predicate, claim.facts["lead"]
@@ -346,8 +348,9 @@ class Naive:
 
     @staticmethod
     def _follow(sight: Sight) -> None:
-        """What was computed of a claim since it was last away, and who waits for it."""
+        """What was computed since the claim was away, who waits for it, what its routes came to."""
         event, claim = sight.event, sight.claim
+        routes.follow(sight)
         if event.kind in PLACES | BLOCKS_GONE:
             claim.computed = computed(sight)
         if event.kind is Kind.REQUEST_FINISHED:

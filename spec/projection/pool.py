@@ -75,7 +75,8 @@ class Claim:
     from behind its end, and none of its own; it was `missed` if anything may have happened since
     it ended that nobody saw. Its end was `early` if the runtime ended its entry before its duration
     was over. `computed` are the positions that were computed since it was last away, `waiting` the
-    requests for which a restore of it is required.
+    requests for which a restore of it is required. `owed` are, by request and kind of report, what
+    its routes and their reuse came to and nobody told yet, in the order in which it happened.
     """
 
     claim_id: str
@@ -98,6 +99,7 @@ class Claim:
     early: bool = False
     computed: frozenset[int] = frozenset()
     waiting: frozenset[str] = frozenset()
+    owed: dict[tuple[str, Kind], list[Value]] = field(default_factory=dict)
     took: int = 0
     end: int | None = None
     unclear: tuple[int, bool] | None = None  # the line; whether only the steps are not told

@@ -7,6 +7,7 @@ from typing import Final
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.durations import Duration, TimeUnit
+from spec.events import Event
 from spec.fields import RUNTIME
 from spec.projection.pool import Claim, Pool
 from spec.projection.sight import Sight
@@ -14,6 +15,7 @@ from spec.projection.sight import Sight
 __all__ = [
     "authorised",
     "begin",
+    "differs",
     "ends_early",
     "is_due",
     "owner_unknown",
@@ -45,6 +47,12 @@ def stop(claim: Claim, line: int) -> None:
     """A line has no time: it may stand before or after the end of a duration that runs."""
     if claim.responsible and claim.end is not None and not claim.elapsed:
         claim.unclear = claim.unclear or (line, False)
+
+
+def differs(claim: Claim, event: Event) -> bool:
+    """Whether an event states another duration of the claim than was stated before."""
+    stated = (claim.duration, event.duration)
+    return None not in stated and len({Duration.parse(each or "") for each in stated}) > 1
 
 
 def is_due(claim: Claim, time_ns: int | None) -> bool:

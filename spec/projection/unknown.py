@@ -43,8 +43,8 @@ POOL: Final = frozenset(
 """The fields that rest on all claims and requests of the pool."""
 OTHERS: Final = frozenset({"others"})
 """The field that rests on what all requests in hand need."""
-FAILURES: Final = frozenset({"smear"})
-"""The field that rests on all failures of a request."""
+FAILURES: Final = frozenset({"smear", "alleges"})
+"""The fields that rest on all failures of a request."""
 AUTHORITY: Final = frozenset({"authorised"})
 """The field that rests on who owns the claim and when its duration is over."""
 NAMES: Final = frozenset({"named"})

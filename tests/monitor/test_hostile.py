@@ -8,16 +8,13 @@ from monitor.__main__ import main
 
 FOLDER = Path(__file__).parent / "hostile"
 
-MENDED = {
+DUE = {
     "recomputed_after_an_empty_load": ("offloadable", 1),
     "half_computed_by_another": ("offloadable", 1),
     "recomputed_after_a_load_was_evicted": ("offloadable", 1),
     "dropped_early_and_expired_late": ("expiring", 1),
     "dropped_a_nanosecond_early": ("expiring", 1),
     "two_wait_for_one_load": ("offloadable", 0),
-}
-
-OPEN = {
     "restored_for_another_in_silence": ("offloadable", 1),
     "refused_for_a_restore_that_did_not_fail": ("offloadable", 1),
     "offloaded_without_a_copy": ("offloadable", 1),
@@ -28,7 +25,6 @@ OPEN = {
     "accepted_for_longer_than_asked": ("expiring", 3),
     "evicted_after_its_release": ("best_effort", 0),
 }
-"""Those that still get another one (docs/findings.md)."""
 
 
 def codes(name: str, mode: str) -> list[int]:
@@ -37,21 +33,13 @@ def codes(name: str, mode: str) -> list[int]:
     return [main(["check", *form, file, "--mode", mode]) for form in ([], ["--reference"])]
 
 
-@pytest.mark.parametrize("name", MENDED)
-def test_mended(name: str) -> None:
+@pytest.mark.parametrize("name", DUE)
+def test_due(name: str) -> None:
     """Both judges give the exit code that is due."""
-    mode, due = MENDED[name]
-    assert [due, due] == codes(name, mode)
-
-
-@pytest.mark.xfail(strict=True, reason="the obligations do not say it yet: docs/findings.md")
-@pytest.mark.parametrize("name", OPEN)
-def test_open(name: str) -> None:
-    """Both judges are to give this exit code; they agree on another."""
-    mode, due = OPEN[name]
+    mode, due = DUE[name]
     assert [due, due] == codes(name, mode)
 
 
 def test_all() -> None:
-    """Each stream of the folder is in one of the tables."""
-    assert {*MENDED, *OPEN} == {file.stem for file in FOLDER.iterdir()}
+    """Each stream of the folder is in the table."""
+    assert {*DUE} == {file.stem for file in FOLDER.iterdir()}
