@@ -25,8 +25,9 @@ _NOBODY: Final = "a block of a priority could go that no claim is known to hold"
 
 
 def is_ranked(claim: ClaimRun) -> bool:
-    """Whether the claim has a place among those of other priorities."""
-    return claim.known and claim.priority is not None
+    """Whether the claim has a place among those of other priorities: it is not over."""
+    over = claim.unwatched or (claim.committed and not claim.responsible)
+    return claim.known and claim.priority is not None and not over
 
 
 class Ranks:
@@ -38,7 +39,7 @@ class Ranks:
 
     def note(self, claim: ClaimRun) -> None:
         """A claim may hold blocks now that it did not, or none that it did."""
-        name, holds = claim.claim_id, is_ranked(claim) and bool(claim.held) and not claim.unwatched
+        name, holds = claim.claim_id, is_ranked(claim) and bool(claim.held)
         if holds == (name in self._holding):
             return
         if holds:

@@ -37,6 +37,7 @@ __all__ = ["Stream"]
 
 _BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _REGISTRY = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
+_ENTERS = _BEGINS | _REGISTRY
 _INTRODUCES = _BEGINS | {Kind.CLAIM_ACCEPTED}
 _ABOUT_CLAIMS = REPORTS | _REGISTRY | _BEGINS
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
@@ -241,7 +242,7 @@ class Stream:
             for left in self._move(event, [claim], at):
                 self._there(event, left, at)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
-        if self._mode["ranked"] and event.kind in _BEGINS:  # a registry may hold it from now on
+        if self._mode["ranked"] and event.kind in _ENTERS:  # a registry may hold it from now on
             self._census.ranks.note(claim)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])

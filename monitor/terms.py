@@ -35,13 +35,18 @@ def fix_terms(claim: ClaimRun, event: Event) -> None:
 
 
 def binds(claim: ClaimRun, event: Event) -> bool:
-    """Whether the event means the object that the claim was first bound to."""
-    for name in IDENTITY:
-        value = getattr(event, name)
-        if value is not None and name == "predicate":
-            value = str(predicate_of(value))
-        if value is not None and not same(name, claim.binding.setdefault(name, value), value):
-            return False
+    """Whether the event means the object that the claim was first bound to.
+
+    What it states besides is bound as well, if it does.
+    """
+    stated = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
+    if "predicate" in stated:
+        stated["predicate"] = str(predicate_of(stated["predicate"]))
+    binding = claim.binding
+    if not all(same(name, binding.get(name), value) for name, value in stated.items()):
+        return False
+    for name, value in stated.items():
+        binding.setdefault(name, value)
     return True
 
 

@@ -111,6 +111,15 @@ class Duty:
         return self["c.threshold"] <= self["was.lead"]
 
     @property
+    def live(self) -> Expr:
+        """News of the claim is owed (`spec.ledgers.live`)."""
+        watched = z3.And(self["was.registered"], z3.Not(self["was.committed"]))
+        return z3.Or(
+            self["was.responsible"],
+            z3.And(z3.BoolVal(self.system.spec.constants["watched"]), watched),
+        )
+
+    @property
     def conflict(self) -> Expr:
         """The request in hand does not fit beside this claim and the others, as declared."""
         request, resident = self["req_was.needed"], self["was.declared"] + self["was.rest"]

@@ -123,10 +123,7 @@ class Pair:
             event["kind"] == index[Kind.CLAIM_UNMATERIALIZED],
             event["kind"] == index[Kind.CLAIM_HARMED],
         )
-        lost = {
-            side: z3.And(evicted, event[f"mine.{side}"], state[f"{side}/was.registered"])
-            for side in _SIDES
-        }
+        lost = {side: z3.And(evicted, event[f"mine.{side}"], _live(state, side)) for side in _SIDES}
         steps, following, chosen = {}, {}, list[Expr]()
         first, said = state["lost_first"], state["said_first"]
         for number, side in enumerate(_SIDES, start=1):
@@ -197,7 +194,7 @@ class Pair:
         """What an eviction says of a claim and the other one, by their ranks."""
         other = _other(side)
         own, theirs = state[f"{side}/priority"], state[f"{other}/priority"]
-        there = state[f"{other}/was.registered"]
+        there = _live(state, other)
         return {
             "passed": z3.And(self._lower(state, side), event[f"takeable.{other}"]),
             "spared": z3.And(there, own < theirs, event[f"keeps.{other}"]),
@@ -206,13 +203,13 @@ class Pair:
     def _lower(self, state: Mapping[str, Expr], side: str) -> Expr:
         """The other claim is there, and its priority is lower."""
         other = _other(side)
-        there = state[f"{other}/was.registered"]
+        there = _live(state, other)
         return z3.And(there, state[f"{other}/priority"] < state[f"{side}/priority"])
 
     def _takeable(self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str) -> Expr:
         """The other claim is there, and a block of it could be taken instead."""
         other = _other(side)
-        return z3.And(state[f"{other}/was.registered"], event[f"takeable.{other}"])
+        return z3.And(_live(state, other), event[f"takeable.{other}"])
 
     def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
         """Each event is about one of the claims, and could be written if there were no other."""
@@ -231,6 +228,14 @@ class Pair:
 
 def _other(side: str) -> str:
     return _SIDES[1 - _SIDES.index(side)]
+
+
+def _live(state: Mapping[str, Expr], side: str) -> Expr:
+    """News of the claim is owed (`spec.ledgers.live`)."""
+    registered, committed, responsible = (
+        state[f"{side}/was.{name}"] for name in ("registered", "committed", "responsible")
+    )
+    return z3.Or(responsible, z3.And(registered, z3.Not(committed)))
 
 
 def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:

@@ -76,9 +76,11 @@ def _owed(of: Duty) -> dict[str, Expr]:
     decided = at("explicit_conflict_action", "owed", "acted", "noted", "settled")
     return {
         "what was decided was seen": z3.Implies(decided, of["req_was.seen"]),
-        "a rise owed is held": z3.Implies(rise, z3.And(of.held, of["was.registered"])),
+        "a rise owed is held": z3.Implies(rise, z3.And(of.held, of["was.registered"], of.live)),
         "a fall owed is not held": z3.Implies(fallen, z3.Not(of.held)),
-        "a loss owed is registered": z3.Implies(z3.Or(fallen, thinned), of["was.registered"]),
+        "a loss owed is registered": z3.Implies(
+            z3.Or(fallen, thinned), z3.And(of["was.registered"], of.live)
+        ),
         "what a request owes is owed while it is in hand": z3.Implies(
             z3.Or(answers, decides, failed, names, reuse, *routes), of["req_was.arrived"]
         ),

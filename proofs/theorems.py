@@ -15,7 +15,7 @@ from proofs.auditor import NAMES, believed, believes
 from proofs.fold import substitute
 from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.ledgers import breaks, endures, kind, loss, now, req, req_was, usable, was
+from spec.ledgers import breaks, endures, kind, live, loss, now, req, req_was, usable, was
 from spec.obligations.pressure import blame_is_right, names_blockers
 from spec.terms import Scope, Var, conj, variables
 from spec.vocabulary import c, e
@@ -82,11 +82,11 @@ USEFULNESS_ONE_WAY = Clause(
 )
 USEFULNESS_WATCHED = Clause(
     "usefulness",
-    "knows whether the predicate holds",
-    now.registered.implies(believes.useful.eq(_holds)),
+    "knows whether the predicate holds while news of the claim is owed",
+    live(now).implies(believes.useful.eq(_holds)),
     (
-        ("holds", conj(now.registered, _holds)),
-        ("lost", conj(now.registered, believed.useful, ~_holds)),
+        ("holds", conj(live(now), _holds)),
+        ("lost", conj(live(now), believed.useful, ~_holds)),
     ),
 )
 HARM = Clause(

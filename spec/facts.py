@@ -43,9 +43,9 @@ def _of_mine(kinds: Term, then: Term) -> Term:
 FACTS_ARE_FACTS: tuple[Assumption, ...] = (
     Assumption(
         "one commitment",
-        "a registry commits to a claim that it does not hold",
-        _of_mine(kind(Kind.CLAIM_COMMITTED), ~was.responsible),
-        "the registry commits to a claim that it already holds",
+        "a registry commits to a claim that it does not hold; in a mode without acceptance, once",
+        _of_mine(kind(Kind.CLAIM_COMMITTED), ~was.responsible & ~(c.watched & was.committed)),
+        "the registry commits to a claim that it already holds, or held",
     ),
     Assumption(
         "room for the predicate",

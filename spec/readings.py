@@ -138,8 +138,8 @@ READINGS: tuple[Reading, ...] = (
         "watched",
         "with no acceptance, registration starts the telemetry",
         "Modes without explicit acceptance owe their telemetry from registration on, until the "
-        "registry entry of a claim to which nobody committed ends, because its owner withdrew it "
-        "or its duration is over.",
+        "registry entry of the claim ends: of one to which nobody committed, because its owner "
+        "withdrew it or its duration is over.",
         "A mode that promises only telemetry would promise it to nobody, or for ever.",
     ),
 )

@@ -42,8 +42,10 @@ from tests.stories import (
     looked_up_somehow,
     materialized,
     misnamed,
+    miss_told,
     misstated,
     offloaded,
+    offloaded_in_words,
     passed_over,
     rebound,
     recomputed,
@@ -56,6 +58,8 @@ from tests.stories import (
     rejected,
     released_by_a_stranger,
     required,
+    reroute_told,
+    rerouted,
     reset,
     restored,
     retired,
@@ -64,6 +68,7 @@ from tests.stories import (
     route_told_wrongly,
     routed,
     served,
+    served_again,
     thinned,
     timed,
     turned_away,
@@ -114,7 +119,7 @@ STORIES: Final[tuple[Story, ...]] = (
     *(copy_lost, routed, route_told, route_told_wrongly, served, hit_told, misnamed, rebound),
     *(timed, registered_for_a_time, computed, found_in_cache, copy_found, looked_up_somehow),
     *(evicted_whatever, passed_over, withdrawn, dropped, refusal_stated, harm_stated),
-    refused_for_it,
+    *(refused_for_it, offloaded_in_words, rerouted, reroute_told, served_again, miss_told),
 )
 ACTIONS: Final = tuple(sorted(CONFLICT_ACTIONS))
 
@@ -167,5 +172,16 @@ CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
     *((*_away, load_failed, echoed, finishes), (*_away, fallback), (*_away, load_failed, demoted)),
     *((*_routed, route_told, served, hit_told, finishes), (*_routed, finishes)),
     *((*_routed, route_told_wrongly), (*_routed, served, finishes)),
+    *((*_routed, route_told, route_told_wrongly), (registered, fits, route_told_wrongly)),
+    *((*_routed, served, hit_told, miss_told), (*_routed, served, served_again, miss_told)),
+    *((*_routed, rerouted, reroute_told), (*_routed, rerouted, route_told, finishes)),
+    (*_routed, rerouted, route_told, reroute_told, finishes),
+    (*_routed, served, served_again, hit_told, miss_told, finishes),
+    *((*_held, offloaded_in_words), (*_copied, evicted, fits, looked_up, computed)),
+    *((*_away, loaded, finishes, fits, reused), (*_away, finishes, fits, looked_up, computed)),
+    *((*_away, loaded, finishes, restored, fits, reused), (*_away, finishes, loaded, restored)),
+    *((*_away, refused_for_it), (*_held, fits, refused_for_it, finishes)),
+    (registered, committed, cached, materialized, retired, withdrawn, evicted),
+    (registered, committed, cached, materialized, retired, committed),
 )
 """Stories that follow from each other; every stream starts from one of them."""

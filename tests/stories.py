@@ -243,6 +243,11 @@ def offloaded(claim: str, request: str) -> list[Event]:
     return [say(Kind.STORE_FINISHED, claim), say(Kind.CLAIM_OFFLOADED, claim)]
 
 
+def offloaded_in_words(claim: str, request: str) -> list[Event]:
+    """It is said to be offloaded, and nothing was stored."""
+    return [say(Kind.CLAIM_OFFLOADED, claim)]
+
+
 def required(claim: str, request: str) -> list[Event]:
     return [
         *fits(claim, request),
@@ -331,6 +336,26 @@ def copy_lost(claim: str, request: str) -> list[Event]:
 def routed(claim: str, request: str) -> list[Event]:
     route: dict[str, Any] = {"cost": 7, "worker": "worker:1"}
     return [*fits(claim, request), say(Kind.REQUEST_ROUTED, claim, request, **route)]
+
+
+def rerouted(claim: str, request: str) -> list[Event]:
+    """The request is routed once more."""
+    return [say(Kind.REQUEST_ROUTED, claim, request, cost=9, worker="worker:2")]
+
+
+def reroute_told(claim: str, request: str) -> list[Event]:
+    return [
+        say(Kind.ROUTE_COST_REPORTED, claim, request, cost=9),
+        say(Kind.ROUTE_PLACEMENT_REPORTED, claim, request, worker="worker:2"),
+    ]
+
+
+def served_again(claim: str, request: str) -> list[Event]:
+    return [say(Kind.REUSE_SERVED, claim, request, hit=False)]
+
+
+def miss_told(claim: str, request: str) -> list[Event]:
+    return [say(Kind.ROUTE_REUSE_REPORTED, claim, request, hit=False)]
 
 
 def route_told(claim: str, request: str) -> list[Event]:

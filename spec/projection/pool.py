@@ -220,13 +220,15 @@ def tell(claim: Claim, event: Event) -> bool:
 
 
 def bind(claim: Claim, event: Event) -> bool:
-    """Whether the event means the object that the claim was first bound to."""
-    agrees = True
-    for name in IDENTITY:
-        value = getattr(event, name)
-        if value is not None:
-            value = str(predicate_of(value)) if name == "predicate" else value
-            agrees &= claim.stated.setdefault(name, value) == value
+    """Whether the event means the object that the claim was first bound to.
+
+    What it states besides is bound as well, if it does.
+    """
+    said = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
+    if "predicate" in said:
+        said["predicate"] = str(predicate_of(said["predicate"]))
+    agrees = all(claim.stated.get(name, value) == value for name, value in said.items())
+    claim.stated |= {n: v for n, v in said.items() if agrees and n not in claim.stated}
     return agrees
 
 

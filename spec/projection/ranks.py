@@ -10,8 +10,9 @@ __all__ = ["is_ranked", "passed", "ranked_losers", "spared"]
 
 
 def is_ranked(claim: Claim) -> bool:
-    """Whether the claim has a place among those of other priorities."""
-    return claim.known and claim.priority is not None and not claim.unwatched
+    """Whether the claim has a place among those of other priorities: it is not over."""
+    over = claim.unwatched or (claim.facts["committed"] and not claim.responsible)
+    return claim.known and claim.priority is not None and not over
 
 
 def _ranked(pool: Pool) -> list[tuple[int, Claim]]:

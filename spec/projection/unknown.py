@@ -13,6 +13,7 @@ from spec.machine import Observer
 from spec.obligations import OBLIGATIONS
 from spec.observed import facts_of, without_fields
 from spec.projection.pool import Request, held_by, is_over, lead, meant, owners
+from spec.projection.ranks import is_ranked
 from spec.projection.rights import owner_unknown
 from spec.projection.sight import Sight
 
@@ -109,7 +110,7 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
 
 def _ranked_loss(sight: Sight, seen: Mapping[str, object]) -> bool:
     evicted = sight.event.kind is Kind.BLOCK_EVICTED
-    return bool(evicted and seen["mine"] and sight.claim.priority is not None)
+    return bool(evicted and seen["mine"] and is_ranked(sight.claim))
 
 
 def _presses(event: Event, request: Request | None) -> bool:
