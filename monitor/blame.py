@@ -38,7 +38,7 @@ class Blame:
         self, event: Event, request: Request, claims: Mapping[str, ClaimRun], sums: Sums
     ) -> None:
         self._event, self._sums = event, sums
-        self.named = frozenset(event.blocking_claim_ids or ())
+        self.named = frozenset(event.accused)
         said = self.named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
         self._restore = event.restore and bool(request.failed)
         self._alleges = event.restore and not request.failed

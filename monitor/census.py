@@ -327,7 +327,7 @@ class Census:
         request = self.requests.get(event.request_id)
         if claim.claim_id not in request.forgotten:
             return False
-        named = claim.claim_id in (event.blocking_claim_ids or ())
+        named = claim.claim_id in event.accused
         if event.kind in _REST_ON_REQUEST:
             scoped = frozenset(o.name for o in self._compiled.observers if o.per_request)
             only = scoped - {"blocking_claim_ids"} if named else scoped

@@ -91,7 +91,7 @@ class ClaimRun:
     early: bool = False
     computed: set[int] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
-    owed: dict[str, dict[Kind, deque[object]]] = field(default_factory=dict)
+    owed: dict[str, dict[Kind, deque[Hashable]]] = field(default_factory=dict)
     missed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
     held: Positions = field(default_factory=Positions)

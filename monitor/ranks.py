@@ -21,6 +21,7 @@ _TOOK: Final = (
     "the event took a block of the lowest priority that could go, and nobody states whether there "
     "was another"
 )
+_TOO_HIGH: Final = "the event took blocks of lower priority only than any that could go, as stated"
 _NOBODY: Final = "a block of a priority could go that no claim is known to hold"
 
 
@@ -82,6 +83,8 @@ class Ranks:
         """Whether a block of lower priority could have been taken instead, or why it is unknown."""
         if lowest is None:
             return False, _UNSTATED
+        if lowest > max(taken):
+            return False, _TOO_HIGH
         if lowest >= rank:
             return False, ""
         if lowest in taken:

@@ -405,7 +405,7 @@ class Stream:
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
             self._contradict(None, at, f"request {request_id} ends and never arrived")
             return
-        named = event.claim_id is not None or event.blocking_claim_ids
+        named = event.claim_id is not None or event.accused
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
             self._tell_request(event, self.requests.get(request_id), request_id, at)
         if event.kind is Kind.REQUEST_FINISHED:
@@ -422,7 +422,7 @@ class Stream:
             self._check_identity(event, claim, at)
             if self._open(claim, event, at):
                 claim.touch(request_id)
-        named = dict.fromkeys(event.blocking_claim_ids or ())
+        named = dict.fromkeys(event.accused)
         for name in named:
             self._census.find(name, at)
         if event.kind in CONFLICT_ACTIONS:
@@ -578,8 +578,8 @@ class Stream:
         view = self._view(event, claim, at)
         view.mine, view.direct, view.lead = True, direct, claim.lead
         if event.kind is Kind.LOAD_FINISHED and direct:
-            waiting = {event.request_id, *claim.waiting}
-            view.awaited = claim.restored and any(map(self.requests.has, waiting - {None}))
+            waiting = {event.request_id or "", *claim.waiting}
+            view.awaited = claim.restored and any(map(self.requests.has, waiting))
         followed, view.request_id = computed, computed
         if event.kind is Kind.LOAD_FINISHED and not direct:  # no load of its own
             followed, view.request_id = None, None

@@ -86,6 +86,17 @@ class Event(
     worker: Name | None = None
     hit: bool | None = None
 
+    @property
+    def accused(self) -> tuple[str, ...]:
+        """The claims that an action names as its cause.
+
+        A refusal for a failed restore that lists none means the claim of its outcome.
+        """
+        outcome = self.outcome_claim_id if self.restore else None
+        if self.blocking_claim_ids is None and outcome is not None:
+            return (outcome,)
+        return self.blocking_claim_ids or ()
+
 
 class Mark(StrEnum):
     """What the writer of a stream says of the stream: no event, and no claim hears of it."""

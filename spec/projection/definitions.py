@@ -108,15 +108,15 @@ def others(sight: Sight) -> int:
 
 
 def _named(sight: Sight) -> set[str]:
-    return room.responsible_of(sight.pool, sight.event.blocking_claim_ids or ())
+    return room.responsible_of(sight.pool, sight.event.accused)
 
 
 def accuses(sight: Sight) -> bool:
-    return bool(sight.event.blocking_claim_ids)
+    return bool(sight.event.accused)
 
 
 def blamed(sight: Sight) -> bool:
-    return sight.claim.claim_id in (sight.event.blocking_claim_ids or ())
+    return sight.claim.claim_id in sight.event.accused
 
 
 def tied(sight: Sight) -> int:
@@ -132,7 +132,7 @@ def blamed_least(sight: Sight) -> int:
 
 
 def stranger(sight: Sight) -> bool:
-    others = set(sight.event.blocking_claim_ids or ()) - {sight.claim.claim_id}
+    others = set(sight.event.accused) - {sight.claim.claim_id}
     return room.frees_nothing(_everyone(sight), others, _named(sight))
 
 

@@ -30,13 +30,14 @@ def passed(sight: Sight) -> bool | None:
 
     It could if one such claim still holds blocks, and the event states a lowest priority of what
     could be taken that is that low. If a claim of just that priority loses a block by the event,
-    that block may be the one that could be taken.
+    that block may be the one that could be taken; if none is as high, what is stated is not so.
     """
     own, lowest = sight.claim.priority or 0, sight.event.lowest_priority
     lower = [r for r, c in _ranked(sight.pool) if r < own and held_by(sight.later, c)]
-    if not lower or (lowest is not None and own <= lowest):
+    taken = ranked_losers(sight)
+    if not lower or (lowest is not None and own <= lowest <= max(taken)):
         return False
-    if lowest is None or lowest in ranked_losers(sight):
+    if lowest is None or lowest in taken or max(taken) < lowest:
         return None
     return True if any(lowest <= rank for rank in lower) else None
 

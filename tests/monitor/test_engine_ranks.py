@@ -78,10 +78,13 @@ class TestChoice:
 
     @pytest.mark.parametrize(
         ("lowest", "verdict"),
-        [(1, "violated"), (2, "violated"), (3, "unexercised"), (9, "unexercised")],
+        [(1, "violated"), (2, "violated"), (3, "unexercised"), (9, "inconclusive")],
     )
     def test_highest(self, lowest: int, verdict: str) -> None:
-        """The highest claim loses: violated at once, unless nothing lower could be taken."""
+        """The highest claim loses: violated at once, unless nothing lower could be taken.
+
+        That nothing as low as what was taken could be is no fact.
+        """
         trace = ranked(*loses("claim:c", lowest))
         assert {
             "claim:a": "unexercised",
@@ -295,7 +298,8 @@ class Plain:
                 continue
             lower = any(p < rank for p in held)
             known = lowest is not None and lowest not in lost and any(lowest <= p for p in held)
-            if lower and (lowest is None or lowest < rank):
+            too_high = lowest is not None and lowest > max(p for p in lost if p is not None)
+            if lower and (lowest is None or lowest < rank or too_high):
                 between = known and any(lowest is not None and lowest <= p < rank for p in held)
                 self.said[loser] = "violated" if between else "inconclusive"
             elif any(p > rank for p in held):

@@ -47,13 +47,13 @@ from tests.monitor.reference import Value
 # For each mode: pairs of a state and a valuation that were compared, and the transitions (a rule
 # in one of the states in which it may apply) that were taken by both in some of them.
 COMPARED = {
-    Mode.BEST_EFFORT: (19_898, 33),
-    Mode.SOFT_PRIORITY: (7_908, 28),
+    Mode.BEST_EFFORT: (64_474, 33),
+    Mode.SOFT_PRIORITY: (16_484, 28),
     Mode.HARD_PROTECTED: (1_713_711, 127),
     Mode.DEMOTABLE: (11_159, 82),
     Mode.EXPIRING: (11_216, 81),
-    Mode.OFFLOADABLE: (35_371, 135),
-    Mode.ROUTED_REUSE: (8_698, 53),
+    Mode.OFFLOADABLE: (37_521, 147),
+    Mode.ROUTED_REUSE: (17_946, 53),
 }
 
 Valuation = dict[tuple[Scope, str], Value]
