@@ -106,8 +106,10 @@ READINGS: tuple[Reading, ...] = (
         "A request reuses a claim that was away when it arrived, or since, only if the claim was "
         "loaded since it was last away, for any request, or computed by another one. A request "
         "that asked for all of a claim, of which a copy is there, and computes it instead has "
-        "used it unrestored. What a request asks for is what its look-up states; one that looks "
-        "up a claim that is neither held nor copied asks for nothing.",
+        "used it unrestored. What a request asks for is what its look-up states, or that a restore "
+        "is required for it; one that looks up a claim that is neither held nor copied asks for "
+        "nothing. A request that ends before the claim is back needs it no more. A load that "
+        "brought the claim back is told as a restore before any request reuses the claim.",
         "Computing the prefix again would pass for a restore, each time.",
     ),
     Reading(
@@ -119,7 +121,8 @@ READINGS: tuple[Reading, ...] = (
         "demotion, expiry and harm need their own events. Harm that is stated as the outcome and "
         "reported by claim_harmed is one harm. A connector's later echo of what the scheduler "
         "reported is no second answer. A load that fails after the end of responsibility may be "
-        "reported, and moves nothing.",
+        "reported, and moves nothing. A refusal that is said to be for a failed restore and names "
+        "the claim reports a failure, which must have happened.",
         "A recomputation would pass for a restore as soon as some component logged the claim's id.",
     ),
     Reading(

@@ -208,7 +208,7 @@ BLOCKING_CLAIM_IDS = Observer(
             "wrong",
             names_blockers & ~blame_is_right(was.declared),
             VIOLATED,
-            why="the blocking ids are not the responsible claims that keep the request out",
+            why="nobody is named, or others than the responsible claims that keep the request out",
             allowed="responsible claims of this pool without which the request fits, and none that "
             "could be put back",
         ),

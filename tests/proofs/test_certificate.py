@@ -105,7 +105,8 @@ class TestRoundTrip:
         assert (SMALL, "contract", spec_digest(), z3.get_version_string()) == tuple(
             entry[key] for key in ("mode", "bundle", "spec", "z3")
         )
-        assert {"usefulness": "knows whether the predicate holds"} == entry["clauses"]
+        told = "knows whether the predicate holds while news of the claim is owed"
+        assert {"usefulness": told} == entry["clauses"]
         waits = ["claim_materialized_event", "claim_scoped_telemetry"]
         assert {"usefulness": waits} == entry["waits"]
         assert {*DATA, *QUESTIONS} == set(entry["files"])

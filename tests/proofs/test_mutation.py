@@ -21,37 +21,37 @@ from spec.terms import FALSE, TRUE
 from tests.proofs import recorded
 
 OF_PLACES = {
-    "best_effort": 481,
-    "soft_priority": 363,
-    "hard_protected": 1701,
-    "demotable": 1076,
-    "expiring": 1097,
-    "offloadable": 1534,
-    "routed_reuse": 575,
-    "ledgers": 393,
-    "terms": 1245,
-    "world": 705,
-    "auditor": 1251,
-    "delivery": 192,
+    "best_effort": 490,
+    "soft_priority": 369,
+    "hard_protected": 1712,
+    "demotable": 1082,
+    "expiring": 1105,
+    "offloadable": 1618,
+    "routed_reuse": 642,
+    "ledgers": 423,
+    "terms": 1260,
+    "world": 711,
+    "auditor": 1259,
+    "delivery": 198,
     "lowering": 593,
 }
 OF_OPERATORS = {
     "omit": 58,
-    "negate": 253,
-    "drop": 253,
-    "always": 253,
-    "weaken": 1376,
-    "narrow": 1612,
-    "widen": 314,
-    "retarget": 952,
-    "remove": 480,
-    "add": 650,
+    "negate": 258,
+    "drop": 258,
+    "always": 258,
+    "weaken": 1434,
+    "narrow": 1644,
+    "widen": 320,
+    "retarget": 983,
+    "remove": 488,
+    "add": 674,
     "forget": 28,
-    "compare": 183,
+    "compare": 189,
     "constant": 140,
     "sum": 17,
     "swap": 81,
-    "tense": 177,
+    "tense": 188,
 }
 
 
@@ -236,7 +236,7 @@ class TestChecks:
 class TestEquivalent:
     """What is no change at all."""
 
-    STEP = "claim_scoped_telemetry.silent:weaken-12"
+    STEP = "claim_scoped_telemetry.silent:weaken-13"
     RUN = "claim_scoped_telemetry.untrue:remove-fallen"
 
     def test_step(self) -> None:
