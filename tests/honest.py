@@ -125,6 +125,9 @@ class Runtime:
             self.now += _SECOND
             for claim in self.claims:
                 if claim.responsible and claim.end is not None and claim.end <= self.now:
+                    if self.cheats():  # it is over, and nobody says so
+                        claim.end = None
+                        continue
                     if self.chance.random() < 0.3:
                         self.of(Kind.DURATION_ELAPSED, claim)
                     self.expire(claim)

@@ -18,22 +18,42 @@ class Server(Tier):
     # Routes.
 
     def route(self, claim: Promise, request: str) -> None:
-        """A request is sent to a worker for the claim, and hits or misses; all of it is told."""
+        """A request is sent to a worker for the claim, perhaps once more to another one, and hits
+        or misses; all of it is told, in the order in which it happened.
+        """
         if request not in self.needs or not claim.live:
             return
-        cost, worker = self.chance.randint(0, 9), self.chance.choice(("w:1", "w:2"))
-        hit = self.chance.random() < 0.5
         about: dict[str, Any] = {"claim_id": claim.name, "request_id": request}
-        self.say(Kind.REQUEST_ROUTED, **about, cost=cost, worker=worker)
+        if self.cheats():
+            self._tell_route(about, 1, "w:1")
+        routes = [
+            (self.chance.randint(0, 9), self.chance.choice(("w:1", "w:2")))
+            for _ in range(self.chance.choice((1, 1, 1, 2, 3)))
+        ]
+        late = self.chance.random() < 0.5
+        for cost, worker in routes:
+            self.say(Kind.REQUEST_ROUTED, **about, cost=cost, worker=worker)
+            if not late:
+                self._tell_route(about, cost, worker)
+        for cost, worker in routes[:: -1 if self.cheats() else 1] if late else ():
+            self._tell_route(about, cost, worker)
+        if self.cheats():
+            self._tell_route(about, routes[-1][0] + 1, "w:3")
+        served = [self.chance.random() < 0.5 for _ in range(self.chance.choice((0, 1, 1, 2)))]
+        for hit in served:
+            self.say(Kind.REUSE_SERVED, **about, hit=hit)
+        for hit in served:
+            if not self.cheats():
+                self.say(Kind.ROUTE_REUSE_REPORTED, **about, hit=hit is not self.cheats())
+        if served and self.cheats():
+            self.say(Kind.ROUTE_REUSE_REPORTED, **about, hit=not served[-1])
+
+    def _tell_route(self, about: dict[str, Any], cost: int, worker: str) -> None:
         if not self.cheats():
             self.say(Kind.ROUTE_COST_REPORTED, **about, cost=cost + self.cheats())
         if not self.cheats():
             other = "w:3" if self.cheats() else worker
             self.say(Kind.ROUTE_PLACEMENT_REPORTED, **about, worker=other)
-        if self.chance.random() < 0.7:
-            self.say(Kind.REUSE_SERVED, **about, hit=hit)
-            if not self.cheats():
-                self.say(Kind.ROUTE_REUSE_REPORTED, **about, hit=hit is not self.cheats())
 
     # What happens too fast to be told in between.
 
