@@ -74,8 +74,8 @@ def check_traces(
         bool,
         typer.Option(
             "--reference",
-            help="Judge by the naive projection instead: slow, for traces of at most "
-            f"{MOST_LINES} lines or {MOST_BYTES >> 20} MiB.",
+            help="Judge by the naive projection instead: slow, for small traces of at most "
+            f"{MOST_LINES} lines or {MOST_BYTES >> 20} MiB, with few blocks and requests.",
         ),
     ] = False,
     verbose: Annotated[

@@ -13,7 +13,6 @@ from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
 from spec.alphabet import FACTS, Kind
 from spec.facts import FACTS_ARE_FACTS
-from spec.machine import Guard
 from spec.states import TERMINAL, ClaimState, next_state
 from spec.terms import Scope
 from spec.verdicts import Verdict, pool
@@ -607,7 +606,7 @@ class ClaimRun:
         rule: Rule | None = observer.rules[watch.rule] if watch.rule >= 0 else None
         if rule is None or state.verdict is Verdict.UNEXERCISED:
             return Finding(state.verdict, None, state.says)
-        shown = rule.why if rule.guard is not Guard.TOLD else state.says
+        shown = rule.why if state.verdict is Verdict.VIOLATED else state.says
         return Finding(state.verdict, watch.at, shown, rule.allowed, watch.trail)
 
 

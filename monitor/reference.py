@@ -23,7 +23,6 @@ from monitor.verdict import (
 from spec import __version__
 from spec.claims import Mode
 from spec.digest import spec_digest
-from spec.machine import Guard
 from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 from spec.projection.lines import Line
@@ -193,7 +192,8 @@ def _finding(part: _Part, name: str, found: Finding, outcome: ClaimOutcome) -> O
     rule = next((rule for rule in observer.rules if rule.name == found.rule), None)
     if rule is None:
         return ObligationReport(found.verdict, None, observer.state(observer.initial).says)
-    shown = rule.why if rule.guard is not Guard.TOLD else observer.state(rule.to).says
+    state = observer.state(rule.to)
+    shown = rule.why if state.verdict is Verdict.VIOLATED else state.says
     return ObligationReport(found.verdict, at, shown, rule.allowed)
 
 
