@@ -329,6 +329,35 @@ PAIRS: dict[str, tuple[str, Trace]] = {
             {"kind": "block_evicted", "block_ids": [102]},
         ],
     ),
+    "what means another object binds nothing": (
+        "expiring",
+        [
+            registered("a", object_id="p"),
+            registered("a", object_id="q", token_map="t1"),
+            {"kind": "load_finished", "object_id": "p", "token_map": "t2", "request_id": "r"},
+        ],
+    ),
+    "two durations, the second with the commitment": (
+        "expiring",
+        [
+            registered("a", **IDENTITY, owner_scope="t", duration="10 s"),
+            {"kind": "claim_registered", "claim_id": "a", "duration": "30 s"},
+            {**committed("a", 2), "time_ns": 1},
+            {**accepted("a", 2), "time_ns": 2},
+            {**cached("a", 1, 2), "time_ns": 20_000_000_000},
+            {"kind": "claim_expired", "claim_id": "a", "by": "runtime"},
+        ],
+    ),
+    "a route is owed from before its request arrived": (
+        "routed_reuse",
+        [
+            registered("a", object_id="p"),
+            {"kind": "reuse_served", "claim_id": "a", "request_id": "r", "hit": True},
+            {"kind": "request_arrived", "request_id": "r", "needed": 1, "usable": 9},
+            {"kind": "reuse_served", "claim_id": "a", "request_id": "r", "hit": True},
+            {"kind": "route_reuse_reported", "claim_id": "a", "request_id": "r", "hit": True},
+        ],
+    ),
     "a stream that was cut": (
         "best_effort",
         [{"kind": "stream_opened"}, registered("a", **IDENTITY)],
