@@ -341,7 +341,7 @@ PAIRS: dict[str, tuple[str, Trace]] = {
         "expiring",
         [
             registered("a", **IDENTITY, owner_scope="t", duration="10 s"),
-            {"kind": "claim_registered", "claim_id": "a", "duration": "30 s"},
+            registered("a", duration="30 s"),
             {**committed("a", 2), "time_ns": 1},
             {**accepted("a", 2), "time_ns": 2},
             {**cached("a", 1, 2), "time_ns": 20_000_000_000},
