@@ -42,6 +42,7 @@ _RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
 _COMMITTED = CLAIM_REGISTERS.index("committed")
 _DECLARED = CLAIM_REGISTERS.index("declared")
 _LEAD = CLAIM_REGISTERS.index("lead")
+_HOST = CLAIM_REGISTERS.index("host")
 
 
 @dataclass(slots=True)
@@ -230,14 +231,14 @@ class ClaimRun:
     def note_computed(self, *, computed: bool, brought: Iterable[tuple[int, int]] = ()) -> None:
         """Blocks came or went, and that is not in the ledger yet; whether new ones were computed.
 
-        What it held when it went away it need not get back.
+        What was computed while no request waited for a restore took the place of none.
 
         Args:
             brought: the runs of positions that a load brought.
         """
         fresh = self.held.take_fresh()
         away, threshold = self.fact("lead") < self.constants.threshold, self.constants.threshold
-        if computed and away and self.fact("there"):
+        if computed and away and self.waiting:
             self.computed |= fresh
         if not away and self.lead < threshold:
             self.computed.clear()
@@ -453,7 +454,8 @@ class ClaimRun:
             request.among = self._alike.setdefault(request.stands, {})
             request.among[request_id] = request
         self._loose.clear()
-        waiting = self.waiting if view.kind is Kind.LOAD_FINISHED and view.direct else set()
+        loaded = view.kind is Kind.LOAD_FINISHED and (view.direct or was[_HOST])
+        waiting = self.waiting if loaded else set()
         view.here, moved = False, bool(waiting)
         for stands, among in list(self._alike.items()):
             if not among:

@@ -21,7 +21,7 @@ _TOOK: Final = (
     "the event took a block of the lowest priority that could go, and nobody states whether there "
     "was another"
 )
-_TOO_HIGH: Final = "the event took blocks of lower priority only than any that could go, as stated"
+_TOO_HIGH: Final = "the event took a block of lower priority than any that could go, as stated"
 _NOBODY: Final = "a block of a priority could go that no claim is known to hold"
 
 
@@ -58,6 +58,7 @@ class Ranks:
         self,
         losers: Iterable[tuple[ClaimRun, View]],
         lowest: int | None,
+        least: int | None,
         lost: tuple[At | None, str] | None,
     ) -> None:
         """Ranked claims lost blocks by one event: what each had beside it after the whole event.
@@ -65,25 +66,29 @@ class Ranks:
         Args:
             losers: each with the event as it sees it.
             lowest: the lowest priority of which a block could be taken, None where not stated.
+            least: the lowest of a block that was taken, None where nobody knows the blocks.
             lost: since when nobody knows who holds blocks, and why.
         """
         losers = list(losers)
         taken = {claim.priority or 0 for claim, _ in losers}
+        least = max(taken, default=0) if least is None else least
         for claim, view in losers:
             rank = claim.priority or 0
             view.spared = bool(self._priorities) and self._priorities[-1] > rank
             if lost is not None:
                 claim.doubt(RIVALS, lost[0], f"{lost[1]}, so nobody knows who holds blocks")
             elif self._priorities and self._priorities[0] < rank:
-                view.passed, unknown = self._passed(rank, lowest, taken)
+                view.passed, unknown = self._passed(rank, lowest, least, taken)
                 if unknown:
                     claim.doubt(RIVALS, view.at, unknown)
 
-    def _passed(self, rank: int, lowest: int | None, taken: set[int]) -> tuple[bool, str]:
+    def _passed(
+        self, rank: int, lowest: int | None, least: int, taken: set[int]
+    ) -> tuple[bool, str]:
         """Whether a block of lower priority could have been taken instead, or why it is unknown."""
         if lowest is None:
             return False, _UNSTATED
-        if lowest > max(taken):
+        if lowest > least:
             return False, _TOO_HIGH
         if lowest >= rank:
             return False, ""

@@ -35,7 +35,7 @@ def follow_routes(claim: ClaimRun, view: View) -> None:
     for report, fact, field in _TOLD.get(view.kind, ()):
         value = getattr(view, field)
         if view.kind is fact:
-            if claim.known:
+            if claim.responsible or (claim.known and not claim.committed):  # news of it is owed
                 owed = claim.owed.setdefault(request, {}).setdefault(report, deque())
                 owed.append(value)
         elif values := claim.owed.get(request, {}).get(report):

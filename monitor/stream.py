@@ -365,6 +365,8 @@ class Stream:
             named = self._claim(event, event.claim_id, at)
             self._check_identity(event, named, at)
             meant = [] if named.unwatched else [named]
+        ranked = self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED
+        least = self._least(event) if ranked else None
         losers, unseen, strays = self._census.blocks.lose(event, meant)
         for claim in strays:
             claim.strayed = True
@@ -379,16 +381,28 @@ class Stream:
             for claim in (*losers.values(), *strays):
                 self._census.ranks.note(claim)
             if event.kind is Kind.BLOCK_EVICTED:
-                ranked = [(claim, view) for claim, view in views if is_ranked(claim)]
-                self._census.ranks.judge(ranked, event.lowest_priority, self._track.lost)
+                lost = [(claim, view) for claim, view in views if is_ranked(claim)]
+                self._census.ranks.judge(lost, event.lowest_priority, least, self._track.lost)
                 late = [claim for name, claim in self._census.owing.items() if name not in losers]
-                for claim in late if ranked else ():  # news of it was due before this
+                for claim in late if lost else ():  # news of it was due before this
                     self._deliver(claim, View(event.kind, at))
         for claim, view in views:
             self._deliver(claim, view)
         for claim in unseen:
             if claim.alive:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
+
+    def _least(self, event: Event) -> int | None:
+        """The lowest priority of a block that goes: a block has that of the highest of its claims;
+        None where none has one.
+        """
+        found = []
+        for block in event.block_ids:
+            names = self._census.blocks.owners([block])
+            claims = [self.claims[name] for name in names if name in self.claims]
+            ranks = [claim.priority or 0 for claim in claims if is_ranked(claim)]
+            found += [max(ranks)] if ranks else []
+        return min(found, default=None)
 
     def _take_request(self, event: Event, at: At) -> None:
         request_id = event.request_id
@@ -578,8 +592,7 @@ class Stream:
         view = self._view(event, claim, at)
         view.mine, view.direct, view.lead = True, direct, claim.lead
         if event.kind is Kind.LOAD_FINISHED and direct:
-            waiting = {event.request_id or "", *claim.waiting}
-            view.awaited = claim.restored and any(map(self.requests.has, waiting))
+            view.intact = claim.restored
         followed, view.request_id = computed, computed
         if event.kind is Kind.LOAD_FINISHED and not direct:  # no load of its own
             followed, view.request_id = None, None

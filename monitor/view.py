@@ -50,7 +50,7 @@ class View:
     refusal: bool = False
     harm: bool = False
     from_tier: bool = False
-    awaited: bool = False
+    intact: bool = False
     authorised: bool = True
     by: int = 0
     found: bool = False

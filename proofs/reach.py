@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEAD", "DEPTH", "Reached", "reachable"]
 
-DEPTH = 10
+DEPTH = 12
 WIDTH = 5
 RLIMIT = 400_000_000
 _FIRED = "fired"

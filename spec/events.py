@@ -90,12 +90,11 @@ class Event(
     def accused(self) -> tuple[str, ...]:
         """The claims that an action names as its cause.
 
-        A refusal for a failed restore that lists none means the claim of its outcome.
+        A refusal for a failed restore names the claim of its outcome, too.
         """
+        listed = self.blocking_claim_ids or ()
         outcome = self.outcome_claim_id if self.restore else None
-        if self.blocking_claim_ids is None and outcome is not None:
-            return (outcome,)
-        return self.blocking_claim_ids or ()
+        return listed if outcome is None or outcome in listed else (*listed, outcome)
 
 
 class Mark(StrEnum):

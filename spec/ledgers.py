@@ -113,7 +113,7 @@ rises = conj(
 breaks = usable(was) & ~usable(now)
 loss = breaks & was.responsible
 _failed = e.mine & kind(Kind.LOAD_FAILED) & was.responsible
-_registered = e.mine & was.registered  # a route can be taken only for a claim that is there
+_there = e.mine & live(was)  # a route can be taken only for a claim that is there
 
 _retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
 _whole = now.lead >= c.threshold
@@ -144,7 +144,7 @@ CLAIM_FACTS = Ledger(
     },
 )
 
-_brought_back = conj(e.mine, e.awaited, kind(Kind.LOAD_FINISHED), was.lead < c.threshold)
+_brought_back = conj(e.mine, e.intact, kind(Kind.LOAD_FINISHED), was.lead < c.threshold)
 
 DECLARED = Ledger(
     name="declarations",
@@ -161,6 +161,13 @@ def _since_arrival(register: str, happened: Term) -> Term:
     """Set by `happened` in this request, cleared when a request of this id arrives anew."""
     before = Var(Scope.REQ_WAS, register, _B)
     return (before | (e.here & happened)) & ~(e.here & kind(Kind.REQUEST_ARRIVED))
+
+
+def _since_last(register: str, happened: Term) -> Term:
+    """The same, cleared when one arrives that had arrived: a router comes before the engine."""
+    before = Var(Scope.REQ_WAS, register, _B)
+    again = e.here & kind(Kind.REQUEST_ARRIVED) & req_was.seen
+    return (before | (e.here & happened)) & ~again
 
 
 def _while_in_hand(register: str, value: Term) -> Term:
@@ -199,11 +206,11 @@ REQUEST_FACTS = Ledger(
         & ~(e.mine & e.here & kind(Kind.LOAD_FAILED)),
         "failed": _since_arrival("failed", _failed),
         "broke": _since_arrival("broke", e.mine & kind(Kind.LOAD_FAILED)),
-        "routed": _since_arrival("routed", _registered & kind(Kind.REQUEST_ROUTED)),
-        "cost": _taken("cost", e.mine & kind(Kind.REQUEST_ROUTED), e.cost),
-        "worker": _taken("worker", e.mine & kind(Kind.REQUEST_ROUTED), e.worker),
-        "served": _since_arrival("served", _registered & kind(Kind.REUSE_SERVED)),
-        "hit": _taken("hit", e.mine & kind(Kind.REUSE_SERVED), e.hit),
+        "routed": _since_last("routed", _there & kind(Kind.REQUEST_ROUTED)),
+        "cost": _taken("cost", _there & kind(Kind.REQUEST_ROUTED), e.cost),
+        "worker": _taken("worker", _there & kind(Kind.REQUEST_ROUTED), e.worker),
+        "served": _since_last("served", _there & kind(Kind.REUSE_SERVED)),
+        "hit": _taken("hit", _there & kind(Kind.REUSE_SERVED), e.hit),
     },
 )
 

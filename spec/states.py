@@ -80,7 +80,7 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
     *_rows(
         "claim_restored",
         "the blocks are back, and the predicate holds",
-        *_to(_S.MATERIALIZED, _S.RESTORING, _S.MATERIALIZED),
+        *_to(_S.MATERIALIZED, _S.RESTORING, _S.MATERIALIZED, _S.OFFLOADED, _S.HARMED),
     ),
     *_rows(
         "claim_restoration_failed",

@@ -62,7 +62,7 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "refusal": (_B, "the outcome that it states is a refusal"),
     "harm": (_B, "the outcome that it states is harm"),
     "from_tier": (_B, "the restore came from the offload tier, not from recomputation"),
-    "awaited": (_B, "the load is for a request in hand, and nothing of the claim was computed"),
+    "intact": (_B, "the load is the claim's own, and nothing was computed in place of a restore"),
     "authorised": (_B, "the owner, or the runtime within its rights, is behind the transition"),
     "by": (_I, "who is behind the step, as a number; 0 where that is not stated"),
     "found": (_B, "the blocks were found in the cache; no request computed them"),

@@ -181,6 +181,9 @@ CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
     *((*_away, loaded, finishes, fits, reused), (*_away, finishes, fits, looked_up, computed)),
     *((*_away, loaded, finishes, restored, fits, reused), (*_away, finishes, loaded, restored)),
     *((*_away, refused_for_it), (*_held, fits, refused_for_it, finishes)),
+    *((*_away, loaded, restored, evicted, loaded, reused), (*_away, turned_away, computed)),
+    (registered, routed, fits, route_told, served, hit_told, finishes),
+    (registered, committed, retired, withdrawn, routed, served, route_told, finishes),
     (registered, committed, cached, materialized, retired, withdrawn, evicted),
     (registered, committed, cached, materialized, retired, committed),
 )

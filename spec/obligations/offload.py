@@ -29,8 +29,8 @@ OFFLOAD_RESTORABILITY = Observer(
         idle("no reuse needed a restore"),
         pending("owed", "a reuse needs the claim restored and it is not yet"),
         satisfied("restored", "the claim was restored from the tier before the reuse"),
-        idle("the restore failed or the request was refused, so nothing was reused", name="failed"),
-        idle("the request ended before the claim was back, and reused nothing", name="given_up"),
+        idle("the restore failed, so nothing was reused", name="failed"),
+        idle("the request ended, or was refused, before the claim was back", name="given_up"),
         violated("the claim was reused without a restore from the tier"),
     ),
     rules=(
@@ -91,7 +91,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "recomputed",
             conj(_computed, was.responsible, was.host, req_was.away, req_was.asks),
             VIOLATED,
-            source=("idle", "restored", "given_up"),
+            source=("idle", "restored"),
             why="the request asked for the claim, a copy of it was there, and the request computed "
             "it instead",
             allowed="a restore from the tier, or a claim-scoped outcome before the computation",
@@ -101,7 +101,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "recomputed instead",
             conj(_computed, was.responsible, was.host, req_was.away),
             VIOLATED,
-            source=("owed",),
+            source=("owed", "given_up"),
             why="the request needed the claim back from the tier, a copy of it was there, and the "
             "request computed it instead",
             allowed="a restore from the tier, or a claim-scoped outcome before the computation",
@@ -116,6 +116,15 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restore_required and claim_restored before the reuse",
         ),
         Rule(
+            Guard.BROKE,
+            "used silently again",
+            _reused & was.responsible & was.unreported,
+            VIOLATED,
+            source=("restored",),
+            why="the prefix was reused after another load than the one that was reported",
+            allowed="claim_restore_required and claim_restored after each load, before the reuse",
+        ),
+        Rule(
             Guard.MOOT,
             "load failed",
             _failed,
@@ -127,7 +136,7 @@ OFFLOAD_RESTORABILITY = Observer(
             Guard.MOOT,
             "refused",
             e.here & kind(Kind.REQUEST_REFUSED),
-            "failed",
+            "given_up",
             source=("owed",),
             why="the request was refused, so nothing is reused",
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.alphabet import Kind
-from spec.ledgers import kind, req_was, was
+from spec.ledgers import kind, live, req_was, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.vocabulary import e
@@ -44,7 +44,7 @@ def _attribution(
             Rule(
                 Guard.SAID,
                 "wrong",
-                ours & kind(report) & ~(known & agrees),
+                ours & kind(report) & ~(known & agrees) & (known | live(was)),
                 VIOLATED,
                 source=("idle", "told"),
                 why=f"{what} is reported otherwise than it was",
@@ -78,10 +78,10 @@ def _attribution(
             Rule(
                 Guard.OWED,
                 "happened",
-                ours & kind(fact) & was.registered,
+                ours & kind(fact) & live(was),
                 "owed",
                 source=("idle", "told"),
-                why=f"{what} became a fact of a registered claim",
+                why=f"{what} became a fact of a claim of which news is owed",
             ),
         ),
     )

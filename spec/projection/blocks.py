@@ -114,7 +114,7 @@ def placed(pool: Pool, event: Event) -> frozenset[Placed]:
 
 def computed(sight: Sight) -> frozenset[int]:
     """The positions of a claim, of those held after the event, that were computed since it was last
-    away, and that no load brought. What it held when it went away it need not get back.
+    away, while a request waited for its restore, and that no load brought.
     """
     claim, threshold = sight.claim, sight.claim.threshold
     then, now = ({at for at, _ in held_by(p, claim)} for p in (sight.pool, sight.later))
@@ -126,7 +126,7 @@ def computed(sight: Sight) -> frozenset[int]:
         brought = placed(sight.pool, sight.event)
         found -= {each.position for each in brought if each.owner == claim.claim_id}
     if sight.event.kind is Kind.BLOCK_CACHED and not sight.event.found and away:
-        found |= now - then if claim.facts["there"] else frozenset()
+        found |= now - then if claim.waiting else frozenset()
     return found
 
 

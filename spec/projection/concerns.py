@@ -214,11 +214,12 @@ def belongs_to(sight: Sight) -> frozenset[str]:
     """The requests that the event belongs to, to this claim.
 
     A load belongs to each request that waits for the claim. One for another claim on the same
-    content is to this one no load for any request.
+    content belongs to these alone, and to none where no copy of this claim is known.
     """
     loaded = sight.event.kind is Kind.LOAD_FINISHED
     if loaded and not is_direct(sight):
-        return frozenset()
+        gains = sight.claim.facts["host"] and is_mine(sight)
+        return sight.claim.waiting if gains else frozenset()
     own = frozenset[str]() if sight.moment.belongs is None else frozenset({sight.moment.belongs})
     return own | sight.claim.waiting if loaded else own
 

@@ -12,7 +12,7 @@ from spec.events import CapacityProof
 from spec.projection import concerns, ranks, rights, room, routes
 from spec.projection import pool as blocks
 from spec.projection.blocks import computed
-from spec.projection.pool import Claim, Request, in_hand
+from spec.projection.pool import Claim, Request
 from spec.projection.room import Cells
 from spec.projection.sight import Sight
 
@@ -210,10 +210,9 @@ def from_tier(sight: Sight) -> bool:
     return sight.event.from_tier and _all_loaded(sight.claim, sight.claim.computed)
 
 
-def awaited(sight: Sight) -> bool:
-    """One of the requests that the load belongs to is in hand."""
-    there = in_hand(sight.pool).keys() & concerns.belongs_to(sight)
-    return bool(there) and _all_loaded(sight.claim, computed(sight))
+def intact(sight: Sight) -> bool:
+    """A load for another claim on the same content is none of its own."""
+    return concerns.is_direct(sight) and _all_loaded(sight.claim, computed(sight))
 
 
 def _all_loaded(claim: Claim, made: frozenset[int]) -> bool:

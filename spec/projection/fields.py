@@ -68,7 +68,7 @@ _WHERE: Final[Mapping[str, frozenset[Kind]]] = {
     "refusal": _FAILED,
     "harm": _FAILED,
     "from_tier": frozenset({Kind.CLAIM_RESTORED}),
-    "awaited": frozenset({Kind.LOAD_FINISHED}),
+    "intact": frozenset({Kind.LOAD_FINISHED}),
     "authorised": ENDS,
     "by": ENDS | {Kind.CLAIM_RETIRED},
     "found": _CACHED,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.projection.concerns import is_mine
-from spec.projection.pool import Claim, Pool, held_by
+from spec.projection.pool import Claim, Pool, held_by, owners
 from spec.projection.sight import Sight
 
 __all__ = ["is_ranked", "passed", "ranked_losers", "spared"]
@@ -30,16 +30,25 @@ def passed(sight: Sight) -> bool | None:
 
     It could if one such claim still holds blocks, and the event states a lowest priority of what
     could be taken that is that low. If a claim of just that priority loses a block by the event,
-    that block may be the one that could be taken; if none is as high, what is stated is not so.
+    that block may be the one that could be taken; if one of less goes, what is stated is not so.
     """
     own, lowest = sight.claim.priority or 0, sight.event.lowest_priority
     lower = [r for r, c in _ranked(sight.pool) if r < own and held_by(sight.later, c)]
-    taken = ranked_losers(sight)
-    if not lower or (lowest is not None and own <= lowest <= max(taken)):
+    taken, least = ranked_losers(sight), _least(sight)
+    if not lower or (lowest is not None and own <= lowest <= least):
         return False
-    if lowest is None or lowest in taken or max(taken) < lowest:
+    if lowest is None or lowest in taken or least < lowest:
         return None
     return True if any(lowest <= rank for rank in lower) else None
+
+
+def _least(sight: Sight) -> int:
+    """The lowest priority of a block that goes: a block has that of the highest of its claims."""
+    found = []
+    for block in sight.event.block_ids:
+        ranks = [c.priority or 0 for c in owners(sight.pool, [block]) if is_ranked(c)]
+        found += [max(ranks)] if ranks else []
+    return min(found, default=max(ranked_losers(sight)))
 
 
 def spared(sight: Sight) -> bool:

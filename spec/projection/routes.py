@@ -8,6 +8,7 @@ from spec.alphabet import Kind
 from spec.events import Event
 from spec.projection.concerns import is_mine
 from spec.projection.interpret import Value
+from spec.projection.pool import Claim
 from spec.projection.sight import Sight
 
 __all__ = ["SAYS", "follow", "number", "owed", "told"]
@@ -33,8 +34,9 @@ def told(event: Event) -> Value:
 
 
 def follow(sight: Sight) -> None:
-    """A fact of a registered claim is owed from now on; a report tells the oldest of them. Nothing
-    is owed any more once the request has ended.
+    """A fact of a claim of which news is owed is to be told; a report tells the oldest of them.
+
+    Nothing is to be told any more once the request has ended.
     """
     event, claim = sight.event, sight.claim
     request = event.request_id or ""
@@ -44,10 +46,16 @@ def follow(sight: Sight) -> None:
         return
     for report, (fact, field) in SAYS.items():
         values = claim.owed.get((request, report), [])
-        if event.kind is fact and claim.facts["registered"]:
+        if event.kind is fact and _is_live(claim):
             claim.owed[request, report] = [*values, _value(event, field)]
         elif event.kind is report:
             claim.owed[request, report] = values[1:]
+
+
+def _is_live(claim: Claim) -> bool:
+    """News of it is owed, in a mode that watches what is registered."""
+    facts = claim.facts
+    return bool(facts["responsible"] or (facts["registered"] and not facts["committed"]))
 
 
 def _value(event: Event, field: str) -> Value:

@@ -24,7 +24,40 @@ DUE = {
     "rerouted_and_both_told": ("routed_reuse", 0),
     "accepted_for_longer_than_asked": ("expiring", 3),
     "evicted_after_its_release": ("best_effort", 0),
+    "a_second_load_in_silence": ("offloadable", 1),
+    "a_load_of_a_part_in_silence": ("offloadable", 1),
+    "refused_and_computed": ("offloadable", 1),
+    "loaded_under_another_claim_in_silence": ("offloadable", 1),
+    "loaded_for_a_request_that_ended_in_silence": ("offloadable", 1),
+    "prefetched_in_silence": ("offloadable", 1),
+    "refused_for_nothing_with_an_outcome": ("offloadable", 1),
+    "loaded_after_a_short_prompt_in_silence": ("offloadable", 1),
+    "restored_after_a_short_prompt": ("offloadable", 0),
+    "restored_after_another_computed_what_they_share": ("offloadable", 0),
+    "one_restore_fails_and_another_comes": ("offloadable", 0),
+    "harmed_while_restoring": ("offloadable", 0),
+    "one_load_for_two_claims_of_one_object": ("offloadable", 0),
+    "one_load_for_two_claims_of_one_content": ("offloadable", 0),
+    "a_load_in_flight_when_its_claim_ends": ("offloadable", 0),
+    "a_low_victim_beside_a_high_one": ("soft_priority", 3),
+    "routed_before_it_arrived": ("routed_reuse", 0),
+    "routed_after_the_end": ("routed_reuse", 0),
+    "prefetched_and_told": ("offloadable", 0),
+    "loaded_for_a_request_that_ended_and_told": ("offloadable", 0),
 }
+
+OPEN = {
+    "told_of_one_claim_of_two": ("offloadable", 1),
+    "one_half_loaded_in_silence": ("offloadable", 1),
+    "restored_after_a_failure": ("offloadable", 0),
+    "told_once_for_two": ("offloadable", 0),
+    "one_failure_for_two": ("offloadable", 0),
+    "required_after_the_load": ("offloadable", 0),
+    "a_loss_after_the_end_is_told": ("soft_priority", 0),
+    "one_eviction_told_block_by_block": ("soft_priority", 0),
+    "routed_after_the_withdrawal_and_told": ("routed_reuse", 0),
+}
+"""Those that still get another one (docs/findings.md)."""
 
 
 def codes(name: str, mode: str) -> list[int]:
@@ -40,6 +73,14 @@ def test_due(name: str) -> None:
     assert [due, due] == codes(name, mode)
 
 
+@pytest.mark.xfail(strict=True, reason="the obligations do not say it yet: docs/findings.md")
+@pytest.mark.parametrize("name", OPEN)
+def test_open(name: str) -> None:
+    """Both judges are to give this exit code; they agree on another."""
+    mode, due = OPEN[name]
+    assert [due, due] == codes(name, mode)
+
+
 def test_all() -> None:
-    """Each stream of the folder is in the table."""
-    assert {*DUE} == {file.stem for file in FOLDER.iterdir()}
+    """Each stream of the folder is in one of the tables."""
+    assert {*DUE, *OPEN} == {file.stem for file in FOLDER.iterdir()}
