@@ -244,16 +244,16 @@ class TestOrder:
     """Reports follow the lifecycle; numbers may be missing, but not run backwards."""
 
     def test_restored_unasked(self) -> None:
-        """A restore that nobody needed has no place in the lifecycle."""
+        """A restore that nobody needed is out of place."""
         trace = without(connector_success(), "resident_claim_restore_required")
-        assert "violated" == offload(trace)["ordered_lifecycle_events"]
+        assert "violated" == offload(trace)["offload_restorability"]
 
     def test_restored_before_required(self) -> None:
-        """Restored before it was needed is out of order."""
+        """So is one that is told before it was needed."""
         trace = moved(
             connector_success(), "resident_claim_restored", "resident_claim_restore_required"
         )
-        assert "violated" == offload(trace)["ordered_lifecycle_events"]
+        assert "violated" == offload(trace)["offload_restorability"]
 
     def test_skips_by_design(self) -> None:
         """Missing numbers are no loss in this dialect."""

@@ -49,11 +49,11 @@ from tests.monitor.reference import Value
 COMPARED = {
     Mode.BEST_EFFORT: (64_474, 33),
     Mode.SOFT_PRIORITY: (16_484, 28),
-    Mode.HARD_PROTECTED: (1_713_711, 127),
-    Mode.DEMOTABLE: (11_159, 82),
-    Mode.EXPIRING: (11_216, 81),
-    Mode.OFFLOADABLE: (37_521, 147),
-    Mode.ROUTED_REUSE: (17_946, 53),
+    Mode.HARD_PROTECTED: (1_713_727, 127),
+    Mode.DEMOTABLE: (11_175, 82),
+    Mode.EXPIRING: (11_232, 81),
+    Mode.OFFLOADABLE: (37_537, 148),
+    Mode.ROUTED_REUSE: (25_402, 53),
 }
 
 Valuation = dict[tuple[Scope, str], Value]

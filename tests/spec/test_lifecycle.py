@@ -74,9 +74,9 @@ class TestStep:
             Counter(
                 {
                     "by a caller of scope 'tenant-a'": 320,
-                    "by the runtime": 650,
+                    "by the runtime": 690,
                     "OwnershipError": 4630,
-                    "LifecycleError": 1600,
+                    "LifecycleError": 1560,
                 }
             )
             == tally
