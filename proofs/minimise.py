@@ -29,8 +29,18 @@ RLIMIT = 20_000_000
 """The work that one wish may take; a wish that takes more is passed over."""
 
 _SAID = ("said_resident", "said_active", "said_total", "said_usable", "said_shortfall")
-_BLAME = ("blamed", "blamed_rest", "blamed_least", "stranger", "accuses", "smear", "restore")
+_BLAME = (
+    "blamed",
+    "blamed_rest",
+    "blamed_least",
+    "stranger",
+    "accuses",
+    "smear",
+    "alleges",
+    "restore",
+)
 _ROOM = ("shared", "tied", "others")
+_ORDER = ("behind", "oldest")
 CHOICE = ("takeable", "keeps")
 """What an eviction says of each of two ranked claims."""
 CARRIES: dict[Kind, tuple[str, ...]] = {
@@ -41,15 +51,15 @@ CARRIES: dict[Kind, tuple[str, ...]] = {
     Kind.BLOCK_CACHED: ("lead", "found"),
     Kind.BLOCK_EVICTED: ("lead", "passed", "spared", *CHOICE),
     Kind.BLOCK_LOST: ("lead",),
-    Kind.LOAD_FINISHED: ("lead",),
+    Kind.LOAD_FINISHED: ("lead", "intact"),
     Kind.REQUEST_ARRIVED: ("needed", "usable", "shared"),
     Kind.REQUEST_FINISHED: ("stood", "shared"),
     Kind.PREFIX_LOOKUP: ("covers",),
     Kind.REQUEST_ROUTED: ("cost", "worker"),
     Kind.REUSE_SERVED: ("hit",),
-    Kind.ROUTE_COST_REPORTED: ("cost",),
-    Kind.ROUTE_PLACEMENT_REPORTED: ("worker",),
-    Kind.ROUTE_REUSE_REPORTED: ("hit",),
+    Kind.ROUTE_COST_REPORTED: ("cost", *_ORDER),
+    Kind.ROUTE_PLACEMENT_REPORTED: ("worker", *_ORDER),
+    Kind.ROUTE_REUSE_REPORTED: ("hit", *_ORDER),
     Kind.CLAIM_RESTORED: ("from_tier",),
     Kind.CLAIM_RESTORATION_FAILED: ("outcome", "refusal", "harm", "smear", "echo"),
     Kind.CLAIM_BLOCK_LOST: ("breaks",),

@@ -19,6 +19,7 @@ from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from spec.verdicts import pool
+from spec.vocabulary import EVENT_FIELDS
 
 PAPER = [mode for mode in Mode if MODES[mode].added]
 _WHOM = ("kind", "mine", "named", "here")
@@ -191,3 +192,9 @@ def judged(model: Model, found: Found, bundle: Bundle, folder: Path) -> dict[str
     report = check([str(file)], model.mode, bundle, claim=TRACKED)
     found_of = [claim.obligations for claim in report.claims]
     return {n: str(pool(of[n].verdict for of in found_of)) for n in report.obligations}
+
+
+def test_every_field_is_carried() -> None:
+    """A field that no kind carries would be plain in every run, and what reads it never asked."""
+    carried = {field for fields in CARRIES.values() for field in fields}
+    assert set(EVENT_FIELDS) - {"mine", "named", "here", "rest"} <= carried
