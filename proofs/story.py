@@ -32,7 +32,8 @@ _BELIEF = {
     "believed.acted": ("has heard of an action", ""),
     "believed.restored": ("believes it restored", "believes a restore is due"),
 }
-_TOLD_OTHERWISE = frozenset({"smear", "echo", "authorised", "passed", "spared", *CHOICE})
+_DERIVED = frozenset({"intact", "alleges", "behind", "oldest"})  # no event states these
+_TOLD_OTHERWISE = _DERIVED | {"smear", "echo", "authorised", "passed", "spared", *CHOICE}
 _FIELDS: dict[Kind, tuple[str, ...]] = {
     kind: tuple(name for name in names if name not in _TOLD_OTHERWISE)
     for kind, names in CARRIES.items()
