@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -55,30 +56,52 @@
   Bool
   (and
     (and
+      (not (= state.claim_scoped_telemetry 2))
       (or was.registered (not believed.useful))
       (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        was.committed
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (<= state.claim_materialized_event 0))
+        (not was.registered))
+      (or
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_scoped_telemetry 3))
+        (not believed.useful)
+        (not was.responsible))
+      (or
         (not (<= state.claim_scoped_telemetry 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.committed
+        (not (<= state.claim_scoped_telemetry 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
         (not believed.useful)
         (not was.registered))
+      (or
+        was.committed
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_scoped_telemetry 3))
+        (not believed.useful)
+        (not was.registered))
+      (or
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (<= state.claim_materialized_event 0))
+        (not was.responsible))
       (or
         believed.useful
-        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
         (not (>= state.claim_materialized_event 2))
-        (not was.registered))
+        (not was.responsible))
       (or
-        (not (<= state.claim_materialized_event 0))
-        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-        (not was.registered))
-      (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_scoped_telemetry 2))
-        (not believed.useful)
+        believed.useful
+        was.committed
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (>= state.claim_materialized_event 2))
         (not was.registered)))
     (and
-      (=> (= state.claim_materialized_event 1) (and was.registered (<= c.threshold was.lead)))
       (=> (= state.claim_scoped_telemetry 1) (not (<= c.threshold was.lead)))
-      (=> (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2)) was.registered)
       (=> (or false false false false false false false) req_was.arrived)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.failed)
@@ -101,6 +124,17 @@
         (and (<= 0 state.claim_materialized_event) (> 4 state.claim_materialized_event))
         (and (<= 0 state.claim_scoped_telemetry) (> 5 state.claim_scoped_telemetry))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate)))
+      (=>
+        (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2))
+        (and
+          was.registered
+          (or was.responsible (and true (and was.registered (not was.committed))))))
+      (=>
+        (= state.claim_materialized_event 1)
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and true (and was.registered (not was.committed))))))
       (and
         (<= 0 req_was.cost)
         (<= 0 req_was.needed)

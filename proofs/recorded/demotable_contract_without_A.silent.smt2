@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -69,14 +70,18 @@
         req_was.arrived)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
       (=> false (and was.committed (not was.responsible)))
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> false was.responsible)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -116,6 +121,11 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -172,8 +182,9 @@
         (not was.responsible))
       (or
         was.responsible
-        (not (= state.explicit_acceptance 1))
-        (not (>= state.ordered_lifecycle_events 2)))
+        (not (<= state.explicit_acceptance 1))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not was.committed))
       (or
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (<= state.claim_harm_attribution 0))

@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -57,18 +58,27 @@
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.failed)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
       (=> was.responsible was.committed)
       (and (<= 0 state.claim_expired_boundary) (> 4 state.claim_expired_boundary))
       (not (= state.claim_expired_boundary 3))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= 0 req_was.cost)
         (<= 0 req_was.needed)

@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -69,13 +70,17 @@
         req_was.arrived)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> false was.responsible)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -110,6 +115,11 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -163,13 +173,10 @@
             (= own.ordered_lifecycle_events.stage 4)
             (= own.ordered_lifecycle_events.stage 9)))))
     (and
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.claim_expired_boundary 2)))
       (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or
-        was.responsible
-        (not (<= state.claim_expired_boundary 0))
-        (not (= state.explicit_acceptance 1)))
       (or
         was.responsible
         (not (>= state.claim_expired_boundary 2))
@@ -180,6 +187,11 @@
         (not (<= state.claim_expired_boundary 0))
         (not (>= state.ordered_lifecycle_events 2))
         (not believed.responsible))
+      (or
+        was.responsible
+        (not (<= state.claim_expired_boundary 0))
+        (not (<= state.explicit_acceptance 1))
+        (not was.committed))
       (or
         was.responsible
         (not (<= own.ordered_lifecycle_events.stage 0))

@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -58,6 +59,41 @@
   Bool
   (and
     (and
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or was.committed (not believed.responsible))
+      (or
+        was.responsible
+        (not (>= state.claim_expired_boundary 2))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not believed.responsible))
+      (or
+        was.responsible
+        (not (<= state.claim_expired_boundary 0))
+        (not (<= state.explicit_acceptance 1))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not was.committed))
+      (or
+        was.responsible
+        (not (<= state.claim_expired_boundary 0))
+        (not (<= state.ordered_lifecycle_events 0))
+        (not was.committed))
+      (or
+        was.responsible
+        (not (<= state.claim_expired_boundary 0))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not believed.responsible))
+      (or
+        was.responsible
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= state.claim_expired_boundary 2))
+        (not was.committed))
+      (or
+        was.responsible
+        (not (<= state.explicit_acceptance 1))
+        (not (>= state.claim_expired_boundary 2))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not was.committed)))
+    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_expired_boundary 1) (and was.committed (not was.responsible)))
       (=> (= state.claim_harm_attribution 1) (or true was.responsible))
@@ -69,13 +105,17 @@
         req_was.arrived)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> false was.responsible)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -114,6 +154,11 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -154,38 +199,4 @@
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
-        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))))
-    (and
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 1)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.claim_expired_boundary 2)))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or was.committed (not believed.responsible))
-      (or
-        was.responsible
-        (not (>= state.claim_expired_boundary 2))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not believed.responsible))
-      (or
-        was.responsible
-        (not (<= state.claim_expired_boundary 0))
-        (not (<= state.explicit_acceptance 1))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not was.committed))
-      (or
-        was.responsible
-        (not (<= state.claim_expired_boundary 0))
-        (not (<= state.ordered_lifecycle_events 0))
-        (not was.committed))
-      (or
-        was.responsible
-        (not (<= state.claim_expired_boundary 0))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not believed.responsible))
-      (or
-        was.responsible
-        (not (<= state.explicit_acceptance 1))
-        (not (>= state.claim_expired_boundary 2))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not was.committed)))))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))))))

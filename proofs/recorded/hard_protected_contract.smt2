@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -63,50 +64,37 @@
   Bool
   (and
     (and
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.explicit_conflict_action 2)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
       (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 1)))
-      (or (not (<= was.footprint 0)) (not was.committed))
-      (or (not (= own.ordered_lifecycle_events.stage 7)) (not believed.responsible))
-      (or
-        (not (>= (+ was.footprint (* was.declared (- 1))) 1))
+        (not (>= (+ was.declared (* was.footprint (- 1))) 1))
         (not (>= state.explicit_acceptance 2)))
       (or believed.acted (not (= state.explicit_conflict_action 3)))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
+      (or was.committed (not believed.responsible))
+      (or was.committed (not believed.useful))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
       (or
         (not (= state.claim_harm_attribution 1))
         (not (>= (+ was.lead (* c.threshold (- 1))) 0))
         (not (>= state.claim_materialized_event 2)))
       (or
-        (not (<= state.explicit_acceptance 1))
-        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-        (not (>= state.claim_materialized_event 2))
-        (not was.committed))
-      (or
-        believed.acted
-        (not (<= state.explicit_conflict_action 3))
-        (not (>= state.explicit_conflict_action 2))
-        (not req_was.held)
-        (not was.responsible))
+        (not (<= state.claim_materialized_event 0))
+        (not (= state.explicit_conflict_action 2))
+        (not (>= (+ state.claim_materialized_event (* state.explicit_acceptance (- 1))) 0)))
       (or
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (>= state.claim_harm_attribution 2))
         (not believed.useful)
         (not was.responsible))
       (or
-        (not (= (+ state.explicit_conflict_action (* state.ordered_lifecycle_events (- 1))) 0))
-        (not (>= (+ state.footprint_accounting (* state.explicit_acceptance (- 1))) 0))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not req_was.held))
-      (or
         (not (<= state.claim_materialized_event 0))
         (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not was.responsible))
+      (or
+        believed.acted
+        (not (>= state.explicit_conflict_action 2))
+        (not req_was.held)
         (not was.responsible))
       (or
         believed.useful
@@ -114,19 +102,18 @@
         (not (>= state.claim_materialized_event 2))
         (not was.responsible))
       (or
-        believed.acted
-        (not (= (+ state.explicit_conflict_action (* state.ordered_lifecycle_events (- 1))) 0))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not req_was.held)
-        (not was.responsible))
-      (or
-        (not (= (+ state.explicit_conflict_action (* state.ordered_lifecycle_events (- 1))) 0))
-        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not req_was.held))
-      (or
-        (not (<= (+ was.footprint (* was.declared (- 1))) (- 1)))
+        (not (<= (+ was.declared (* was.footprint (- 1))) (- 1)))
         (not (>= state.explicit_acceptance 2)))
+      (or
+        (not (<= state.claim_identity 0))
+        (not (= (+ state.ordered_lifecycle_events (* state.explicit_conflict_action (- 1))) 0))
+        (not (>= (+ state.footprint_accounting (* state.explicit_acceptance (- 1))) 0))
+        (not (>= state.ordered_lifecycle_events 2)))
+      (or
+        believed.acted
+        (not (<= state.explicit_acceptance 1))
+        (not (>= state.explicit_conflict_action 2))
+        (not req_was.held))
       (or
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (<= state.claim_harm_attribution 0))
@@ -135,7 +122,6 @@
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
-      (=> (= state.claim_materialized_event 1) (and was.registered (<= c.threshold was.lead)))
       (=> (= state.claim_materialized_event 1) was.responsible)
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
@@ -143,7 +129,6 @@
       (=> (or false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
       (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
@@ -217,8 +202,19 @@
         (and (= own.ordered_lifecycle_events.stage 7) (not was.committed))
         (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))
       (=>
+        (= state.claim_materialized_event 1)
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
+      (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>

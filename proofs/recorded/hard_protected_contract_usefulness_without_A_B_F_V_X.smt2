@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -58,14 +59,38 @@
   Bool
   (and
     (and
-      (=> (= state.claim_materialized_event 1) (and was.registered (<= c.threshold was.lead)))
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
+      (or
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (= state.claim_harm_attribution 1))
+        (not (>= state.claim_materialized_event 2))
+        (not was.responsible))
+      (or
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (<= state.claim_materialized_event 0))
+        (not was.responsible))
+      (or
+        believed.useful
+        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
+        (not (>= state.claim_materialized_event 2))
+        (not was.responsible))
+      (or
+        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible)))
+    (and
       (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
       (=>
         (or false false false false false false (= state.claim_harm_attribution 2))
         req_was.arrived)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
       (=> false (= own.ordered_lifecycle_events.stage 0))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
@@ -102,6 +127,17 @@
             (= own.ordered_lifecycle_events.stage 5)
             (= own.ordered_lifecycle_events.stage 6)
             (= own.ordered_lifecycle_events.stage 7))))
+      (=>
+        (= state.claim_materialized_event 1)
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -145,35 +181,4 @@
         (<= 1 c.threshold))
       (=>
         false
-        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
-    (and
-      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
-      (or
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (<= state.claim_identity 0))
-        (not (>= state.claim_materialized_event 2))
-        (not was.responsible))
-      (or
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (<= state.claim_materialized_event 0))
-        (not was.responsible))
-      (or
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (= (+ state.claim_identity (* state.claim_harm_attribution (- 1))) 0))
-        (not (>= state.claim_materialized_event 2))
-        (not was.responsible))
-      (or
-        believed.useful
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (>= state.claim_materialized_event 2))
-        (not was.responsible))
-      (or
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible)))))
+        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))))

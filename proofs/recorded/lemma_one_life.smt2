@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -66,7 +67,6 @@
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
-      (=> (= state.claim_materialized_event 1) (and was.registered (<= c.threshold was.lead)))
       (=> (= state.claim_materialized_event 1) was.responsible)
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
@@ -74,7 +74,6 @@
       (=> (or false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
       (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
@@ -148,8 +147,19 @@
         (and (= own.ordered_lifecycle_events.stage 7) (not was.committed))
         (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))
       (=>
+        (= state.claim_materialized_event 1)
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
+      (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>

@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -67,12 +68,16 @@
             (= own.ordered_lifecycle_events.stage 7))))
       (=> (or false false) req_was.failed)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
       (=> false (= own.ordered_lifecycle_events.stage 0))
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.served)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -86,12 +91,17 @@
       (not
         (or
           (= state.claim_identity 2)
-          (= state.offload_restorability 4)
+          (= state.offload_restorability 5)
           (= state.ordered_lifecycle_events 3)))
       (and
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
-        (and (<= 0 state.offload_restorability) (> 5 state.offload_restorability))
+        (and (<= 0 state.offload_restorability) (> 6 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events)))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -120,12 +130,24 @@
         false
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
     (and
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.offload_restorability 2)))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.ordered_lifecycle_events 2)))
       (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
       (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
       (or was.copied (not req_was.loaded))
+      (or was.responsible (not req_was.held))
       (or was.there (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
       (or
         believed.restored
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.ordered_lifecycle_events 2))))))
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= own.ordered_lifecycle_events.stage 1))
+        (not was.responsible))
+      (or
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= own.ordered_lifecycle_events.stage 2))
+        (not was.responsible))
+      (or
+        believed.restored
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (= state.offload_restorability 2))))))

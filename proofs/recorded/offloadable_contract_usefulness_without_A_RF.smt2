@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -65,12 +66,16 @@
         req_was.arrived)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
       (=> false (= own.ordered_lifecycle_events.stage 0))
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.served)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -86,7 +91,7 @@
           (= state.claim_harm_attribution 6)
           (= state.claim_identity 2)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 4)
+          (= state.offload_restorability 5)
           (= state.ordered_lifecycle_events 3)))
       (and
         (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
@@ -106,8 +111,13 @@
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 5 state.offload_restorability))
+        (and (<= 0 state.offload_restorability) (> 6 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events)))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -147,7 +157,8 @@
         false
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
     (and
-      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
+      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
       (or
         was.host
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))

@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -60,117 +61,23 @@
   Bool
   (and
     (and
-      (or (not (<= (+ was.footprint (* c.threshold (- 1))) (- 1))) (not was.committed))
-      (or
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.ordered_lifecycle_events 2)))
-      (or (not (<= state.claim_harm_attribution 0)) (not (>= was.failures 1)))
-      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.offload_restorability 2)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.claim_harm_attribution 5)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
-      (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
-      (or (not (<= was.footprint 0)) (not was.committed))
-      (or believed.accuses (not (>= believed.blamed_least 1)))
-      (or believed.answered (not (>= state.restoration_failure_outcome 2)))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or
-        believed.useful
-        (not (<= state.claim_identity 0))
-        (not (>= state.ordered_lifecycle_events 2)))
-      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
-      (or req_was.away was.there (not req_was.loaded) (not req_was.seen) (not was.committed))
-      (or req_was.broke (not (= state.restoration_failure_outcome 2)))
-      (or was.committed (not req_was.failed))
-      (or was.copied (not req_was.failed))
-      (or was.copied (not req_was.loaded))
-      (or was.responsible (not (<= own.ordered_lifecycle_events.stage 0)) (not was.committed))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or was.responsible (not req_was.held))
-      (or
-        req_was.held
-        was.host
-        (not (<= was.footprint 0))
-        (not believed.responsible)
-        (not req_was.seen)
-        (not was.copied))
-      (or
-        (not (<= own.ordered_lifecycle_events.stage 1))
-        (not (>= (+ state.explicit_acceptance (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not believed.useful))
-      (or
-        req_was.away
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (= state.offload_restorability 2))
-        (not (>= (+ state.explicit_acceptance (* state.materialization_predicate (- 1))) 0))
-        (not (>= state.materialization_predicate 1))
-        (not req_was.loaded)
-        (not req_was.seen))
-      (or
-        was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (<= state.claim_harm_attribution 0))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        req_was.away
-        (not (<= own.claim_harm_attribution.untold 0))
-        (not (= state.offload_restorability 2))
-        (not
-          (>= (+ own.claim_harm_attribution.untold (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not (>= state.explicit_acceptance 1))
-        (not req_was.arrived)
-        (not req_was.loaded))
-      (or
-        was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        req_was.away
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (= state.offload_restorability 2))
-        (not (>= (+ state.explicit_acceptance (* state.claim_identity (- 1))) 0))
-        (not req_was.loaded)
-        (not req_was.seen))
-      (or
-        (not (<= own.claim_harm_attribution.untold 0))
-        (not (= state.offload_restorability 2))
-        (not
-          (>= (+ own.claim_harm_attribution.untold (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not req_was.failed))
-      (or
-        req_was.held
-        was.host
-        (not (<= (+ was.footprint (* c.threshold (- 1))) (- 1)))
-        (not req_was.seen)
-        (not was.copied)
-        (not was.responsible))
-      (or
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (= state.offload_restorability 2))
-        (not (>= was.failures 1))
-        (not req_was.loaded)
-        (not was.responsible)))
-    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.offload_restorability 1) req_was.seen)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
       (=> false (and was.committed (not was.responsible)))
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> false was.responsible)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -208,7 +115,7 @@
           (= state.claim_identity 2)
           (= state.explicit_acceptance 3)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 4)
+          (= state.offload_restorability 5)
           (= state.ordered_lifecycle_events 3)
           (= state.restoration_failure_outcome 6)))
       (and
@@ -229,6 +136,14 @@
             (= own.ordered_lifecycle_events.stage 3)
             (= own.ordered_lifecycle_events.stage 4)
             (= own.ordered_lifecycle_events.stage 9))))
+      (and
+        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
+        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
+        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
+        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
+        (and (<= 0 state.offload_restorability) (> 6 state.offload_restorability))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
+        (and (<= 0 state.restoration_failure_outcome) (> 7 state.restoration_failure_outcome)))
       (=>
         (or false (= state.claim_harm_attribution 1))
         (not
@@ -239,6 +154,11 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -273,12 +193,45 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold))
-      (and
-        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
-        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
-        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
-        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 5 state.offload_restorability))
-        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 7 state.restoration_failure_outcome))))))
+        (<= 1 c.threshold)))
+    (and
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.ordered_lifecycle_events 2)))
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
+      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.offload_restorability 2)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.claim_harm_attribution 4)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
+      (or
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= state.restoration_failure_outcome 3)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
+      (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
+      (or believed.answered (not (>= state.claim_harm_attribution 4)))
+      (or believed.answered (not (>= state.restoration_failure_outcome 2)))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
+      (or req_was.away was.there (not req_was.loaded) (not req_was.seen) (not was.committed))
+      (or req_was.broke (not (= state.restoration_failure_outcome 2)))
+      (or req_was.failed (not (>= state.restoration_failure_outcome 2)))
+      (or req_was.failed (not req_was.broke) (not req_was.held) (not was.responsible))
+      (or was.committed (not req_was.failed))
+      (or was.copied (not req_was.loaded))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.responsible (not req_was.held))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible)))))

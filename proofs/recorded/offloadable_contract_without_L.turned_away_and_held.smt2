@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -60,73 +61,59 @@
   Bool
   (and
     (and
-      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.offload_restorability 2)))
+      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
       (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= state.restoration_failure_outcome 2)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
       (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
-      (or believed.answered (not (>= state.restoration_failure_outcome 2)))
+      (or believed.answered (not (>= own.ordered_lifecycle_events.stage 9)))
+      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
+      (or believed.answered (not (>= state.claim_harm_attribution 5)))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or
-        believed.restored
-        (not (<= state.claim_identity 0))
-        (not (>= state.ordered_lifecycle_events 2)))
       (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.arrived))
-      (or req_was.away was.there (not req_was.arrived) (not req_was.loaded) (not was.committed))
+      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.arrived))
+      (or req_was.away was.there (not req_was.held))
+      (or req_was.away was.there (not req_was.loaded) (not req_was.seen) (not was.committed))
       (or req_was.broke (not req_was.failed))
-      (or was.committed (not (>= state.offload_restorability 2)))
+      (or req_was.seen (not req_was.held))
+      (or req_was.seen was.there (not req_was.away))
       (or was.committed (not believed.responsible))
-      (or was.committed (not believed.restored))
-      (or was.committed (not believed.useful))
       (or was.committed (not req_was.failed))
+      (or was.copied (not req_was.failed))
       (or was.copied (not req_was.loaded))
       (or was.copied (not was.host))
       (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
       (or was.responsible (not (= state.explicit_acceptance 1)))
-      (or was.responsible (not (= state.offload_restorability 1)))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or
-        believed.answered
-        (not (<= (+ state.ordered_lifecycle_events (* state.restoration_failure_outcome (- 1))) 0))
-        (not (= (+ state.offload_restorability (* state.claim_identity (- 1))) 0))
-        (not (>= state.claim_identity 1)))
+      (or was.there (not (<= (+ c.threshold (* was.lead (- 1))) 0)))
       (or
         was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 3))
         (not believed.useful)
         (not was.responsible))
       (or
         believed.restored
-        (not (<= (+ state.explicit_acceptance (* state.claim_identity (- 1))) 0))
+        (not (<= state.explicit_acceptance 0))
         (not (>= state.offload_restorability 2)))
-      (or
-        believed.restored
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= state.offload_restorability 2)))
-      (or
-        believed.answered
-        (not (<= (+ state.ordered_lifecycle_events (* state.restoration_failure_outcome (- 1))) 0))
-        (not (= (+ state.explicit_acceptance (* state.ordered_lifecycle_events (- 1))) 0))
-        (not (>= own.ordered_lifecycle_events.stage 2)))
-      (or
-        was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (<= (+ state.explicit_acceptance (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not (<= state.claim_harm_attribution 1))
-        (not (>= (+ state.claim_harm_attribution (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not believed.useful))
       (or
         req_was.held
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= state.offload_restorability 2))))
+        (not (<= (+ was.footprint (* req_was.usable (- 1))) 0))
+        (not (<= req_was.usable 0))
+        (not req_was.arrived)
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= (+ state.explicit_acceptance (* state.claim_harm_attribution (- 1))) 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible)))
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
@@ -134,13 +121,17 @@
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
       (=> false (and was.committed (not was.responsible)))
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> false was.responsible)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -178,7 +169,7 @@
           (= state.claim_identity 2)
           (= state.explicit_acceptance 3)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 4)
+          (= state.offload_restorability 5)
           (= state.ordered_lifecycle_events 3)
           (= state.restoration_failure_outcome 6)))
       (and
@@ -199,6 +190,14 @@
             (= own.ordered_lifecycle_events.stage 3)
             (= own.ordered_lifecycle_events.stage 4)
             (= own.ordered_lifecycle_events.stage 9))))
+      (and
+        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
+        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
+        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
+        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
+        (and (<= 0 state.offload_restorability) (> 6 state.offload_restorability))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
+        (and (<= 0 state.restoration_failure_outcome) (> 7 state.restoration_failure_outcome)))
       (=>
         (or false (= state.claim_harm_attribution 1))
         (not
@@ -216,6 +215,11 @@
       (=>
         (or (= state.offload_restorability 1) (= state.ordered_lifecycle_events 1))
         (= state.explicit_acceptance 2))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -250,12 +254,4 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold))
-      (and
-        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
-        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
-        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
-        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 5 state.offload_restorability))
-        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 7 state.restoration_failure_outcome))))))
+        (<= 1 c.threshold)))))

@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -94,12 +95,16 @@
     (and
       (=> (= state.claim_scoped_telemetry 1) (not (<= c.threshold was.lead)))
       (=> (= state.reuse_routing_attribution 1) req_was.served)
-      (=> (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2)) was.registered)
       (=> (or (= state.placement_attribution 1) (= state.route_cost_attribution 1)) req_was.routed)
       (=> (or false false) req_was.failed)
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.seen)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and true (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -128,6 +133,11 @@
           (= state.placement_attribution 3)
           (= state.reuse_routing_attribution 3)
           (= state.route_cost_attribution 3)))
+      (=>
+        (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2))
+        (and
+          was.registered
+          (or was.responsible (and true (and was.registered (not was.committed))))))
       (and
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.claim_scoped_telemetry) (> 5 state.claim_scoped_telemetry))

@@ -11,6 +11,7 @@
     (was.losses.A Int)
     (was.failures.A Int)
     (was.declared.A Int)
+    (was.unreported.A Bool)
     (was.rest.A Int)
     (was.stood.A Int)
     (was.other.A Bool)
@@ -65,6 +66,7 @@
     (was.losses.B Int)
     (was.failures.B Int)
     (was.declared.B Int)
+    (was.unreported.B Bool)
     (was.rest.B Int)
     (was.stood.B Int)
     (was.other.B Bool)
@@ -128,73 +130,59 @@
       (not (>= state.claim_identity.B 3))
       (not (>= state.claim_scoped_telemetry.A 5))
       (not (>= state.claim_scoped_telemetry.B 5))
-      (not (>= state.priority_influence.A 3))
+      (not (>= state.priority_influence.A 2))
       (not (>= state.priority_influence.B 2))
+      (not req_was.held.A)
+      (not req_was.held.B)
+      (not req_was.seen.A)
       (or (not (<= (+ B/priority (* A/priority (- 1))) (- 1))) (not (<= lost_first 1)) (not either))
       (or (not (<= lost_first 0)) (not either))
+      (or (not (<= state.claim_scoped_telemetry.A 0)) (not (= lost_first 1)))
+      (or (not (<= state.claim_scoped_telemetry.A 0)) (not (= said_first 1)))
       (or (not (<= state.claim_scoped_telemetry.B 0)) (not (>= lost_first 2)))
       (or (not (>= (+ B/priority (* A/priority (- 1))) 1)) (not (>= lost_first 2)) (not either))
       (or B/lost (not (>= lost_first 2)))
-      (or reset (not (<= (+ lost_first (* said_first (- 1))) (- 1))))
-      (or reset (not (<= state.claim_scoped_telemetry.A 0)) (not (= said_first 1)))
       (or reset (not (= said_first 1)) (not (>= lost_first 2)))
       (or
         reset
         (not (= state.claim_scoped_telemetry.A 1))
         (not (= state.claim_scoped_telemetry.B 2)))
-      (or
-        reset
-        (not (= state.claim_scoped_telemetry.A 2))
-        (not (= state.claim_scoped_telemetry.B 1)))
-      (or
-        reset
-        (not (= state.claim_scoped_telemetry.A 2))
-        (not (= state.claim_scoped_telemetry.B 2)))
-      (or was.committed.A (not was.responsible.A))
-      (or was.committed.A was.other.A (not was.responsible.B))
-      (or was.committed.B (not was.responsible.B))
-      (or was.copied.B (not was.host.B))
+      (or reset (not (>= (+ said_first (* lost_first (- 1))) 1)))
       (or was.registered.A (not (= said_first 1)))
-      (or was.registered.A (not (>= state.claim_scoped_telemetry.A 1)))
-      (or was.registered.A (not either))
-      (or was.registered.A (not was.responsible.A))
-      (or was.registered.B (not (>= said_first 2)))
-      (or was.registered.B (not (>= state.claim_scoped_telemetry.B 1)))
-      (or was.registered.B (not believed.useful.B))
-      (or was.registered.B (not either))
-      (or was.registered.B (not was.responsible.B))
+      (or was.responsible.A (not (= state.claim_scoped_telemetry.A 1)) (not was.committed.A))
+      (or was.responsible.A (not (= state.claim_scoped_telemetry.A 2)) (not was.committed.A))
       (or
-        reset
+        (not (<= (+ said_first (* lost_first (- 1))) (- 1)))
         (not (<= lost_first 1))
-        (not (<= said_first 0))
-        (not (= state.claim_scoped_telemetry.B 1)))
-      (or
-        reset
-        (not (= (+ state.claim_scoped_telemetry.A (* state.claim_scoped_telemetry.B (- 1))) 0))
-        (not (= state.claim_scoped_telemetry.A 1)))
-      (or
-        (not (<= lost_first 1))
-        (not (>= (+ lost_first (* said_first (- 1))) 1))
         (not (>= state.claim_scoped_telemetry.A 3)))
       (or
         reset
         (not (<= lost_first 0))
         (not (<= state.claim_scoped_telemetry.A 2))
-        (not (>= state.claim_scoped_telemetry.A 1))
-        (not was.registered.A))
+        (not (>= state.claim_scoped_telemetry.A 1)))
       (or
+        reset
         (not (<= lost_first 1))
-        (not (<= state.claim_scoped_telemetry.A 0))
-        (not (>= (+ lost_first (* said_first (- 1))) 1)))
+        (not (<= said_first 0))
+        (not (= state.claim_scoped_telemetry.B 1)))
+      (or
+        reset
+        (not (= (+ state.claim_scoped_telemetry.B (* state.claim_scoped_telemetry.A (- 1))) 0))
+        (not (= state.claim_scoped_telemetry.B 1)))
+      (or
+        reset
+        (not (= (+ lost_first (* state.claim_scoped_telemetry.A (- 1))) 0))
+        (not (= state.claim_scoped_telemetry.B 1)))
+      (or
+        reset
+        (not (<= (+ state.claim_scoped_telemetry.B (* lost_first (- 1))) 0))
+        (not (= (+ state.claim_scoped_telemetry.B (* state.claim_scoped_telemetry.A (- 1))) 0))
+        (not (>= (+ state.claim_scoped_telemetry.B (* state.claim_identity.B (- 1))) 1)))
       (or
         reset
         (not (<= lost_first 1))
         (not (<= said_first 0))
         (not (= state.claim_scoped_telemetry.B 2)))
-      (or
-        was.registered.A
-        (not (>= (+ lost_first (* said_first (- 1))) 1))
-        (not (>= state.claim_scoped_telemetry.B 3)))
       (or
         reset
         (not (<= said_first 1))

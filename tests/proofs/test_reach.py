@@ -20,8 +20,8 @@ REACHED = {
     Mode.HARD_PROTECTED: (97, 8),
     Mode.DEMOTABLE: (60, 8),
     Mode.EXPIRING: (57, 8),
-    Mode.OFFLOADABLE: (90, 10),
-    Mode.ROUTED_REUSE: (45, 5),
+    Mode.OFFLOADABLE: (94, 11),
+    Mode.ROUTED_REUSE: (48, 5),
 }
 
 # The fewest events in which each story is told.

@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -47,53 +48,46 @@
     (believed.tied Int)
     (believed.accuses Bool)
     (believed.stranger Bool)
-    (state.claim_identity Int)
-    (state.restoration_failure_outcome Int)
+    (state.explicit_acceptance Int)
+    (state.footprint_accounting Int)
+    (state.blocking_claim_ids Int)
     (c.threshold Int))
   Bool
   (and
     (and
-      (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
-      (or believed.answered (not (>= state.restoration_failure_outcome 2)))
-      (or was.committed (not req_was.failed)))
-    (and
+      (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
+      (=> (or false false false false false false (= state.blocking_claim_ids 1)) req_was.arrived)
       (=> (or false false false) was.registered)
+      (=> (or false false) (= state.explicit_acceptance 2))
+      (=> (or false false) req_was.failed)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
-      (=>
-        (or
-          false
-          (or
-            (= state.restoration_failure_outcome 1)
-            (= state.restoration_failure_outcome 2)
-            (= state.restoration_failure_outcome 3)))
-        req_was.failed)
-      (=> false (and was.registered (<= c.threshold was.lead)))
+      (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false (or false was.responsible))
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
+      (=> false was.committed)
+      (=> false was.responsible)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
       (=> was.responsible was.committed)
-      (=>
-        (or
-          false
-          false
-          false
-          false
-          false
-          false
-          (or
-            (= state.restoration_failure_outcome 1)
-            (= state.restoration_failure_outcome 2)
-            (= state.restoration_failure_outcome 3)))
-        req_was.arrived)
-      (not (or (= state.claim_identity 2) (= state.restoration_failure_outcome 6)))
       (and
-        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
-        (and (<= 0 state.restoration_failure_outcome) (> 7 state.restoration_failure_outcome)))
+        (and (<= 0 state.blocking_claim_ids) (> 4 state.blocking_claim_ids))
+        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
+        (and (<= 0 state.footprint_accounting) (> 3 state.footprint_accounting)))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= 0 req_was.cost)
         (<= 0 req_was.needed)
@@ -106,4 +100,17 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold)))))
+        (<= 1 c.threshold))
+      (not
+        (or
+          (= state.blocking_claim_ids 3)
+          (= state.explicit_acceptance 3)
+          (= state.footprint_accounting 2))))
+    (and
+      (or
+        (not (>= (+ was.footprint (* was.declared (- 1))) 1))
+        (not (>= state.explicit_acceptance 2)))
+      (or
+        (not (<= (+ was.footprint (* was.declared (- 1))) (- 1)))
+        (not (>= state.explicit_acceptance 2))
+        (not was.responsible)))))

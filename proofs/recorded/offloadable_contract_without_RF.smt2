@@ -11,6 +11,7 @@
     (was.losses Int)
     (was.failures Int)
     (was.declared Int)
+    (was.unreported Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
@@ -51,7 +52,6 @@
     (state.explicit_acceptance Int)
     (state.materialization_predicate Int)
     (state.offload_restorability Int)
-    (state.restoration_failure_outcome Int)
     (state.ordered_lifecycle_events Int)
     (own.ordered_lifecycle_events.stage Int)
     (state.claim_harm_attribution Int)
@@ -60,32 +60,100 @@
   Bool
   (and
     (and
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.claim_harm_attribution 4)))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.ordered_lifecycle_events 2)))
+      (or (not (<= state.claim_harm_attribution 0)) (not (>= own.claim_harm_attribution.untold 1)))
+      (or (not (<= state.claim_harm_attribution 0)) (not (>= was.failures 1)))
+      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
+      (or (not (<= state.explicit_acceptance 1)) (not (>= state.offload_restorability 1)))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
+      (or (not (>= own.claim_harm_attribution.untold 1)) (not (>= state.claim_harm_attribution 2)))
+      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
+      (or believed.answered (not (>= state.claim_harm_attribution 4)))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.seen))
+      (or req_was.away req_was.held was.there (not req_was.seen) (not was.responsible))
+      (or req_was.away was.there (not req_was.loaded) (not req_was.seen))
+      (or req_was.broke (not req_was.failed))
+      (or req_was.seen (not req_was.away))
+      (or was.committed (not (>= was.declared 1)))
+      (or was.committed (not req_was.failed))
+      (or was.committed (not req_was.held))
+      (or was.copied (not req_was.loaded))
+      (or was.copied (not was.host))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.responsible (not req_was.held))
+      (or
+        was.host
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 3))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (<= state.explicit_acceptance 1))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= (+ state.explicit_acceptance (* state.claim_harm_attribution (- 1))) 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (>= (+ own.claim_harm_attribution.untold (* state.explicit_acceptance (- 1))) 0))
+        (not (>= state.claim_harm_attribution 3)))
+      (or
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not
+          (>= (+ own.claim_harm_attribution.untold (* own.ordered_lifecycle_events.stage (- 1))) 0))
+        (not (>= state.claim_harm_attribution 3))
+        (not believed.responsible)
+        (not was.there))
+      (or
+        req_was.held
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= (+ state.ordered_lifecycle_events (* was.footprint (- 1))) 0))
+        (not req_was.seen)
+        (not was.responsible)))
+    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
       (=> (= state.offload_restorability 1) req_was.seen)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
+      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
+      (=>
+        (or false false false false false false (= state.claim_harm_attribution 2))
+        req_was.arrived)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
-      (=> (or false false) was.registered)
       (=> false (and was.committed (not was.responsible)))
-      (=> false (and was.registered (<= c.threshold was.lead)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> false was.responsible)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
       (=> was.responsible was.committed)
-      (=>
-        (or
-          (= state.claim_harm_attribution 2)
-          (or
-            (= state.restoration_failure_outcome 1)
-            (= state.restoration_failure_outcome 2)
-            (= state.restoration_failure_outcome 3)))
-        req_was.failed)
       (=>
         (or
           (= own.ordered_lifecycle_events.stage 5)
@@ -98,9 +166,8 @@
           (= state.claim_identity 2)
           (= state.explicit_acceptance 3)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 4)
-          (= state.ordered_lifecycle_events 3)
-          (= state.restoration_failure_outcome 6)))
+          (= state.offload_restorability 5)
+          (= state.ordered_lifecycle_events 3)))
       (and
         (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
         (=>
@@ -136,6 +203,11 @@
       (=>
         (or (= state.offload_restorability 1) (= state.ordered_lifecycle_events 1))
         (= state.explicit_acceptance 2))
+      (=>
+        (or false false)
+        (and
+          was.registered
+          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -176,42 +248,5 @@
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 5 state.offload_restorability))
-        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 7 state.restoration_failure_outcome))))
-    (and
-      (or
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.ordered_lifecycle_events 2)))
-      (or (not (<= state.claim_identity 0)) (not (>= state.ordered_lifecycle_events 2)))
-      (or (not (<= state.explicit_acceptance 0)) (not believed.useful))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 1)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.offload_restorability 2)))
-      (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
-      (or believed.answered (not (>= state.restoration_failure_outcome 2)))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.seen))
-      (or req_was.away was.there (not req_was.loaded) (not req_was.seen))
-      (or req_was.broke (not req_was.failed))
-      (or was.committed (not believed.responsible))
-      (or was.committed (not req_was.failed))
-      (or was.copied (not req_was.loaded))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
-      (or was.responsible (not (= state.offload_restorability 1)))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or
-        was.host
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        was.host
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible)))))
+        (and (<= 0 state.offload_restorability) (> 6 state.offload_restorability))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))))))
