@@ -29,12 +29,12 @@ from tests.proofs.test_mutation import OF_OPERATORS, OF_PLACES, mutant
 
 SAMPLE = {
     "structure": 0,
-    "theorem": 4,
+    "theorem": 3,
     "frame": 1,
     "necessity": 0,
     "traces": 2,
-    "pins": 11,
-    "equivalent": 6,
+    "pins": 15,
+    "equivalent": 4,
     "survived": 0,
     "unknown": 0,
 }
