@@ -142,6 +142,13 @@ class ClaimRun:
         return bool(self.facts[_COMMITTED])
 
     @property
+    def live(self) -> bool:
+        """Whether news of it is owed in a mode that watches what is registered
+        (`spec.ledgers.live`).
+        """
+        return self.responsible or (self.known and not self.committed)
+
+    @property
     def ended(self) -> bool:
         """Whether its responsibility ended and that was told, or it was turned away.
 

@@ -27,8 +27,7 @@ _NOBODY: Final = "a block of a priority could go that no claim is known to hold"
 
 def is_ranked(claim: ClaimRun) -> bool:
     """Whether the claim has a place among those of other priorities: it is not over."""
-    over = claim.unwatched or (claim.committed and not claim.responsible)
-    return claim.known and claim.priority is not None and not over
+    return claim.priority is not None and not claim.unwatched and claim.live
 
 
 class Ranks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from spec.alphabet import Kind
+from spec.fields import ROUTE_REPORTS
 
 if TYPE_CHECKING:
     from monitor.claim import ClaimRun
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["follow_routes"]
 
-_COSTS: Final = (Kind.ROUTE_COST_REPORTED, Kind.REQUEST_ROUTED, "cost")
-_PLACES: Final = (Kind.ROUTE_PLACEMENT_REPORTED, Kind.REQUEST_ROUTED, "worker")
-_REUSES: Final = (Kind.ROUTE_REUSE_REPORTED, Kind.REUSE_SERVED, "hit")
-_TOLD: Final = {
-    Kind.REQUEST_ROUTED: (_COSTS, _PLACES),
-    Kind.REUSE_SERVED: (_REUSES,),
-    **{row[0]: (row,) for row in (_COSTS, _PLACES, _REUSES)},
+_ABOUT: Final = {
+    kind: [
+        (report, fact, field)
+        for report, (fact, field) in ROUTE_REPORTS.items()
+        if kind in (report, fact)
+    ]
+    for kind in {*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())}
 }
-"""By facts and reports: the report, the fact that it tells, and the field that both have."""
+"""By facts and reports: the report, the fact that it is about, and the field that both have."""
 
 
 def follow_routes(claim: ClaimRun, view: View) -> None:
@@ -32,10 +32,10 @@ def follow_routes(claim: ClaimRun, view: View) -> None:
             set.
     """
     request = view.request_id or ""
-    for report, fact, field in _TOLD.get(view.kind, ()):
+    for report, fact, field in _ABOUT.get(view.kind, ()):
         value = getattr(view, field)
         if view.kind is fact:
-            if claim.responsible or (claim.known and not claim.committed):  # news of it is owed
+            if claim.live:
                 owed = claim.owed.setdefault(request, {}).setdefault(report, deque())
                 owed.append(value)
         elif values := claim.owed.get(request, {}).get(report):

@@ -365,8 +365,8 @@ class Stream:
             named = self._claim(event, event.claim_id, at)
             self._check_identity(event, named, at)
             meant = [] if named.unwatched else [named]
-        ranked = self._mode["ranked"] and event.kind is Kind.BLOCK_EVICTED
-        least = self._least(event) if ranked else None
+        stated = self._mode["ranked"] and event.lowest_priority is not None
+        least = self._least(event) if stated else None
         losers, unseen, strays = self._census.blocks.lose(event, meant)
         for claim in strays:
             claim.strayed = True

@@ -112,12 +112,8 @@ class Duty:
 
     @property
     def live(self) -> Expr:
-        """News of the claim is owed (`spec.ledgers.live`)."""
-        watched = z3.And(self["was.registered"], z3.Not(self["was.committed"]))
-        return z3.Or(
-            self["was.responsible"],
-            z3.And(z3.BoolVal(self.system.spec.constants["watched"]), watched),
-        )
+        """News of the claim is owed."""
+        return self.system.live(self._state)
 
     @property
     def conflict(self) -> Expr:

@@ -123,7 +123,9 @@ class Pair:
             event["kind"] == index[Kind.CLAIM_UNMATERIALIZED],
             event["kind"] == index[Kind.CLAIM_HARMED],
         )
-        lost = {side: z3.And(evicted, event[f"mine.{side}"], _live(state, side)) for side in _SIDES}
+        lost = {
+            side: z3.And(evicted, event[f"mine.{side}"], self._live(state, side)) for side in _SIDES
+        }
         steps, following, chosen = {}, {}, list[Expr]()
         first, said = state["lost_first"], state["said_first"]
         for number, side in enumerate(_SIDES, start=1):
@@ -188,13 +190,17 @@ class Pair:
             {key: where for key, where in compared.items() if key[0] in self._names},
         )
 
+    def _live(self, state: Mapping[str, Expr], side: str) -> Expr:
+        """News of the claim is owed."""
+        return self.one.live(_side(state, side))
+
     def _ranks(
         self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str
     ) -> dict[str, Expr]:
         """What an eviction says of a claim and the other one, by their ranks."""
         other = _other(side)
         own, theirs = state[f"{side}/priority"], state[f"{other}/priority"]
-        there = _live(state, other)
+        there = self._live(state, other)
         return {
             "passed": z3.And(self._lower(state, side), event[f"takeable.{other}"]),
             "spared": z3.And(there, own < theirs, event[f"keeps.{other}"]),
@@ -203,13 +209,13 @@ class Pair:
     def _lower(self, state: Mapping[str, Expr], side: str) -> Expr:
         """The other claim is there, and its priority is lower."""
         other = _other(side)
-        there = _live(state, other)
+        there = self._live(state, other)
         return z3.And(there, state[f"{other}/priority"] < state[f"{side}/priority"])
 
     def _takeable(self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str) -> Expr:
         """The other claim is there, and a block of it could be taken instead."""
         other = _other(side)
-        return z3.And(_live(state, other), event[f"takeable.{other}"])
+        return z3.And(self._live(state, other), event[f"takeable.{other}"])
 
     def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
         """Each event is about one of the claims, and could be written if there were no other."""
@@ -228,14 +234,6 @@ class Pair:
 
 def _other(side: str) -> str:
     return _SIDES[1 - _SIDES.index(side)]
-
-
-def _live(state: Mapping[str, Expr], side: str) -> Expr:
-    """News of the claim is owed (`spec.ledgers.live`)."""
-    registered, committed, responsible = (
-        state[f"{side}/was.{name}"] for name in ("registered", "committed", "responsible")
-    )
-    return z3.Or(responsible, z3.And(registered, z3.Not(committed)))
 
 
 def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:

@@ -13,7 +13,7 @@ from proofs.encode import Expr, Numbers, encode, variable
 from proofs.theorems import CLAUSES
 from proofs.world import POOL, faithful, replayable
 from spec.alphabet import Kind
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS, live, was
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
 from spec.terms import Scope, Sort, Term
@@ -158,6 +158,16 @@ class System:
         }
         made["kind"] = self.numbers.kind_var(f"e.kind{suffix}")
         return made
+
+    def live(self, state: Mapping[str, Expr]) -> Expr:
+        """News of the claim is owed in a state (`spec.ledgers.live`)."""
+
+        def resolve(scope: Scope, name: str) -> Expr:
+            if scope is Scope.CLAIM:
+                return z3.BoolVal(self.spec.constants[name])
+            return state[f"{scope.value}.{name}"]
+
+        return encode(live(was), resolve, {}, self.numbers)
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
         """The state before any event, for any threshold of at least one block."""

@@ -10,7 +10,16 @@ from spec.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FIELDS", "IDENTITY", "REQUEST_KINDS", "RUNTIME", "STAMP", "fields_of", "required_of"]
+__all__ = [
+    "FIELDS",
+    "IDENTITY",
+    "REQUEST_KINDS",
+    "ROUTE_REPORTS",
+    "RUNTIME",
+    "STAMP",
+    "fields_of",
+    "required_of",
+]
 
 RUNTIME: Final = "runtime"
 """What `by` says where the runtime itself is behind a step."""
@@ -112,6 +121,13 @@ REQUEST_KINDS: Final = CONFLICT_ACTIONS | {
     Kind.ROUTE_REUSE_REPORTED,
 }
 """The kinds that name a request."""
+
+ROUTE_REPORTS: Final[Mapping[Kind, tuple[Kind, str]]] = {
+    Kind.ROUTE_COST_REPORTED: (Kind.REQUEST_ROUTED, "cost"),
+    Kind.ROUTE_PLACEMENT_REPORTED: (Kind.REQUEST_ROUTED, "worker"),
+    Kind.ROUTE_REUSE_REPORTED: (Kind.REUSE_SERVED, "hit"),
+}
+"""Of each report about a route the fact that it is about, and the field that both have."""
 
 _NO_CLAIM: Final = CONFLICT_ACTIONS | {
     Kind.REQUEST_ARRIVED,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.compile import to_python
 from proofs.cone import AFTER, Cone
 from proofs.system import BEFORE
+from spec.ledgers import live, was
 from spec.terms import FALSE, TRUE, Scope, Var, variables
 from spec.verdicts import Verdict
 
@@ -82,6 +83,17 @@ class Finite(Cone):
         ledgers = [self.begins[r].value for r in self.registers]
         for threshold in thresholds:
             yield (threshold, *ledgers, *(0 for _ in self.observers), *own)
+
+    @cached_property
+    def live(self) -> tuple[tuple[int, ...], Callable[..., bool]]:
+        """Whether news of the claim is owed before an event: the variables that this depends on,
+        and a function of their values.
+        """
+        term = self.fold(live(was), self.alphabet[0])
+        reads = sorted({f"was_{v.name}" for v in variables(term)})
+        names = {(Scope.WAS, v.name): f"was_{v.name}" for v in variables(term)}
+        source = f"def live({', '.join(reads)}):\n    return {to_python(term, names)}"
+        return tuple(self._olds[name] for name in reads), self._run("live", source)
 
     @cached_property
     def _olds(self) -> dict[str, int]:

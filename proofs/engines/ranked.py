@@ -54,13 +54,17 @@ class Ranked:
 
     def _move(self, kind: Kind, one: Move) -> Move:
         fact, evicted, loses = kind in FACTS, kind is Kind.BLOCK_EVICTED, kind in _LOSES
-        known, resets = self._one.names.index("was.registered"), kind is Kind.BLOCK_LOST
-        size, reads = self._size, len(one.reads)
-        shared = [2 * size + 4 + n for n in range(len(_SHARED))]
-        extra = [known, size, size + 1, known + size + 2, 2 * size + 2, 2 * size + 3, *shared]
+        resets = kind is Kind.BLOCK_LOST
+        size, reads, other = self._size, len(one.reads), self._size + 2
+        places, live = self._one.live
+        of_b = 2 * reads + len(places)
+        shared = [2 * other + n for n in range(len(_SHARED))]
+        extra = [size, size + 1, other + size, other + size + 1, *shared]
 
         def step(state: State, e: Any) -> tuple[State, tuple[str, ...]] | None:
-            known_a, lost_a, rank_a, known_b, lost_b, rank_b, *both = state[2 * reads :]
+            there_a = live(*state[2 * reads : of_b])
+            there_b = live(*state[of_b : of_b + len(places)])
+            lost_a, rank_a, lost_b, rank_b, *both = state[of_b + len(places) :]
             first, said, reset, either = both
             mine_a, mine_b = e.mine_A, e.mine_B
             if mine_a and mine_b and not fact:
@@ -68,29 +72,34 @@ class Ranked:
             named_a, named_b = (mine_a, mine_b) if fact else (e.named_A, e.named_B)
             if named_a and named_b and not fact:
                 return None
-            a = _View(e, mine_a, named_a, bool(known_b), rank_b - rank_a, "B")
-            b = _View(e, mine_b, named_b, bool(known_a), rank_a - rank_b, "A")
-            of_a = one.step(state[:reads], a)
-            if of_a is None:
+            a = _View(e, mine_a, named_a, there_b, rank_b - rank_a, "B")
+            b = _View(e, mine_b, named_b, there_a, rank_a - rank_b, "A")
+            after_a = one.step(state[:reads], a)
+            if after_a is None:
                 return None
-            of_b = one.step(state[reads : 2 * reads], b)
-            if of_b is None:
+            after_b = one.step(state[reads : 2 * reads], b)
+            if after_b is None:
                 return None
-            loses_a, loses_b = evicted and mine_a and known_a, evicted and mine_b and known_b
+            loses_a, loses_b = evicted and mine_a and there_a, evicted and mine_b and there_b
             failed = ("promise",) * bool((loses_a and a.passed) or (loses_b and b.passed))
             if loses_a != loses_b and not first:
-                either = bool((known_b and e.takeable_B) if loses_a else (known_a and e.takeable_A))
+                either = bool((there_b and e.takeable_B) if loses_a else (there_a and e.takeable_A))
             if loses_a or loses_b:
                 first = first or (2 if loses_b else 1)  # both at once: no order, and `reset`
             if loses and not said:
                 said = 1 if named_a else 2 if named_b else 0
             reset = reset or (resets and (mine_a or mine_b)) or (loses_a and loses_b)
             after = (lost_a or loses_a, lost_b or loses_b, first, said, bool(reset), either)
-            return (*of_a[0], *of_b[0], *after), failed
+            return (*after_a[0], *after_b[0], *after), failed
 
-        other = size + 2
         return Move(
-            (*one.reads, *(i + other for i in one.reads), *extra),
+            (
+                *one.reads,
+                *(i + other for i in one.reads),
+                *places,
+                *(i + other for i in places),
+                *extra,
+            ),
             (*one.writes, *(i + other for i in one.writes), size, 2 * size + 2, *shared),
             step,
         )

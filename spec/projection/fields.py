@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, Kind
-from spec.fields import REQUEST_KINDS
-from spec.projection import definitions, routes
+from spec.fields import REQUEST_KINDS, ROUTE_REPORTS
+from spec.projection import definitions
 from spec.projection.interpret import Value
 from spec.projection.room import Sharing
 from spec.projection.sight import Sight
@@ -85,8 +85,8 @@ _WHERE: Final[Mapping[str, frozenset[Kind]]] = {
     "cost": frozenset({Kind.REQUEST_ROUTED, Kind.ROUTE_COST_REPORTED}),
     "worker": frozenset({Kind.REQUEST_ROUTED, Kind.ROUTE_PLACEMENT_REPORTED}),
     "hit": frozenset({Kind.REUSE_SERVED, Kind.ROUTE_REUSE_REPORTED}),
-    "behind": frozenset(routes.SAYS),
-    "oldest": frozenset(routes.SAYS),
+    "behind": frozenset(ROUTE_REPORTS),
+    "oldest": frozenset(ROUTE_REPORTS),
 }
 if set(_WHERE) != set(EVENT_FIELDS) or not all(hasattr(definitions, name) for name in _WHERE):
     raise TypeError("each field of an event has one row, and a definition under its name")

@@ -130,6 +130,14 @@ class Claim:
         return bool(self.facts["responsible"])
 
     @property
+    def live(self) -> bool:
+        """Whether news of it is owed in a mode that watches what is registered
+        (`spec.ledgers.live`).
+        """
+        watched = self.facts["registered"] and not self.facts["committed"]
+        return self.responsible or bool(watched)
+
+    @property
     def size(self) -> int:
         """Blocks that it takes: what it declared, while the runtime is responsible."""
         return int(self.facts["declared"]) if self.responsible else 0

@@ -6,21 +6,14 @@ from typing import Final
 
 from spec.alphabet import Kind
 from spec.events import Event
+from spec.fields import ROUTE_REPORTS
 from spec.projection.concerns import is_mine
 from spec.projection.interpret import Value
-from spec.projection.pool import Claim
 from spec.projection.sight import Sight
 
-__all__ = ["SAYS", "follow", "number", "owed", "told"]
+__all__ = ["follow", "number", "owed", "told"]
 
-SAYS: Final = {
-    Kind.ROUTE_COST_REPORTED: (Kind.REQUEST_ROUTED, "cost"),
-    Kind.ROUTE_PLACEMENT_REPORTED: (Kind.REQUEST_ROUTED, "worker"),
-    Kind.ROUTE_REUSE_REPORTED: (Kind.REUSE_SERVED, "hit"),
-}
-"""Of each report, the fact that it tells, and the field of both that says what it came to."""
-
-_MOVES: Final = frozenset({*SAYS, *(fact for fact, _ in SAYS.values())})
+_MOVES: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())})
 
 
 def owed(sight: Sight) -> list[Value]:
@@ -30,7 +23,7 @@ def owed(sight: Sight) -> list[Value]:
 
 def told(event: Event) -> Value:
     """What a report tells."""
-    return _value(event, SAYS[event.kind][1])
+    return _value(event, ROUTE_REPORTS[event.kind][1])
 
 
 def follow(sight: Sight) -> None:
@@ -44,18 +37,12 @@ def follow(sight: Sight) -> None:
         claim.owed = {key: values for key, values in claim.owed.items() if key[0] != request}
     if event.kind not in _MOVES or not is_mine(sight):
         return
-    for report, (fact, field) in SAYS.items():
+    for report, (fact, field) in ROUTE_REPORTS.items():
         values = claim.owed.get((request, report), [])
-        if event.kind is fact and _is_live(claim):
+        if event.kind is fact and claim.live:
             claim.owed[request, report] = [*values, _value(event, field)]
         elif event.kind is report:
             claim.owed[request, report] = values[1:]
-
-
-def _is_live(claim: Claim) -> bool:
-    """News of it is owed, in a mode that watches what is registered."""
-    facts = claim.facts
-    return bool(facts["responsible"] or (facts["registered"] and not facts["committed"]))
 
 
 def _value(event: Event, field: str) -> Value:
