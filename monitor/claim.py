@@ -61,7 +61,8 @@ class ClaimRun:
     `missed` if anything may have happened since it ended that nobody saw. Its end was `early` if
     the runtime ended its entry before its duration was over. `computed` are the positions that were
     computed since it was last away, `waiting` the requests for which a restore of it is required,
-    `owed` by request what its routes and their reuse came to and nobody told yet.
+    `owed` by request what its routes and their reuse came to and nobody told yet, `unsaid` the
+    blocks that it lost and no report named, None for such whose ids nobody knows.
     """
 
     stream: str
@@ -91,6 +92,7 @@ class ClaimRun:
     early: bool = False
     computed: set[int] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
+    unsaid: set[int | None] = field(default_factory=set)
     owed: dict[str, dict[Kind, deque[Hashable]]] = field(default_factory=dict)
     missed: bool = False
     state: ClaimState = ClaimState.SUBMITTED
@@ -147,6 +149,11 @@ class ClaimRun:
         (`spec.ledgers.live`).
         """
         return self.responsible or (self.known and not self.committed)
+
+    @property
+    def watched(self) -> bool:
+        """Whether news of it is owed, and nobody ended its entry."""
+        return self.live and not self.unwatched
 
     @property
     def ended(self) -> bool:

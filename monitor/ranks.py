@@ -27,7 +27,7 @@ _NOBODY: Final = "a block of a priority could go that no claim is known to hold"
 
 def is_ranked(claim: ClaimRun) -> bool:
     """Whether the claim has a place among those of other priorities: it is not over."""
-    return claim.priority is not None and not claim.unwatched and claim.live
+    return claim.priority is not None and claim.watched
 
 
 class Ranks:

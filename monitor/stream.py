@@ -9,6 +9,7 @@ from monitor.blame import Blame, Early, tell_outcome
 from monitor.blocks import SHARES
 from monitor.census import TOO_LATE, Census, Keep
 from monitor.doubt import CACHED_BY, NAMES, NEED, OTHERS, POOL
+from monitor.news import is_moot, is_unsaid, lose, tell
 from monitor.objects import means, open_without
 from monitor.order import Order
 from monitor.ranks import is_ranked
@@ -238,6 +239,7 @@ class Stream:
             self._contradict([claim], at, why)
             self._track.lose(at, f"facts contradict: {why}")
         over = claim.unwatched and event.kind in FACTS
+        over = over or (bound and is_moot(claim, event))
         if event.kind in _BLOCKS_THERE and bound:
             for left in self._move(event, [claim], at):
                 self._there(event, left, at)
@@ -281,6 +283,10 @@ class Stream:
                 claim.touch(event.request_id)
                 if mine and event.kind is Kind.CLAIM_RESTORE_REQUIRED:
                     claim.waiting.add(event.request_id)
+            if mine and event.kind is Kind.LOAD_FAILED:
+                claim.waiting.discard(event.request_id)
+            elif mine and event.kind is Kind.CLAIM_RESTORED:
+                claim.waiting.clear()
             if event.kind is Kind.LOAD_FAILED and claim.lost:
                 request.unnamed = claim.taint
             elif event.kind is Kind.LOAD_FAILED and claim.known:
@@ -297,6 +303,8 @@ class Stream:
             claim.note(view)
         else:
             self._deliver(claim, view)
+        if mine and event.kind is Kind.CLAIM_BLOCK_LOST:
+            tell(claim, event)
 
     def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
         """The claim of this id, made on first sight and filled with what the event tells of it."""
@@ -357,6 +365,8 @@ class Stream:
             view.mine, view.named = True, False
             follow_routes(claim, view)
             self._deliver(claim, view)
+            if event.kind is Kind.CLAIM_BLOCK_LOST:
+                tell(claim, event)
 
     def _take_blocks_gone(self, event: Event, at: At) -> None:
         """Blocks are gone from whoever owns them, and from the claims that the event means."""
@@ -365,9 +375,12 @@ class Stream:
             named = self._claim(event, event.claim_id, at)
             self._check_identity(event, named, at)
             meant = [] if named.unwatched else [named]
-        stated = self._mode["ranked"] and event.lowest_priority is not None
-        least = self._least(event) if stated else None
+        ranked = self._mode["ranked"]
+        least = self._least(event) if ranked and event.lowest_priority is not None else None
+        owners = {b: set(self._census.blocks.owners([b])) for b in event.block_ids if ranked}
         losers, unseen, strays = self._census.blocks.lose(event, meant)
+        for name, claim in losers.items() if ranked else ():
+            lose(claim, [block for block, names in owners.items() if name in names])
         for claim in strays:
             claim.strayed = True
         for claim in losers.values() if self._tiered else ():
@@ -377,7 +390,7 @@ class Stream:
             (claim, View(event.kind, at, event.request_id, mine=True, named=True, lead=claim.lead))
             for claim in losers.values()
         ]
-        if self._mode["ranked"]:
+        if ranked:
             for claim in (*losers.values(), *strays):
                 self._census.ranks.note(claim)
             if event.kind is Kind.BLOCK_EVICTED:
@@ -482,6 +495,8 @@ class Stream:
             followed = follows and self._open(claim, event, at)
             view.here = False
             self._deliver(claim, view)
+            if event.kind is Kind.REQUEST_REFUSED:
+                claim.waiting.discard(request_id)
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self.requests.close(claim, request_id)
 
@@ -591,8 +606,8 @@ class Stream:
             self._census.ranks.note(claim)
         view = self._view(event, claim, at)
         view.mine, view.direct, view.lead = True, direct, claim.lead
-        if event.kind is Kind.LOAD_FINISHED and direct:
-            view.intact = claim.restored
+        if event.kind is Kind.LOAD_FINISHED:
+            view.intact = claim.restored and bool(direct or claim.fact("host"))
         followed, view.request_id = computed, computed
         if event.kind is Kind.LOAD_FINISHED and not direct:  # no load of its own
             followed, view.request_id = None, None
@@ -655,6 +670,7 @@ class Stream:
         kind = event.kind
         if kind is Kind.CLAIM_BLOCK_LOST:
             view.breaks = claim.lead < claim.constants.threshold
+            view.unsaid = is_unsaid(claim, event)
         elif kind is Kind.PREFIX_LOOKUP and claim.predicate is not None:
             view.covers = event.asked is not None and event.asked >= claim.predicate.end
         elif kind in ENDS:

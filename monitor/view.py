@@ -56,6 +56,7 @@ class View:
     found: bool = False
     covers: bool = False
     breaks: bool = False
+    unsaid: bool = False
     passed: bool = False
     spared: bool = False
     proof: bool = False

@@ -101,7 +101,7 @@ BELIEFS = Ledger(
         "useful": (believed.useful | _hears(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)) & ~_gone,
         "harms": _hears(Kind.CLAIM_HARMED).ite(believed.harms + 1, believed.harms),
         "acted": believed.acted | (e.here & kind(*CONFLICT_ACTIONS)),
-        "restored": (believed.restored | (e.here & _hears(Kind.CLAIM_RESTORED)))
+        "restored": (believed.restored | _hears(Kind.CLAIM_RESTORED))
         & ~(e.here & _hears(Kind.CLAIM_RESTORE_REQUIRED)),
         "answered": believed.answered | _answer,
         **_told("cost", Kind.ROUTE_COST_REPORTED, e.cost),

@@ -62,7 +62,7 @@ CARRIES: dict[Kind, tuple[str, ...]] = {
     Kind.ROUTE_REUSE_REPORTED: ("hit", *_ORDER),
     Kind.CLAIM_RESTORED: ("from_tier",),
     Kind.CLAIM_RESTORATION_FAILED: ("outcome", "refusal", "harm", "smear", "echo"),
-    Kind.CLAIM_BLOCK_LOST: ("breaks",),
+    Kind.CLAIM_BLOCK_LOST: ("breaks", "unsaid"),
     Kind.CLAIM_DEMOTED: ("authorised", "by"),
     Kind.CLAIM_EXPIRED: ("authorised", "by"),
     Kind.CLAIM_RELEASED: ("authorised", "by"),

@@ -204,6 +204,7 @@ _EVERYWHERE = (
     "what arrived was seen",
     "what was decided was seen",
     "what a request owes is owed while it is in hand",
+    "who waits is in hand",
     "an answer owed follows a failure",
 )
 

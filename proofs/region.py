@@ -84,11 +84,14 @@ def _owed(of: Duty) -> dict[str, Expr]:
         "what a request owes is owed while it is in hand": z3.Implies(
             z3.Or(answers, decides, failed, names, reuse, *routes), of["req_was.arrived"]
         ),
+        "who waits is in hand": z3.Implies(
+            at("restoration_failure_outcome", "waiting", "thwarted"), of["req_was.arrived"]
+        ),
         "a restore owed has a request": z3.Implies(
             at("offload_restorability", "owed"), of["req_was.seen"]
         ),
         "an answer owed follows a failure": z3.Implies(
-            z3.Or(answers, failed), of["req_was.failed"]
+            z3.Or(at("restoration_failure_outcome", "owed"), failed), of["req_was.failed"]
         ),
         "a route owed was taken": z3.Implies(z3.Or(routes), of["req_was.routed"]),
         "a route owed is of a registered claim": z3.Implies(

@@ -24,6 +24,7 @@ __all__ = ["POOL", "faithful", "replayable"]
 
 
 _stood = Var(Scope.WAS, "stood", Sort.INT)
+_unsaid = Var(Scope.WAS, "unsaid", Sort.BOOL)
 
 POOL = Ledger(
     name="pool",
@@ -31,6 +32,7 @@ POOL = Ledger(
         Register("rest", Sort.INT, 0),
         Register("stood", Sort.INT, 0),
         Register("other", Sort.BOOL, False),
+        Register("unsaid", Sort.BOOL, False),
     ),
     following={
         "rest": (~e.mine & kind(Kind.CLAIM_COMMITTED)).ite(
@@ -42,6 +44,11 @@ POOL = Ledger(
             e.rest, (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(0, _stood)
         ),
         "other": Var(Scope.WAS, "other", Sort.BOOL) | (~e.mine & kind(Kind.CLAIM_COMMITTED)),
+        # Exact where a report names no blocks, as in every run that is written down.
+        "unsaid": e.mine.ite(
+            kind(*BLOCKS_GONE) | (_unsaid & ~kind(Kind.CLAIM_BLOCK_LOST)),
+            _unsaid,
+        ),
     },
 )
 
@@ -134,6 +141,7 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(e.mine & kind(Kind.BLOCK_CACHED), was.lead < e.lead),
         _if(e.mine & kind(*BLOCKS_GONE), e.lead < was.lead),
         _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(now.lead < c.threshold)),
+        _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.unsaid.eq(_unsaid)),
         ~kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_REFUSED, Kind.REQUEST_DEFERRED})),
         _if(e.restore, refused & req_was.failed),
         _if(~kind(*CONFLICT_ACTIONS), ~e.accuses & ~e.proof),

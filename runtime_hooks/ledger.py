@@ -48,7 +48,8 @@ class Entry:
     true of them when that was last looked at, `there` whether it ever was, and `made_by` names the
     request that alone made it so, by computing.
     `stored` are the positions of which the offload tier has a copy, `copied` that it has all;
-    `restores` counts the requests for which it is being restored.
+    `restores` counts the requests for which it is being restored; `brought` names the request whose
+    load brought a part of it back, and that was not told.
     """
 
     claim: ResidentClaim
@@ -61,6 +62,7 @@ class Entry:
     held: set[int] = field(default_factory=set)
     stored: set[int] = field(default_factory=set)
     restores: int = 0
+    brought: str | None = None
 
     @property
     def claim_id(self) -> str:
@@ -226,5 +228,7 @@ class Ledger:
             if not content.blocks:
                 for entry in content.owners:
                     entry.held.discard(content.at)
+                    if content.at == entry.claim.materialization_predicate.start:
+                        entry.brought = None  # nothing that leads is left of what it brought
                     losers.setdefault(entry, []).append(block)
         return losers

@@ -174,11 +174,12 @@ class Tier:
             about = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
             blocks, positions = tuple(b for _, b in back), tuple(at for at, _ in back)
             self._voice.fact(Kind.LOAD_FINISHED, **about, block_ids=blocks, positions=positions)
-            rose = entry.gain(None)
+            rose, entry.brought = entry.gain(None), name_of(request_id) if entry.copied else None
             if entry.claim_id in load.whole and entry.holds:
                 self._voice.report(Kind.CLAIM_RESTORED, **about, from_tier=True)
-            elif rose and not entry.restores:
-                self._voice.report(Kind.CLAIM_MATERIALIZED, claim_id=entry.claim_id)
+                entry.brought = None
+            elif rose:
+                self._voice.there(entry, None)
         return list(brought.values())
 
     def failed(self, request_id: str) -> tuple[str, ...]:

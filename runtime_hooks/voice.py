@@ -45,14 +45,28 @@ class Voice:
     ) -> None:
         """A claim gained blocks, each with its position; say so, and where its predicate came to
         hold.
-
-        While it is being restored nobody says that: what is said next is how that came out.
         """
         about = {"claim_id": entry.claim_id}
         for part in _once(places):
             self.fact(Kind.BLOCK_CACHED, **about, **blocks_of(part, computed_by))
-            if entry.gain(computed_by) and not entry.restores:
-                self.report(Kind.CLAIM_MATERIALIZED, **about)
+            if entry.gain(computed_by):
+                self.there(entry, computed_by)
+
+    def there(self, entry: Entry, computed_by: str | None) -> None:
+        """The predicate of a claim came to hold: say so, or that the tier brought it back, in the
+        name of the request that needed a part of it.
+
+        While it is being restored nobody says that: what is said next is how that came out.
+        """
+        if entry.restores:
+            return
+        if entry.brought and computed_by is None:
+            about = {"claim_id": entry.claim_id, "request_id": entry.brought}
+            self.report(Kind.CLAIM_RESTORE_REQUIRED, **about)
+            self.report(Kind.CLAIM_RESTORED, **about, from_tier=True)
+        else:
+            self.report(Kind.CLAIM_MATERIALIZED, claim_id=entry.claim_id)
+        entry.brought = None
 
     def gap(self) -> None:
         """Something could not be told."""

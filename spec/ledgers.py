@@ -2,15 +2,15 @@
 
 Truth (`CLAIM_FACTS`, `REQUEST_FACTS`) reads only facts. `DECLARED` is the one ledger fed by
 reports: the footprint that an acceptance states, because an auditor must do sums with declared
-footprints (`footprint_accounting` is what makes them the true ones), and whether a load that
-brought the claim back was told.
+footprints (`footprint_accounting` is what makes them the true ones), whether the claim was said to
+be offloaded, and whether a load that brought it back was told.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.alphabet import Kind
+from spec.alphabet import BLOCKS_GONE, Kind
 from spec.machine import Ledger, Register
 from spec.terms import Const, KindIn, Scope, Sort, Term, Var, conj, disj
 from spec.vocabulary import c, e
@@ -54,6 +54,7 @@ _CLAIM = {
     "failures": _I,
     "declared": _I,
     "unreported": _B,
+    "offloaded": _B,
 }
 _REQUEST = {
     "seen": _B,
@@ -112,7 +113,7 @@ rises = conj(
 )  # the predicate came to hold while somebody was owed news of it
 breaks = usable(was) & ~usable(now)
 loss = breaks & was.responsible
-_failed = e.mine & kind(Kind.LOAD_FAILED) & was.responsible
+_failed = conj(e.mine, kind(Kind.LOAD_FAILED), was.responsible, was.lead < c.threshold)
 _there = e.mine & live(was)  # a route can be taken only for a claim that is there
 
 _retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
@@ -120,7 +121,7 @@ _whole = now.lead >= c.threshold
 _copied = e.mine & kind(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND)
 _placed = kind(Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.LOAD_FINISHED)
 
-_DECLARED = ("declared", "unreported")
+_DECLARED = ("declared", "unreported", "offloaded")
 
 CLAIM_FACTS = Ledger(
     name="claim facts",
@@ -144,15 +145,24 @@ CLAIM_FACTS = Ledger(
     },
 )
 
-_brought_back = conj(e.mine, e.intact, kind(Kind.LOAD_FINISHED), was.lead < c.threshold)
+_away = was.lead < c.threshold
+_brings_back = conj(e.intact, kind(Kind.LOAD_FINISHED), _away, was.responsible)
+_is_new = (
+    kind(Kind.CLAIM_RESTORED)
+    | conj(kind(Kind.BLOCK_CACHED), ~e.found, _away)
+    | (kind(*BLOCKS_GONE) & now.lead.eq(0))
+)
 
 DECLARED = Ledger(
     name="declarations",
     registers=_registers(*_DECLARED, sorts=_CLAIM),
     following={
         "declared": (e.mine & kind(Kind.CLAIM_ACCEPTED)).ite(e.footprint, was.declared),
-        "unreported": (was.unreported | (_brought_back & was.responsible & _whole))
-        & ~(e.mine & (kind(Kind.CLAIM_RESTORED) | ~_whole)),
+        "unreported": e.mine.ite(
+            (was.unreported | (_brings_back & (was.there | was.offloaded))) & ~_is_new,
+            was.unreported,
+        ),
+        "offloaded": was.offloaded | (e.mine & kind(Kind.CLAIM_OFFLOADED)),
     },
 )
 
@@ -202,7 +212,7 @@ REQUEST_FACTS = Ledger(
             e.mine.ite((req_was.seen & ~_whole) | (req_was.away & ~_came_back), req_was.away),
         ),
         "asks": _since_arrival("asks", conj(e.mine, kind(Kind.PREFIX_LOOKUP), e.covers, _stocked)),
-        "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED))
+        "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED) & was.there)
         & ~(e.mine & e.here & kind(Kind.LOAD_FAILED)),
         "failed": _since_arrival("failed", _failed),
         "broke": _since_arrival("broke", e.mine & kind(Kind.LOAD_FAILED)),

@@ -264,6 +264,25 @@ def restored(claim: str, request: str) -> list[Event]:
     return [say(Kind.CLAIM_RESTORED, claim, request, from_tier=True)]
 
 
+def required_by_another(claim: str, request: str) -> list[Event]:
+    """A second request waits for the same restore."""
+    other = f"{request}:second"
+    return [*fits(claim, other), say(Kind.CLAIM_RESTORE_REQUIRED, claim, other)]
+
+
+def reused_by_another(claim: str, request: str) -> list[Event]:
+    """The second request is served, and ends."""
+    other = f"{request}:second"
+    return [say(Kind.PREFIX_REUSED, claim, other), at(Kind.REQUEST_FINISHED, other)]
+
+
+def refused_to_another(claim: str, request: str) -> list[Event]:
+    """The second request is refused for the restore that failed, and ends."""
+    other = f"{request}:second"
+    blame: dict[str, Any] = {"restore": True, "blocking_claim_ids": (claim,)}
+    return [at(Kind.REQUEST_REFUSED, other, **blame), at(Kind.REQUEST_FINISHED, other)]
+
+
 def recomputed(claim: str, request: str) -> list[Event]:
     return [say(Kind.CLAIM_RESTORED, claim, request)]
 

@@ -30,6 +30,7 @@ OFFLOAD_RESTORABILITY = Observer(
         pending("owed", "a reuse needs the claim restored and it is not yet"),
         satisfied("restored", "the claim was restored from the tier before the reuse"),
         idle("the restore failed, so nothing was reused", name="failed"),
+        idle("the claim was harmed while its restore was outstanding", name="harmed"),
         idle("the request ended, or was refused, before the claim was back", name="given_up"),
         violated("the claim was reused without a restore from the tier"),
     ),
@@ -37,9 +38,7 @@ OFFLOAD_RESTORABILITY = Observer(
         Rule(
             Guard.SAID,
             "not restored",
-            e.mine
-            & kind(Kind.CLAIM_RESTORED)
-            & (~(e.from_tier & (c.threshold <= was.lead)) | (e.here & ~req_was.loaded)),
+            e.mine & kind(Kind.CLAIM_RESTORED) & ~(e.from_tier & (c.threshold <= was.lead)),
             VIOLATED,
             why="the claim is said to be restored, and no load from the tier brought back what its "
             "predicate needs",
@@ -56,6 +55,15 @@ OFFLOAD_RESTORABILITY = Observer(
         ),
         Rule(
             Guard.SAID,
+            "not loaded",
+            _restored & ~(req_was.loaded | was.unreported),
+            VIOLATED,
+            source=("owed", "harmed", "given_up"),
+            why="the claim is said to be restored, and no load from the tier brought it back",
+            allowed="claim_restored after a load from the offload tier finished",
+        ),
+        Rule(
+            Guard.SAID,
             "not in the tier",
             e.mine & kind(Kind.CLAIM_OFFLOADED) & ~was.host,
             VIOLATED,
@@ -68,6 +76,14 @@ OFFLOAD_RESTORABILITY = Observer(
             _restored,
             "restored",
             why="a restore from the tier was reported before the request ended",
+        ),
+        Rule(
+            Guard.TOLD,
+            "restored for another",
+            e.mine & kind(Kind.CLAIM_RESTORED),
+            "restored",
+            source=("owed", "harmed"),
+            why="a restore from the tier was reported for another request that waited for it",
         ),
         Rule(
             Guard.BROKE,
@@ -91,7 +107,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "recomputed",
             conj(_computed, was.responsible, was.host, req_was.away, req_was.asks),
             VIOLATED,
-            source=("idle", "restored"),
+            source=("idle",),
             why="the request asked for the claim, a copy of it was there, and the request computed "
             "it instead",
             allowed="a restore from the tier, or a claim-scoped outcome before the computation",
@@ -101,7 +117,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "recomputed instead",
             conj(_computed, was.responsible, was.host, req_was.away),
             VIOLATED,
-            source=("owed", "given_up"),
+            source=("owed", "restored", "given_up"),
             why="the request needed the claim back from the tier, a copy of it was there, and the "
             "request computed it instead",
             allowed="a restore from the tier, or a claim-scoped outcome before the computation",
@@ -111,7 +127,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "used silently",
             _reused & was.responsible & (req_was.loaded | was.unreported),
             VIOLATED,
-            source=("idle", "owed", "failed", "given_up"),
+            source=("idle", "owed", "failed", "harmed", "given_up"),
             why="the prefix was reused after a load that was never reported as a restore",
             allowed="claim_restore_required and claim_restored before the reuse",
         ),
@@ -131,6 +147,14 @@ OFFLOAD_RESTORABILITY = Observer(
             "failed",
             source=("owed",),
             why="the load failed: restoration_failure_outcome takes over",
+        ),
+        Rule(
+            Guard.MOOT,
+            "harmed",
+            e.mine & kind(Kind.CLAIM_HARMED),
+            "harmed",
+            source=("owed",),
+            why="the claim was said to be harmed: it need not come back",
         ),
         Rule(
             Guard.MOOT,
@@ -161,7 +185,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "needed",
             _ours & kind(Kind.CLAIM_RESTORE_REQUIRED) & was.responsible,
             "owed",
-            source=("idle", "failed", "restored", "given_up"),
+            source=("idle", "failed", "harmed", "restored", "given_up"),
             why="a reuse needs the claim back from the tier",
         ),
     ),
@@ -183,6 +207,8 @@ RESTORATION_FAILURE_OUTCOME = Observer(
     per_request=True,
     states=(
         idle("no restore failed"),
+        idle("the request waits for a restore", name="waiting"),
+        idle("a restore failed for another request while this one waited", name="thwarted"),
         pending("owed", "a restore failed and has no claim-scoped outcome yet"),
         pending("refusing", "a refusal was stated as the outcome, and the request is not refused"),
         pending("harming", "harm was stated as the outcome, and is not reported as the claim's"),
@@ -196,7 +222,9 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             "invented",
             (_reported | _alleged) & ~req_was.broke,
             VIOLATED,
-            why="a failed restore is reported and no load of this claim failed for the request",
+            source=("idle", "waiting", "owed", "refusing", "harming", "refused", "answered"),
+            why="a failed restore is reported, and no load of this claim failed for the request or "
+            "left it waiting",
             allowed="the report after a load of this claim failed",
         ),
         Rule(
@@ -239,7 +267,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             "refused",
             _refused & e.blamed,
             "refused",
-            source=("owed", "harming"),
+            source=("owed", "harming", "thwarted"),
             why="the request was refused for its failed restore, in the claim's name",
         ),
         Rule(
@@ -263,7 +291,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             "refusal stated",
             _stated & e.refusal,
             "refusing",
-            source=("owed",),
+            source=("owed", "thwarted"),
             why="a refusal is stated as the outcome of the failed restore",
         ),
         Rule(
@@ -271,7 +299,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             "harm stated",
             _stated & e.harm,
             "harming",
-            source=("owed",),
+            source=("owed", "thwarted"),
             why="harm is stated as the outcome of the failed restore",
         ),
         Rule(
@@ -286,10 +314,43 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         Rule(
             Guard.OWED,
             "load failed",
-            _failed & was.responsible,
+            _failed & was.responsible & (was.lead < c.threshold),
             "owed",
-            source=("idle", "refused", "answered"),
-            why="a load of the claim's blocks failed",
+            source=("idle", "waiting", "thwarted", "refused", "answered"),
+            why="a load of the claim's blocks failed, and they are not there",
+        ),
+        Rule(
+            Guard.NOTED,
+            "needed",
+            _ours & kind(Kind.CLAIM_RESTORE_REQUIRED) & req_was.arrived,
+            "waiting",
+            source=("idle",),
+            why="a restore of the claim is required for the request",
+        ),
+        Rule(
+            Guard.NOTED,
+            "failed for another",
+            e.mine & kind(Kind.LOAD_FAILED),
+            "thwarted",
+            source=("waiting",),
+            why="a load of the claim failed, for which this request may have waited",
+        ),
+        Rule(
+            Guard.NOTED,
+            "back",
+            e.mine & kind(Kind.LOAD_FINISHED, Kind.BLOCK_CACHED) & (c.threshold <= now.lead),
+            "waiting",
+            source=("thwarted",),
+            why="the claim is back all the same",
+        ),
+        Rule(
+            Guard.NOTED,
+            "done",
+            (e.here & kind(Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED))
+            | (e.mine & kind(Kind.CLAIM_RESTORED)),
+            "idle",
+            source=("waiting", "thwarted"),
+            why="the request waits no more: the claim was restored, or the request is over",
         ),
     ),
 )

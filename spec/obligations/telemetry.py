@@ -7,7 +7,7 @@ from spec.ledgers import kind, live, loss, now, req_was, rises, was
 from spec.machine import Guard, Observer, Register, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.readings import CLOSES
-from spec.terms import Const, Scope, Sort, Var, conj
+from spec.terms import TRUE, Const, Scope, Sort, Var, conj
 from spec.vocabulary import c, e
 
 __all__ = ["CLAIM_HARM_ATTRIBUTION", "CLAIM_MATERIALIZED_EVENT", "CLAIM_SCOPED_TELEMETRY"]
@@ -62,6 +62,7 @@ CLAIM_MATERIALIZED_EVENT = Observer(
     ),
 )
 
+_lost = Var(Scope.OWN, "lost", Sort.BOOL)
 _fell = conj(e.mine, live(was), c.threshold <= was.lead, ~_holds)
 _speaks_of_loss = kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
     kind(Kind.CLAIM_BLOCK_LOST) & e.breaks
@@ -73,6 +74,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
     reason="Block and request events are about blocks and requests. For an auditor to learn what "
     "became of a claim, its losses must be told under its own name.",
     source=TABLE_1,
+    registers=(Register("lost", Sort.BOOL, False),),
     states=(
         idle("nothing claim-scoped was observed"),
         pending("fallen", "the predicate became false and nobody has said so"),
@@ -120,6 +122,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             _fell,
             "fallen",
             source=("idle", "told", "thinned"),
+            sets={"lost": TRUE},
             why="the predicate became false",
         ),
         Rule(
@@ -128,16 +131,23 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             e.mine & live(was) & c.ranked & kind(*BLOCKS_GONE),
             "thinned",
             source=("idle", "told"),
+            sets={"lost": TRUE},
             why="a claim whose rank matters lost a block",
         ),
         Rule(
             Guard.SAID,
             "invented",
-            e.mine & c.ranked & (kind(Kind.CLAIM_BLOCK_LOST) | _speaks_of_loss),
+            e.mine
+            & c.ranked
+            & (
+                (kind(Kind.CLAIM_BLOCK_LOST) & ~(_lost & e.unsaid))
+                | (kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) & ~_lost)
+            ),
             VIOLATED,
             source=("idle", "told"),
-            why="a loss is reported of a claim whose rank matters, and it lost nothing",
-            allowed="a report for each loss, after it",
+            why="a loss is reported of a claim whose rank matters, and it lost nothing, or nothing "
+            "that was not reported before",
+            allowed="a report of what was lost, after it",
         ),
         Rule(
             Guard.TOLD,
@@ -183,6 +193,7 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
     )
 )
 
+_fails = conj(e.mine, kind(Kind.LOAD_FAILED), was.responsible, was.lead < c.threshold)
 _harm_stated = conj(e.mine, e.here, ~e.echo, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
 _good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
 _untold = Var(Scope.OWN, "untold", Sort.INT)
@@ -297,7 +308,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.OWED,
             "restore failed",
-            e.mine & e.here & kind(Kind.LOAD_FAILED) & was.responsible,
+            _fails & e.here,
             "failed",
             source=("idle", "told", "aside", "stated"),
             why="a restore of the claim failed while the runtime was responsible",
@@ -305,7 +316,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.NOTED,
             "failed elsewhere",
-            e.mine & kind(Kind.LOAD_FAILED) & was.responsible,
+            _fails,
             "aside",
             source=("idle", "told", "stated"),
             why="a restore of the claim failed for another request, which answers for it",

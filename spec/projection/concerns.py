@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
-from spec.fields import REQUEST_KINDS
+from spec.events import Event
+from spec.fields import REQUEST_KINDS, ROUTE_REPORTS
 from spec.modes import MODES
 from spec.projection.pool import Claim, held_by, meant, owners
 from spec.projection.sight import Sight
@@ -27,6 +28,7 @@ __all__ = [
     "is_named",
     "loses",
     "strays",
+    "unsaid",
 ]
 
 
@@ -198,12 +200,44 @@ def is_mine(sight: Sight) -> bool:
     kind = sight.event.kind
     if (sight.claim.unwatched and kind in FACTS) or (_names(sight) and not sight.binds):
         return False
+    if _is_moot(sight):
+        return False
     return any(ABOUT[by](sight) for by in CONCERNS[kind] if by in ABOUT)
+
+
+def _is_moot(sight: Sight) -> bool:
+    """Whether a report tells of what is owed to nobody any more: of a route, or of a loss where the
+    claim is ranked, and the claim is over; and nothing like it that happened before is still to be
+    told.
+    """
+    kind, claim, ranked = (
+        sight.event.kind,
+        sight.claim,
+        MODES[sight.moment.mode].constants["ranked"],
+    )
+    if not _names(sight) or not sight.binds or not claim.known or claim.watched:
+        return False
+    if kind in ROUTE_REPORTS:
+        return not claim.owed.get((sight.event.request_id or "", kind))
+    ranked = MODES[sight.moment.mode].constants["ranked"]
+    if not ranked or kind not in (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED):
+        return False
+    return not unsaid(claim, sight.event)
+
+
+def unsaid(claim: Claim, event: Event) -> bool:
+    """Whether a report of lost blocks tells of such as no report named; where nobody knows their
+    ids it may.
+    """
+    told = frozenset(event.block_ids)
+    return bool(claim.unsaid) and (not told or None in claim.unsaid or told <= claim.unsaid)
 
 
 def is_named(sight: Sight) -> bool:
     """Whether the event names the claim; facts carry no name of their own, but what they mean."""
     kind = sight.event.kind
+    if _is_moot(sight):
+        return False
     if kind in FACTS and (sight.claim.unwatched or sight.binds or not _names(sight)):
         return is_mine(sight)
     about = kind in REPORTS - CONFLICT_ACTIONS

@@ -55,6 +55,10 @@ def breaks(sight: Sight) -> bool:
     return lead(sight) < sight.claim.threshold
 
 
+def unsaid(sight: Sight) -> bool:
+    return concerns.unsaid(sight.claim, sight.event)
+
+
 def passed(sight: Sight) -> bool | None:
     loses = ranks.is_ranked(sight.claim) and concerns.is_mine(sight)
     return ranks.passed(sight) if loses else False
@@ -211,8 +215,9 @@ def from_tier(sight: Sight) -> bool:
 
 
 def intact(sight: Sight) -> bool:
-    """A load for another claim on the same content is none of its own."""
-    return concerns.is_direct(sight) and _all_loaded(sight.claim, computed(sight))
+    """A load for another claim on the same content restores no claim without a copy."""
+    own = concerns.is_direct(sight) or bool(sight.claim.facts["host"])
+    return own and _all_loaded(sight.claim, computed(sight))
 
 
 def _all_loaded(claim: Claim, made: frozenset[int]) -> bool:

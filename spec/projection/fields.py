@@ -74,6 +74,7 @@ _WHERE: Final[Mapping[str, frozenset[Kind]]] = {
     "found": _CACHED,
     "covers": frozenset({Kind.PREFIX_LOOKUP}),
     "breaks": frozenset({Kind.CLAIM_BLOCK_LOST}),
+    "unsaid": frozenset({Kind.CLAIM_BLOCK_LOST}),
     "passed": _EVICTED,
     "spared": _EVICTED,
     "proof": _ACTS,

@@ -15,10 +15,10 @@ from spec.alphabet import BLOCKS_GONE, REPORTS, Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.modes import MODES, Bundle
-from spec.projection import contradictions, rights, routes, unknown
+from spec.projection import contradictions, losses, rights, routes, unknown
 from spec.projection.blocks import PLACES, after, computed, gained
 from spec.projection.case import Case, View
-from spec.projection.concerns import belongs_to, is_direct, strays
+from spec.projection.concerns import belongs_to, is_direct, is_mine, strays
 from spec.projection.fields import views
 from spec.projection.lines import Line, Order
 from spec.projection.pool import (
@@ -348,16 +348,22 @@ class Naive:
 
     @staticmethod
     def _follow(sight: Sight) -> None:
-        """What was computed since the claim was away, who waits for it, what its routes came to."""
+        """What was computed since the claim was away, who waits for it, and what is still to be
+        told of its routes and its losses.
+        """
         event, claim = sight.event, sight.claim
         routes.follow(sight)
+        losses.follow(sight)
         if event.kind in PLACES | BLOCKS_GONE:
             claim.computed = computed(sight)
-        if event.kind is Kind.REQUEST_FINISHED:
+        failed = event.kind is Kind.LOAD_FAILED and is_mine(sight)
+        if failed or event.kind in (Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED):
             claim.waiting -= {event.request_id or ""}
         if event.claim_id != claim.claim_id or not sight.binds:
             return
         claim.early |= rights.ends_early(sight)
+        if event.kind is Kind.CLAIM_RESTORED:
+            claim.waiting = frozenset()
         if event.kind is Kind.CLAIM_RESTORE_REQUIRED and event.request_id is not None:
             claim.waiting |= {event.request_id}
 

@@ -77,6 +77,7 @@ class Claim:
     was over. `computed` are the positions that were computed since it was last away, `waiting` the
     requests for which a restore of it is required. `owed` are, by request and kind of report, what
     its routes and their reuse came to and nobody told yet, in the order in which it happened.
+    `unsaid` are the blocks that it lost and no report named, None for such whose ids nobody knows.
     """
 
     claim_id: str
@@ -100,6 +101,7 @@ class Claim:
     computed: frozenset[int] = frozenset()
     waiting: frozenset[str] = frozenset()
     owed: dict[tuple[str, Kind], list[Value]] = field(default_factory=dict)
+    unsaid: frozenset[int | None] = frozenset()
     took: int = 0
     end: int | None = None
     unclear: tuple[int, bool] | None = None  # the line; whether only the steps are not told
@@ -134,8 +136,13 @@ class Claim:
         """Whether news of it is owed in a mode that watches what is registered
         (`spec.ledgers.live`).
         """
-        watched = self.facts["registered"] and not self.facts["committed"]
-        return self.responsible or bool(watched)
+        pending = self.facts["registered"] and not self.facts["committed"]
+        return self.responsible or bool(pending)
+
+    @property
+    def watched(self) -> bool:
+        """Whether news of it is owed, and nobody ended its entry."""
+        return self.live and not self.unwatched
 
     @property
     def size(self) -> int:

@@ -11,7 +11,7 @@ __all__ = ["is_ranked", "passed", "ranked_losers", "spared"]
 
 def is_ranked(claim: Claim) -> bool:
     """Whether the claim has a place among those of other priorities: it is not over."""
-    return claim.known and claim.priority is not None and not claim.unwatched and claim.live
+    return claim.known and claim.priority is not None and claim.watched
 
 
 def _ranked(pool: Pool) -> list[tuple[int, Claim]]:

@@ -44,9 +44,9 @@ DUE = {
     "routed_after_the_end": ("routed_reuse", 0),
     "prefetched_and_told": ("offloadable", 0),
     "loaded_for_a_request_that_ended_and_told": ("offloadable", 0),
-}
-
-OPEN = {
+    "there_for_the_first_time_by_a_load": ("offloadable", 0),
+    "offloaded_before_it_was_claimed": ("offloadable", 0),
+    "offloaded_before_it_was_claimed_and_loaded_in_silence": ("offloadable", 1),
     "told_of_one_claim_of_two": ("offloadable", 1),
     "one_half_loaded_in_silence": ("offloadable", 1),
     "restored_after_a_failure": ("offloadable", 0),
@@ -56,8 +56,25 @@ OPEN = {
     "a_loss_after_the_end_is_told": ("soft_priority", 0),
     "one_eviction_told_block_by_block": ("soft_priority", 0),
     "routed_after_the_withdrawal_and_told": ("routed_reuse", 0),
+    "a_loss_after_the_withdrawal_is_told": ("soft_priority", 0),
+    "a_loss_is_told_of_the_block_and_of_the_claim": ("soft_priority", 0),
+    "withdrawn_between_route_and_reuse": ("routed_reuse", 0),
+    "one_failure_for_two_that_recompute": ("offloadable", 0),
+    "unmaterialized_then_a_loss_after_the_end": ("soft_priority", 0),
+    "unmaterialized_after_the_end": ("soft_priority", 0),
+    "rerouted_after_the_end_and_told": ("routed_reuse", 0),
+    "served_twice_across_the_end": ("routed_reuse", 0),
+    "restored_while_one_that_was_served_goes_on": ("offloadable", 0),
+    "restored_while_one_that_was_refused_goes_on": ("offloadable", 0),
+    "refused_for_the_failure_of_another_after_a_restore": ("offloadable", 1),
+    "harm_stated_for_the_failure_of_another_after_a_restore": ("offloadable", 1),
+    "restored_for_another_then_recomputed": ("offloadable", 1),
+    "restored_then_recomputed": ("offloadable", 1),
+    "refusal_stated_for_the_failure_of_another_and_served": ("offloadable", 1),
+    "harm_stated_for_the_failure_of_another_and_never_told": ("offloadable", 1),
+    "refused_for_a_failure_after_another_computed_all": ("offloadable", 1),
+    "a_second_load_fails_when_the_first_brought_all": ("offloadable", 0),
 }
-"""Those that still get another one (docs/findings.md)."""
 
 
 def codes(name: str, mode: str) -> list[int]:
@@ -73,14 +90,6 @@ def test_due(name: str) -> None:
     assert [due, due] == codes(name, mode)
 
 
-@pytest.mark.xfail(strict=True, reason="the obligations do not say it yet: docs/findings.md")
-@pytest.mark.parametrize("name", OPEN)
-def test_open(name: str) -> None:
-    """Both judges are to give this exit code; they agree on another."""
-    mode, due = OPEN[name]
-    assert [due, due] == codes(name, mode)
-
-
 def test_all() -> None:
-    """Each stream of the folder is in one of the tables."""
-    assert {*DUE, *OPEN} == {file.stem for file in FOLDER.iterdir()}
+    """Each stream of the folder is in the table."""
+    assert set(DUE) == {file.stem for file in FOLDER.iterdir()}

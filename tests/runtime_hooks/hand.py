@@ -89,12 +89,12 @@ def verdict(engine: TinyEngine, mode: Mode, name: str) -> ModeVerdict:
     return mine
 
 
-def offloaded(engine: TinyEngine) -> None:
-    """A claim was computed and copied, and its blocks were taken."""
+def offloaded(engine: TinyEngine, taken: tuple[bytes, ...] = KEYS) -> None:
+    """A claim was computed and copied, and its blocks, or these of them, were taken."""
     Hand(engine, "first", 61, on(Mode.OFFLOADABLE)).allocate().compute().end()
     engine.keeper.tier.stored(KEYS)
     Hand(engine, "filler", 1).end()
-    gone = [block for _, block in engine.pool.find(KEYS)]
+    gone = [block for _, block in engine.pool.find(taken)]
     for block in gone:
         del engine.pool.content[block]
     engine.keeper.custody.evicted(gone, "filler")

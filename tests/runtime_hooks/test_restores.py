@@ -81,6 +81,26 @@ class TestRestore:
         assert ["whole"] == reused(engine)
         assert KEPT is engine.judge(OFF).verdict
 
+    def test_the_rest_stays(self) -> None:
+        """Only the first half left, and a prompt that needs no more loads it: the claim is whole
+        again, and is said to be restored, in the name of that prompt."""
+        engine = engine_of()
+        offloaded(engine, KEYS[:30])
+        half = Hand(engine, "half", 31)
+        assert 0 == half.look()
+        engine.keeper.tier.loading("half", KEYS[:30])
+        half.allocate()
+        pairs = list(zip(KEYS[:30], half.blocks, strict=False))
+        engine.pool.content.update((block, key) for key, block in pairs)
+        engine.keeper.tier.loaded("half", pairs)
+        half.end()
+        whole = Hand(engine, "whole")
+        assert 60 == whole.look()
+        whole.end()
+        assert ["half"] == [event.request_id for event in engine.kinds("claim_restored")]
+        assert ["whole"] == reused(engine)
+        assert KEPT is engine.judge(OFF).verdict
+
     def test_preempted(self) -> None:
         """A request that had the claim restored is put back, the blocks go, and it has it restored
         once more."""
