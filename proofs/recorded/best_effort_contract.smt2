@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -52,11 +54,11 @@
     (state.materialization_predicate Int)
     (state.claim_materialized_event Int)
     (state.claim_scoped_telemetry Int)
+    (own.claim_scoped_telemetry.lost Bool)
     (c.threshold Int))
   Bool
   (and
     (and
-      (not (= state.claim_scoped_telemetry 2))
       (or was.registered (not believed.useful))
       (or
         was.committed
@@ -64,11 +66,6 @@
         (not (<= state.claim_materialized_event 0))
         (not was.registered))
       (or
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_scoped_telemetry 3))
-        (not believed.useful)
-        (not was.responsible))
-      (or
         (not (<= state.claim_scoped_telemetry 0))
         (not (>= (+ c.threshold (* was.lead (- 1))) 1))
         (not believed.useful)
@@ -80,9 +77,14 @@
         (not believed.useful)
         (not was.registered))
       (or
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_scoped_telemetry 2))
+        (not believed.useful)
+        (not was.responsible))
+      (or
         was.committed
         (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_scoped_telemetry 3))
+        (not (>= state.claim_scoped_telemetry 2))
         (not believed.useful)
         (not was.registered))
       (or
@@ -106,6 +108,7 @@
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.failed)
       (=> (or false false) req_was.routed)
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -126,15 +129,7 @@
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate)))
       (=>
         (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2))
-        (and
-          was.registered
-          (or was.responsible (and true (and was.registered (not was.committed))))))
-      (=>
-        (= state.claim_materialized_event 1)
-        (and
-          was.registered
-          (<= c.threshold was.lead)
-          (or was.responsible (and true (and was.registered (not was.committed))))))
+        (and was.registered (or was.responsible (and true was.registered (not was.committed)))))
       (and
         (<= 0 req_was.cost)
         (<= 0 req_was.needed)
@@ -147,4 +142,10 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold)))))
+        (<= 1 c.threshold))
+      (=>
+        (= state.claim_materialized_event 1)
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and true was.registered (not was.committed))))))))

@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -60,6 +62,40 @@
   Bool
   (and
     (and
+      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
+      (or (not (<= state.claim_harm_attribution 0)) (not (>= own.ordered_lifecycle_events.stage 9)))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= own.ordered_lifecycle_events.stage 1)))
+      (or (not (>= own.ordered_lifecycle_events.stage 9)) (not believed.useful))
+      (or believed.responsible (not (>= own.ordered_lifecycle_events.stage 9)))
+      (or was.committed (not believed.responsible))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 4))
+        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not believed.useful))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 4))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 2))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not believed.useful))
+      (or
+        believed.responsible
+        (not (<= own.ordered_lifecycle_events.stage 4))
+        (not (>= own.ordered_lifecycle_events.stage 1)))
+      (or
+        (not (<= state.claim_harm_attribution 0))
+        (not (= (+ own.ordered_lifecycle_events.stage (* state.explicit_acceptance (- 1))) 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not was.responsible)))
+    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
@@ -73,6 +109,7 @@
       (=> (or false false) req_was.routed)
       (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -82,7 +119,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -133,11 +170,6 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -173,41 +205,13 @@
         (<= 0 was.losses)
         (<= 0 was.rest)
         (<= 1 c.threshold))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (and
         (and (<= 0 state.claim_demoted_before_loss) (> 3 state.claim_demoted_before_loss))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))))
-    (and
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful))
-      (or
-        (not (<= state.claim_harm_attribution 0))
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= state.explicit_acceptance 2)))
-      (or
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= (+ state.claim_harm_attribution (* state.explicit_acceptance (- 1))) 0))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 3))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible)))))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))))))

@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -58,6 +60,19 @@
   Bool
   (and
     (and
+      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
+      (or
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
+        (not believed.useful)
+        (not was.responsible)))
+    (and
       (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
       (=>
         (or false false false false false false (= state.claim_harm_attribution 2))
@@ -66,6 +81,7 @@
       (=> (or false false) req_was.routed)
       (=> false (= own.ordered_lifecycle_events.stage 0))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -74,7 +90,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -110,11 +126,6 @@
             (= own.ordered_lifecycle_events.stage 5)
             (= own.ordered_lifecycle_events.stage 6)
             (= own.ordered_lifecycle_events.stage 7))))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -151,17 +162,8 @@
         (<= 0 was.rest)
         (<= 1 c.threshold))
       (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=>
         false
-        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
-    (and
-      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
-      (or
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible)))))
+        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))))

@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -60,35 +62,28 @@
   Bool
   (and
     (and
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
       (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 1)))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or was.committed (not believed.responsible))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
       (or
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= (+ state.claim_harm_attribution (* state.explicit_acceptance (- 1))) 0))
+        (not (>= state.claim_harm_attribution 2))
         (not believed.useful)
         (not was.responsible))
       (or
-        req_was.seen
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (= (+ state.explicit_acceptance (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not (>= state.claim_harm_attribution 4))
-        (not was.responsible))
+        was.responsible
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= state.explicit_acceptance 2)))
       (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_harm_attribution 3))
-        (not believed.useful)
-        (not was.responsible))
+        believed.responsible
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= own.ordered_lifecycle_events.stage 1)))
       (or
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (<= state.claim_harm_attribution 0))
-        (not (= (+ state.explicit_acceptance (* own.ordered_lifecycle_events.stage (- 1))) 0))
+        believed.responsible
+        (not (<= own.ordered_lifecycle_events.stage 5))
+        (not (>= own.ordered_lifecycle_events.stage 1))
         (not was.responsible))
       (or
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
@@ -108,6 +103,7 @@
       (=> (or false false) req_was.routed)
       (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -117,7 +113,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -168,11 +164,6 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -208,6 +199,9 @@
         (<= 0 was.losses)
         (<= 0 was.rest)
         (<= 1 c.threshold))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (and
         (and (<= 0 state.claim_demoted_before_loss) (> 3 state.claim_demoted_before_loss))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))

@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -59,24 +61,27 @@
   Bool
   (and
     (and
-      (or (not (<= state.explicit_acceptance 1)) (not (>= state.claim_expired_boundary 2)))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (>= state.claim_expired_boundary 2)) (not believed.responsible))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or was.committed (not believed.responsible))
       (or
         was.responsible
         (not (<= state.claim_expired_boundary 0))
         (not (= state.explicit_acceptance 1)))
       (or
         was.responsible
-        (not (<= state.claim_expired_boundary 0))
-        (not (<= state.ordered_lifecycle_events 0))
-        (not was.committed))
+        (not (>= state.claim_expired_boundary 2))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not believed.responsible))
       (or
         was.responsible
         (not (<= state.claim_expired_boundary 0))
         (not (>= state.ordered_lifecycle_events 2))
-        (not believed.responsible)))
+        (not believed.responsible))
+      (or
+        was.responsible
+        (not (<= state.explicit_acceptance 1))
+        (not (>= state.claim_expired_boundary 2))))
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_expired_boundary 1) (and was.committed (not was.responsible)))
@@ -91,6 +96,7 @@
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -100,7 +106,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -139,11 +145,6 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -179,6 +180,9 @@
         (<= 0 was.losses)
         (<= 0 was.rest)
         (<= 1 c.threshold))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (and
         (and (<= 0 state.claim_expired_boundary) (> 4 state.claim_expired_boundary))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))

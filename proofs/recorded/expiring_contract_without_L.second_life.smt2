@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -60,6 +62,7 @@
   (and
     (and
       (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
       (or was.committed (not believed.responsible))
       (or
@@ -94,6 +97,7 @@
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -103,7 +107,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -125,11 +129,6 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -165,6 +164,9 @@
         (<= 0 was.losses)
         (<= 0 was.rest)
         (<= 1 c.threshold))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (and
         (and (<= 0 state.claim_expired_boundary) (> 4 state.claim_expired_boundary))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))

@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -61,27 +63,27 @@
     (and
       (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
       (or
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (= state.claim_harm_attribution 1))
-        (not (>= state.claim_materialized_event 2))
-        (not was.responsible))
-      (or
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (<= state.claim_materialized_event 0))
-        (not was.responsible))
-      (or
-        believed.useful
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (>= state.claim_materialized_event 2))
-        (not was.responsible))
-      (or
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 2))
         (not believed.useful)
         (not was.responsible))
       (or
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
+        (not (<= state.claim_materialized_event 0))
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not was.responsible))
+      (or
+        believed.useful
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not (>= state.claim_materialized_event 2))
+        (not was.responsible))
+      (or
+        (not (= state.claim_harm_attribution 1))
+        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
+        (not (>= state.claim_materialized_event 2))
+        (not was.responsible))
+      (or
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
         (not believed.useful)
         (not was.responsible)))
     (and
@@ -93,6 +95,7 @@
       (=> (or false false) req_was.routed)
       (=> false (= own.ordered_lifecycle_events.stage 0))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
@@ -132,12 +135,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -179,6 +177,9 @@
         (<= 0 was.losses)
         (<= 0 was.rest)
         (<= 1 c.threshold))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (=>
         false
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))))

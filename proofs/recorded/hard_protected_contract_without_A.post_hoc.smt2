@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -74,6 +76,7 @@
       (=> (or false false) req_was.routed)
       (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> req_was.arrived req_was.seen)
@@ -145,15 +148,10 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -201,18 +199,29 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold)))
+        (<= 1 c.threshold))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed))))))
     (and
-      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
       (or
-        (not (>= (+ was.footprint (* was.declared (- 1))) 1))
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.claim_materialized_event 2)))
+      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.claim_materialized_event 2)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
+      (or
+        (not (>= (+ was.declared (* was.footprint (- 1))) 1))
         (not (>= state.explicit_acceptance 2)))
-      (or believed.acted (not (= state.explicit_conflict_action 3)) (not req_was.held))
+      (or believed.acted (not (= state.explicit_conflict_action 3)))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or was.committed (not believed.responsible))
+      (or was.copied (not req_was.loaded))
+      (or was.responsible (not (<= state.claim_materialized_event 1)) (not req_was.held))
       (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.there (not (= state.claim_materialized_event 1)))
       (or
         (not (= state.claim_harm_attribution 1))
         (not (>= (+ was.lead (* c.threshold (- 1))) 0))
@@ -228,36 +237,47 @@
         (not was.responsible))
       (or
         believed.acted
+        (not (<= state.claim_identity 0))
         (not (>= state.explicit_conflict_action 2))
-        (not req_was.held)
-        (not was.responsible))
+        (not req_was.held))
+      (or
+        believed.acted
+        (not (= (+ state.blocking_claim_ids (* state.explicit_conflict_action (- 1))) 0))
+        (not (= (+ state.blocking_claim_ids (* state.ordered_lifecycle_events (- 1))) 0))
+        (not (= state.claim_materialized_event 1))
+        (not (>= (+ state.blocking_claim_ids (* state.explicit_acceptance (- 1))) 0))
+        (not req_was.held))
       (or
         believed.useful
         (not (>= (+ was.lead (* c.threshold (- 1))) 0))
         (not (>= state.claim_materialized_event 2))
         (not was.responsible))
       (or
-        req_was.failed
-        (not (<= own.ordered_lifecycle_events.stage 2))
-        (not (= (+ state.claim_harm_attribution (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not (>= (+ was.lead (* c.threshold (- 1))) 0))
-        (not (>= own.ordered_lifecycle_events.stage 1))
-        (not (>= state.claim_materialized_event 2)))
-      (or
-        believed.acted
-        was.committed
-        (not (<= (+ state.ordered_lifecycle_events (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not (<= own.ordered_lifecycle_events.stage 1))
-        (not (>= state.explicit_conflict_action 2)))
-      (or
-        believed.acted
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.explicit_conflict_action 2)))
-      (or
-        (not (<= (+ was.footprint (* was.declared (- 1))) (- 1)))
+        (not (<= (+ was.declared (* was.footprint (- 1))) (- 1)))
         (not (>= state.explicit_acceptance 2)))
+      (or
+        (not (<= state.blocking_claim_ids 0))
+        (not (= state.explicit_conflict_action 2))
+        (not (>= (+ state.blocking_claim_ids (* state.ordered_lifecycle_events (- 1))) 0)))
+      (or
+        believed.acted
+        (not (<= (+ own.ordered_lifecycle_events.stage (* state.explicit_acceptance (- 1))) 0))
+        (not (<= state.claim_harm_attribution 0))
+        (not (<= state.claim_materialized_event 0))
+        (not (>= own.ordered_lifecycle_events.stage 2))
+        (not was.responsible))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= (+ state.ordered_lifecycle_events (* state.explicit_conflict_action (- 1))) 0))
+        (not (>= state.explicit_conflict_action 2))
+        (not req_was.held))
       (or
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (<= state.claim_harm_attribution 0))
         (not believed.useful)
+        (not was.responsible))
+      (or
+        believed.acted
+        (not (= state.explicit_conflict_action 2))
+        (not req_was.held)
         (not was.responsible)))))

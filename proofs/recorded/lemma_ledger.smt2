@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -64,14 +66,16 @@
   Bool
   (and
     (and
-      (or
-        (not (<= (+ was.footprint (* was.declared (- 1))) (- 1)))
-        (not (>= own.ordered_lifecycle_events.stage 1))
-        (not was.responsible))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
       (or
         (not (>= (+ was.footprint (* was.declared (- 1))) 1))
-        (not (>= own.ordered_lifecycle_events.stage 1))
-        (not was.responsible)))
+        (not (>= state.explicit_acceptance 2)))
+      (or
+        (not (<= (+ state.explicit_acceptance (* own.ordered_lifecycle_events.stage (- 1))) 0))
+        (not (<= (+ was.footprint (* was.declared (- 1))) (- 1))))
+      (or
+        (not (<= (+ was.footprint (* was.declared (- 1))) (- 1)))
+        (not (>= state.explicit_acceptance 2))))
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
@@ -84,6 +88,7 @@
       (=> (or false false) req_was.routed)
       (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> req_was.arrived req_was.seen)
@@ -159,15 +164,10 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -215,4 +215,7 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold)))))
+        (<= 1 c.threshold))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed))))))))

@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -56,6 +58,13 @@
   Bool
   (and
     (and
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or was.copied (not req_was.loaded))
+      (or
+        believed.restored
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (= state.offload_restorability 2))))
+    (and
       (=> (= state.offload_restorability 1) req_was.seen)
       (=> (or false false false false false false false) req_was.arrived)
       (=> (or false false false) was.registered)
@@ -70,6 +79,7 @@
       (=> (or false false) req_was.routed)
       (=> false (= own.ordered_lifecycle_events.stage 0))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.served)
       (=>
@@ -77,7 +87,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -91,17 +101,12 @@
       (not
         (or
           (= state.claim_identity 2)
-          (= state.offload_restorability 5)
+          (= state.offload_restorability 6)
           (= state.ordered_lifecycle_events 3)))
       (and
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
-        (and (<= 0 state.offload_restorability) (> 6 state.offload_restorability))
+        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events)))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -127,27 +132,8 @@
         (<= 0 was.rest)
         (<= 1 c.threshold))
       (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=>
         false
-        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
-    (and
-      (or
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.ordered_lifecycle_events 2)))
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
-      (or was.copied (not req_was.loaded))
-      (or was.responsible (not req_was.held))
-      (or was.there (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
-      (or
-        believed.restored
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 1))
-        (not was.responsible))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 2))
-        (not was.responsible))
-      (or
-        believed.restored
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (= state.offload_restorability 2))))))
+        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))))

@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -68,6 +70,7 @@
       (=> (or false false) req_was.routed)
       (=> false (= own.ordered_lifecycle_events.stage 0))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.served)
       (=>
@@ -75,7 +78,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -91,7 +94,7 @@
           (= state.claim_harm_attribution 6)
           (= state.claim_identity 2)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 5)
+          (= state.offload_restorability 6)
           (= state.ordered_lifecycle_events 3)))
       (and
         (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
@@ -111,13 +114,8 @@
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 6 state.offload_restorability))
+        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events)))
-      (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -154,20 +152,23 @@
         (<= 0 was.rest)
         (<= 1 c.threshold))
       (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (=>
         false
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
     (and
-      (or (not (<= own.ordered_lifecycle_events.stage 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
+      (or was.committed (not (>= state.offload_restorability 1)))
       (or
         was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
         (not believed.useful)
         (not was.responsible))
       (or
         was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
         (not (>= state.claim_harm_attribution 2))
         (not believed.useful)
         (not was.responsible)))))

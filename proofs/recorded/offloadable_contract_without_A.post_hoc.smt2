@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -65,6 +67,9 @@
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.offload_restorability 1) req_was.seen)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
+      (=>
+        (or (= state.claim_harm_attribution 2) (= state.restoration_failure_outcome 3))
+        req_was.failed)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
       (=> false (and was.committed (not was.responsible)))
@@ -77,7 +82,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -91,18 +96,10 @@
           false
           (= state.claim_harm_attribution 2)
           (or
-            (= state.restoration_failure_outcome 1)
-            (= state.restoration_failure_outcome 2)
-            (= state.restoration_failure_outcome 3)))
+            (= state.restoration_failure_outcome 3)
+            (= state.restoration_failure_outcome 4)
+            (= state.restoration_failure_outcome 5)))
         req_was.arrived)
-      (=>
-        (or
-          (= state.claim_harm_attribution 2)
-          (or
-            (= state.restoration_failure_outcome 1)
-            (= state.restoration_failure_outcome 2)
-            (= state.restoration_failure_outcome 3)))
-        req_was.failed)
       (=>
         (or
           (= own.ordered_lifecycle_events.stage 5)
@@ -115,9 +112,9 @@
           (= state.claim_identity 2)
           (= state.explicit_acceptance 3)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 5)
+          (= state.offload_restorability 6)
           (= state.ordered_lifecycle_events 3)
-          (= state.restoration_failure_outcome 6)))
+          (= state.restoration_failure_outcome 8)))
       (and
         (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
         (=>
@@ -136,14 +133,6 @@
             (= own.ordered_lifecycle_events.stage 3)
             (= own.ordered_lifecycle_events.stage 4)
             (= own.ordered_lifecycle_events.stage 9))))
-      (and
-        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
-        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
-        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
-        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 6 state.offload_restorability))
-        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 7 state.restoration_failure_outcome)))
       (=>
         (or false (= state.claim_harm_attribution 1))
         (not
@@ -155,10 +144,8 @@
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
       (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+        (or (= state.restoration_failure_outcome 1) (= state.restoration_failure_outcome 2))
+        req_was.arrived)
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -193,36 +180,41 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold)))
+        (<= 1 c.threshold))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (and
+        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
+        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
+        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
+        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
+        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
+        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))
     (and
       (or
         (not (<= own.ordered_lifecycle_events.stage 0))
         (not (>= state.ordered_lifecycle_events 2)))
-      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.responsible))
+      (or (not (<= state.claim_harm_attribution 0)) (not (>= own.claim_harm_attribution.untold 1)))
       (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
       (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
       (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.offload_restorability 2)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.claim_harm_attribution 4)))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= state.restoration_failure_outcome 3)))
       (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
-      (or (not (<= state.restoration_failure_outcome 0)) (not req_was.failed))
-      (or believed.answered (not (>= state.claim_harm_attribution 4)))
-      (or believed.answered (not (>= state.restoration_failure_outcome 2)))
+      (or (not (<= state.restoration_failure_outcome 2)) (not req_was.failed))
+      (or believed.accuses (not believed.blamed))
+      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
       (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
       (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
       (or req_was.away was.there (not req_was.loaded) (not req_was.seen) (not was.committed))
-      (or req_was.broke (not (= state.restoration_failure_outcome 2)))
-      (or req_was.failed (not (>= state.restoration_failure_outcome 2)))
-      (or req_was.failed (not req_was.broke) (not req_was.held) (not was.responsible))
+      (or was.committed (not believed.responsible))
       (or was.committed (not req_was.failed))
+      (or was.copied (not req_was.failed))
       (or was.copied (not req_was.loaded))
       (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or was.responsible (not req_was.held))
       (or
         was.host
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
@@ -230,8 +222,34 @@
         (not believed.useful)
         (not was.responsible))
       (or
+        (not (>= (+ state.claim_identity (* state.restoration_failure_outcome (- 1))) 0))
+        (not req_was.failed))
+      (or
+        (not (>= (+ state.explicit_acceptance (* state.restoration_failure_outcome (- 1))) 0))
+        (not req_was.failed))
+      (or
         was.host
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_harm_attribution 2))
+        (not (>= (+ state.claim_harm_attribution (* state.ordered_lifecycle_events (- 1))) 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (>= (+ state.materialization_predicate (* state.restoration_failure_outcome (- 1))) 0))
+        (not req_was.failed))
+      (or
+        was.host
+        (not (<= (+ state.explicit_acceptance (* state.claim_harm_attribution (- 1))) 0))
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.explicit_acceptance 2))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.claim_harm_attribution 3))
+        (not req_was.failed))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 3))
         (not believed.useful)
         (not was.responsible)))))

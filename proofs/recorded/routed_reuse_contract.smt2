@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -54,49 +56,16 @@
     (state.placement_attribution Int)
     (state.reuse_routing_attribution Int)
     (state.claim_scoped_telemetry Int)
+    (own.claim_scoped_telemetry.lost Bool)
     (c.threshold Int))
   Bool
   (and
-    (and
-      (or (not (<= state.placement_attribution 0)) (not req_was.routed))
-      (or (not (<= state.reuse_routing_attribution 0)) (not req_was.served))
-      (or (not (<= state.route_cost_attribution 0)) (not req_was.routed))
-      (or believed.cost_told (not (>= state.route_cost_attribution 2)))
-      (or believed.hit_told (not (>= state.reuse_routing_attribution 2)))
-      (or believed.worker_told (not (>= state.placement_attribution 2)))
-      (or was.registered (not req_was.routed))
-      (or was.registered (not req_was.served))
-      (or
-        (not (>= (+ believed.cost (* req_was.cost (- 1))) 1))
-        (not (>= state.route_cost_attribution 2))
-        (not req_was.routed))
-      (or
-        believed.hit
-        (not (>= state.reuse_routing_attribution 2))
-        (not req_was.hit)
-        (not req_was.served))
-      (or
-        req_was.hit
-        (not (>= state.reuse_routing_attribution 2))
-        (not believed.hit)
-        (not req_was.served))
-      (or
-        (not (<= (+ req_was.worker (* believed.worker (- 1))) (- 1)))
-        (not (>= state.placement_attribution 2))
-        (not req_was.routed))
-      (or
-        (not (>= (+ req_was.worker (* believed.worker (- 1))) 1))
-        (not (>= state.placement_attribution 2))
-        (not req_was.routed))
-      (or
-        (not (<= (+ believed.cost (* req_was.cost (- 1))) (- 1)))
-        (not (>= state.route_cost_attribution 2))
-        (not req_was.routed)))
     (and
       (=> (= state.claim_scoped_telemetry 1) (not (<= c.threshold was.lead)))
       (=> (= state.reuse_routing_attribution 1) req_was.served)
       (=> (or (= state.placement_attribution 1) (= state.route_cost_attribution 1)) req_was.routed)
       (=> (or false false) req_was.failed)
+      (=> false req_was.arrived)
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=>
@@ -104,7 +73,7 @@
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and true (and was.registered (not was.committed))))))
+          (or was.responsible (and true was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
@@ -135,9 +104,7 @@
           (= state.route_cost_attribution 3)))
       (=>
         (or (= state.claim_scoped_telemetry 1) (= state.claim_scoped_telemetry 2))
-        (and
-          was.registered
-          (or was.responsible (and true (and was.registered (not was.committed))))))
+        (and was.registered (or was.responsible (and true was.registered (not was.committed)))))
       (and
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.claim_scoped_telemetry) (> 5 state.claim_scoped_telemetry))
@@ -157,4 +124,37 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold)))))
+        (<= 1 c.threshold)))
+    (and
+      (or (not (<= state.placement_attribution 0)) (not req_was.routed))
+      (or (not (<= state.reuse_routing_attribution 0)) (not req_was.served))
+      (or (not (<= state.route_cost_attribution 0)) (not req_was.routed))
+      (or believed.cost_told (not (>= state.route_cost_attribution 2)) (not req_was.routed))
+      (or believed.hit_told (not (>= state.reuse_routing_attribution 2)) (not req_was.served))
+      (or believed.worker_told (not (>= state.placement_attribution 2)) (not req_was.routed))
+      (or
+        (not (>= (+ believed.cost (* req_was.cost (- 1))) 1))
+        (not (>= state.route_cost_attribution 2))
+        (not req_was.routed))
+      (or
+        believed.hit
+        (not (>= state.reuse_routing_attribution 2))
+        (not req_was.hit)
+        (not req_was.served))
+      (or
+        req_was.hit
+        (not (>= state.reuse_routing_attribution 2))
+        (not believed.hit)
+        (not req_was.served))
+      (or
+        (not (<= (+ believed.cost (* req_was.cost (- 1))) (- 1)))
+        (not (>= state.route_cost_attribution 2))
+        (not req_was.routed))
+      (or
+        (not (>= (+ believed.worker (* req_was.worker (- 1))) 1))
+        (not (>= state.placement_attribution 2))
+        (not req_was.routed))
+      (or
+        (not (<= (+ believed.worker (* req_was.worker (- 1))) (- 1)))
+        (not (>= state.placement_attribution 2))
+        (not req_was.routed)))))

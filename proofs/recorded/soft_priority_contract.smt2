@@ -12,9 +12,11 @@
     (was.failures.A Int)
     (was.declared.A Int)
     (was.unreported.A Bool)
+    (was.offloaded.A Bool)
     (was.rest.A Int)
     (was.stood.A Int)
     (was.other.A Bool)
+    (was.unsaid.A Bool)
     (req_was.seen.A Bool)
     (req_was.arrived.A Bool)
     (req_was.held.A Bool)
@@ -51,6 +53,7 @@
     (state.claim_identity.A Int)
     (state.priority_influence.A Int)
     (state.claim_scoped_telemetry.A Int)
+    (own.claim_scoped_telemetry.lost.A Bool)
     (A/c.threshold Int)
     (A/lost Bool)
     (A/priority Int)
@@ -67,9 +70,11 @@
     (was.failures.B Int)
     (was.declared.B Int)
     (was.unreported.B Bool)
+    (was.offloaded.B Bool)
     (was.rest.B Int)
     (was.stood.B Int)
     (was.other.B Bool)
+    (was.unsaid.B Bool)
     (req_was.seen.B Bool)
     (req_was.arrived.B Bool)
     (req_was.held.B Bool)
@@ -106,6 +111,7 @@
     (state.claim_identity.B Int)
     (state.priority_influence.B Int)
     (state.claim_scoped_telemetry.B Int)
+    (own.claim_scoped_telemetry.lost.B Bool)
     (B/c.threshold Int)
     (B/lost Bool)
     (B/priority Int)
@@ -134,57 +140,66 @@
       (not (>= state.priority_influence.B 2))
       (not req_was.held.A)
       (not req_was.held.B)
-      (not req_was.seen.A)
-      (or (not (<= (+ B/priority (* A/priority (- 1))) (- 1))) (not (<= lost_first 1)) (not either))
+      (or (not (<= (+ A/priority (* B/priority (- 1))) (- 1))) (not (>= lost_first 2)) (not either))
       (or (not (<= lost_first 0)) (not either))
-      (or (not (<= state.claim_scoped_telemetry.A 0)) (not (= lost_first 1)))
+      (or (not (<= lost_first 1)) (not (>= (+ A/priority (* B/priority (- 1))) 1)) (not either))
+      (or
+        (not (<= said_first 0))
+        (not (>= lost_first 2))
+        (not (>= state.claim_scoped_telemetry.B 3)))
       (or (not (<= state.claim_scoped_telemetry.A 0)) (not (= said_first 1)))
       (or (not (<= state.claim_scoped_telemetry.B 0)) (not (>= lost_first 2)))
-      (or (not (>= (+ B/priority (* A/priority (- 1))) 1)) (not (>= lost_first 2)) (not either))
-      (or B/lost (not (>= lost_first 2)))
-      (or reset (not (= said_first 1)) (not (>= lost_first 2)))
+      (or (not (<= state.claim_scoped_telemetry.B 0)) (not (>= said_first 2)))
+      (or (not (<= state.claim_scoped_telemetry.B 0)) (not own.claim_scoped_telemetry.lost.B))
+      (or own.claim_scoped_telemetry.lost.A (not (= state.claim_scoped_telemetry.A 1)))
+      (or reset (not (<= lost_first 0)) (not (= state.claim_scoped_telemetry.A 2)))
+      (or reset (not (<= lost_first 0)) (not own.claim_scoped_telemetry.lost.A))
       (or
         reset
-        (not (= state.claim_scoped_telemetry.A 1))
-        (not (= state.claim_scoped_telemetry.B 2)))
+        (not (<= said_first 0))
+        (not (>= lost_first 2))
+        (not own.claim_scoped_telemetry.lost.A))
+      (or reset (not (= said_first 1)) (not (>= lost_first 2)))
       (or reset (not (>= (+ said_first (* lost_first (- 1))) 1)))
-      (or was.registered.A (not (= said_first 1)))
-      (or was.responsible.A (not (= state.claim_scoped_telemetry.A 1)) (not was.committed.A))
-      (or was.responsible.A (not (= state.claim_scoped_telemetry.A 2)) (not was.committed.A))
+      (or was.registered.B (not (>= state.claim_scoped_telemetry.B 3)))
+      (or was.registered.B was.responsible.B (not (>= lost_first 2)))
+      (or was.unsaid.B (not (<= said_first 0)) (not (>= lost_first 2)))
       (or
         (not (<= (+ said_first (* lost_first (- 1))) (- 1)))
         (not (<= lost_first 1))
         (not (>= state.claim_scoped_telemetry.A 3)))
       (or
         reset
-        (not (<= lost_first 0))
-        (not (<= state.claim_scoped_telemetry.A 2))
-        (not (>= state.claim_scoped_telemetry.A 1)))
-      (or
-        reset
         (not (<= lost_first 1))
         (not (<= said_first 0))
         (not (= state.claim_scoped_telemetry.B 1)))
       (or
-        reset
-        (not (= (+ state.claim_scoped_telemetry.B (* state.claim_scoped_telemetry.A (- 1))) 0))
-        (not (= state.claim_scoped_telemetry.B 1)))
+        (not (<= (+ state.claim_scoped_telemetry.A (* said_first (- 1))) 0))
+        (not (<= said_first 0))
+        (not own.claim_scoped_telemetry.lost.A))
       (or
-        reset
-        (not (= (+ lost_first (* state.claim_scoped_telemetry.A (- 1))) 0))
-        (not (= state.claim_scoped_telemetry.B 1)))
+        (not (<= (+ said_first (* lost_first (- 1))) (- 1)))
+        (not (<= lost_first 1))
+        (not (<= state.claim_scoped_telemetry.A 0)))
       (or
-        reset
-        (not (<= (+ state.claim_scoped_telemetry.B (* lost_first (- 1))) 0))
-        (not (= (+ state.claim_scoped_telemetry.B (* state.claim_scoped_telemetry.A (- 1))) 0))
-        (not (>= (+ state.claim_scoped_telemetry.B (* state.claim_identity.B (- 1))) 1)))
+        (not (<= said_first 0))
+        (not (>= state.claim_scoped_telemetry.B 3))
+        (not own.claim_scoped_telemetry.lost.B))
+      (or
+        (not (<= said_first 0))
+        (not (>= state.claim_scoped_telemetry.A 3))
+        (not own.claim_scoped_telemetry.lost.A))
       (or
         reset
         (not (<= lost_first 1))
         (not (<= said_first 0))
         (not (= state.claim_scoped_telemetry.B 2)))
       (or
-        reset
-        (not (<= said_first 1))
-        (not (>= lost_first 2))
-        (not (>= state.claim_scoped_telemetry.B 3))))))
+        own.claim_scoped_telemetry.lost.A
+        (not (= (+ state.claim_scoped_telemetry.A (* lost_first (- 1))) 0))
+        (not (>= lost_first 2)))
+      (or
+        was.copied.A
+        was.unsaid.A
+        (not (= (+ state.claim_scoped_telemetry.A (* lost_first (- 1))) 0))
+        (not (>= lost_first 2))))))

@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -51,120 +53,56 @@
     (state.claim_identity Int)
     (state.explicit_acceptance Int)
     (state.materialization_predicate Int)
-    (state.footprint_accounting Int)
-    (state.victim_exclusion_before_violation Int)
-    (state.explicit_conflict_action Int)
-    (state.blocking_claim_ids Int)
-    (state.claim_harm_attribution Int)
-    (own.claim_harm_attribution.untold Int)
+    (state.offload_restorability Int)
+    (state.restoration_failure_outcome Int)
     (state.ordered_lifecycle_events Int)
     (own.ordered_lifecycle_events.stage Int)
-    (state.claim_materialized_event Int)
+    (state.claim_harm_attribution Int)
+    (own.claim_harm_attribution.untold Int)
     (c.threshold Int))
   Bool
   (and
     (and
-      (or
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (= state.explicit_conflict_action 2)))
-      (or
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.ordered_lifecycle_events 2)))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-      (or (not (= own.ordered_lifecycle_events.stage 6)) (not believed.responsible))
-      (or
-        (not (>= (+ was.declared (* was.footprint (- 1))) 1))
-        (not (>= state.explicit_acceptance 2)))
-      (or believed.acted (not (= state.explicit_conflict_action 3)))
-      (or believed.acted (not (>= state.explicit_conflict_action 2)) (not was.responsible))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or
-        (not (<= (+ was.declared (* was.footprint (- 1))) (- 1)))
-        (not (>= state.explicit_acceptance 2)))
-      (or
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (<= state.claim_materialized_event 0))
-        (not was.responsible))
-      (or
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (= state.claim_harm_attribution 1))
-        (not (>= state.claim_materialized_event 2)))
-      (or
-        believed.acted
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (>= state.explicit_conflict_action 2)))
-      (or
-        believed.useful
-        (not (<= (+ c.threshold (* was.lead (- 1))) 0))
-        (not (>= state.claim_materialized_event 2))
-        (not was.responsible))
-      (or
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible)))
-    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
-      (=> (= state.claim_materialized_event 1) was.responsible)
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
+      (=> (= state.offload_restorability 1) req_was.seen)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
-      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
-      (=> (or false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
+      (=>
+        (or (= state.claim_harm_attribution 2) (= state.restoration_failure_outcome 3))
+        req_was.failed)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
       (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
       (=> false req_was.seen)
       (=> false req_was.served)
+      (=> false was.responsible)
+      (=>
+        false
+        (and
+          was.registered
+          (<= c.threshold was.lead)
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
       (=> was.responsible was.committed)
       (=>
         (or
-          (= state.explicit_conflict_action 1)
-          (= state.explicit_conflict_action 2)
-          (= state.explicit_conflict_action 3)
-          (= state.explicit_conflict_action 4))
-        req_was.seen)
-      (=>
-        (or
           (= own.ordered_lifecycle_events.stage 5)
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
         (not was.responsible))
-      (=>
-        (or
-          false
-          false
-          false
-          false
-          (= state.blocking_claim_ids 1)
-          (= state.claim_harm_attribution 2)
-          (= state.explicit_conflict_action 1))
-        req_was.arrived)
       (not
         (or
-          (= state.blocking_claim_ids 3)
           (= state.claim_harm_attribution 6)
           (= state.claim_identity 2)
-          (= state.claim_materialized_event 3)
           (= state.explicit_acceptance 3)
-          (= state.explicit_conflict_action 5)
-          (= state.footprint_accounting 2)
           (= state.materialization_predicate 2)
+          (= state.offload_restorability 6)
           (= state.ordered_lifecycle_events 3)
-          (= state.victim_exclusion_before_violation 2)))
+          (= state.restoration_failure_outcome 8)))
       (and
         (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
         (=>
@@ -195,19 +133,14 @@
         (and (= own.ordered_lifecycle_events.stage 7) (not was.committed))
         (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))
       (=>
-        (= state.claim_materialized_event 1)
-        (and
-          was.registered
-          (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
-      (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
       (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+        (or (= state.offload_restorability 1) (= state.ordered_lifecycle_events 1))
+        (= state.explicit_acceptance 2))
+      (=>
+        (or (= state.restoration_failure_outcome 1) (= state.restoration_failure_outcome 2))
+        req_was.arrived)
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -219,19 +152,6 @@
         (=>
           (= state.claim_harm_attribution 1)
           (<= (+ believed.harms own.claim_harm_attribution.untold) (+ was.failures was.losses))))
-      (and
-        (and (<= 0 state.blocking_claim_ids) (> 4 state.blocking_claim_ids))
-        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
-        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
-        (and (<= 0 state.claim_materialized_event) (> 4 state.claim_materialized_event))
-        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
-        (and (<= 0 state.explicit_conflict_action) (> 6 state.explicit_conflict_action))
-        (and (<= 0 state.footprint_accounting) (> 3 state.footprint_accounting))
-        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and
-          (<= 0 state.victim_exclusion_before_violation)
-          (> 3 state.victim_exclusion_before_violation)))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -255,4 +175,66 @@
         (<= 0 was.lead)
         (<= 0 was.losses)
         (<= 0 was.rest)
-        (<= 1 c.threshold)))))
+        (<= 1 c.threshold))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
+      (and
+        (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
+        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
+        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
+        (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
+        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
+        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))
+    (and
+      (or (not (<= state.explicit_acceptance 1)) (not (>= state.offload_restorability 2)))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
+      (or (not (<= state.restoration_failure_outcome 2)) (not req_was.failed))
+      (or believed.accuses (not (>= believed.blamed_least 1)))
+      (or believed.answered (not (>= state.restoration_failure_outcome 4)))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away was.there (not req_was.loaded) (not req_was.seen))
+      (or req_was.broke (not req_was.failed))
+      (or was.committed (not (>= was.footprint 1)))
+      (or was.committed (not believed.responsible))
+      (or was.committed (not believed.useful))
+      (or was.committed (not req_was.failed))
+      (or was.copied (not req_was.failed))
+      (or was.copied (not req_was.loaded))
+      (or was.copied (not was.host))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
+      (or was.responsible (not (= state.explicit_acceptance 1)))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or
+        believed.restored
+        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        (not (>= (+ state.explicit_acceptance (* state.restoration_failure_outcome (- 1))) 0))
+        (not req_was.failed))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        believed.restored
+        (not (<= was.footprint 0))
+        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
+        (not was.responsible))
+      (or
+        believed.restored
+        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
+        (not believed.responsible)))))

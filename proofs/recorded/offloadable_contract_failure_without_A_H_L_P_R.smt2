@@ -12,9 +12,11 @@
     (was.failures Int)
     (was.declared Int)
     (was.unreported Bool)
+    (was.offloaded Bool)
     (was.rest Int)
     (was.stood Int)
     (was.other Bool)
+    (was.unsaid Bool)
     (req_was.seen Bool)
     (req_was.arrived Bool)
     (req_was.held Bool)
@@ -48,46 +50,55 @@
     (believed.tied Int)
     (believed.accuses Bool)
     (believed.stranger Bool)
-    (state.explicit_acceptance Int)
-    (state.footprint_accounting Int)
-    (state.blocking_claim_ids Int)
+    (state.claim_identity Int)
+    (state.restoration_failure_outcome Int)
     (c.threshold Int))
   Bool
   (and
     (and
-      (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
-      (=> (or false false false false false false (= state.blocking_claim_ids 1)) req_was.arrived)
+      (or (not (<= state.restoration_failure_outcome 2)) (not req_was.failed))
+      (or believed.answered (not (>= state.restoration_failure_outcome 4)))
+      (or req_was.broke (not req_was.failed))
+      (or was.committed (not req_was.failed))
+      (or was.copied (not req_was.failed)))
+    (and
+      (=> (or false (= state.restoration_failure_outcome 3)) req_was.failed)
       (=> (or false false false) was.registered)
-      (=> (or false false) (= state.explicit_acceptance 2))
-      (=> (or false false) req_was.failed)
       (=> (or false false) req_was.routed)
-      (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
-      (=> false (or false was.responsible))
       (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
-      (=> false was.committed)
-      (=> false was.responsible)
       (=>
         false
         (and
           was.registered
           (<= c.threshold was.lead)
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+          (or was.responsible (and false was.registered (not was.committed)))))
       (=> req_was.arrived req_was.seen)
       (=> req_was.failed req_was.seen)
       (=> was.committed was.registered)
       (=> was.responsible was.committed)
-      (and
-        (and (<= 0 state.blocking_claim_ids) (> 4 state.blocking_claim_ids))
-        (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
-        (and (<= 0 state.footprint_accounting) (> 3 state.footprint_accounting)))
       (=>
-        (or false false)
-        (and
-          was.registered
-          (or was.responsible (and false (and was.registered (not was.committed))))))
+        (or
+          false
+          false
+          false
+          false
+          false
+          false
+          (or
+            (= state.restoration_failure_outcome 3)
+            (= state.restoration_failure_outcome 4)
+            (= state.restoration_failure_outcome 5)))
+        req_was.arrived)
+      (not (or (= state.claim_identity 2) (= state.restoration_failure_outcome 8)))
+      (and
+        (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
+        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome)))
+      (=>
+        (or (= state.restoration_failure_outcome 1) (= state.restoration_failure_outcome 2))
+        req_was.arrived)
       (and
         (<= 0 req_was.cost)
         (<= 0 req_was.needed)
@@ -101,16 +112,6 @@
         (<= 0 was.losses)
         (<= 0 was.rest)
         (<= 1 c.threshold))
-      (not
-        (or
-          (= state.blocking_claim_ids 3)
-          (= state.explicit_acceptance 3)
-          (= state.footprint_accounting 2))))
-    (and
-      (or
-        (not (>= (+ was.footprint (* was.declared (- 1))) 1))
-        (not (>= state.explicit_acceptance 2)))
-      (or
-        (not (<= (+ was.footprint (* was.declared (- 1))) (- 1)))
-        (not (>= state.explicit_acceptance 2))
-        (not was.responsible)))))
+      (=>
+        (or false false)
+        (and was.registered (or was.responsible (and false was.registered (not was.committed))))))))
