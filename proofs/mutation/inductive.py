@@ -109,8 +109,9 @@ def _candidates(
             for number in range(len(one.states)):
                 yield z3.Implies(at[one.name] == number, left == right)
             for o, value in ((one, left), (other, right)):
+                more = value >= 1 if register.sort is Sort.INT else value
                 for number in range(len(o.states)):
-                    for simple in (value == register.initial, value >= 1):
+                    for simple in (value == register.initial, more):
                         yield z3.Implies(at[o.name] == number, simple)
 
 

@@ -142,6 +142,7 @@ GUARDS_NOT_NEEDED = {
         "offload_restorability.left without a copy",
         "offload_restorability.needed",
         "offload_restorability.not in the tier",
+        "offload_restorability.not loaded",
         "offload_restorability.out of place",
         "offload_restorability.recomputed",
         "offload_restorability.recomputed instead",

@@ -20,7 +20,7 @@ REACHED = {
     Mode.HARD_PROTECTED: (97, 8),
     Mode.DEMOTABLE: (60, 8),
     Mode.EXPIRING: (57, 8),
-    Mode.OFFLOADABLE: (94, 11),
+    Mode.OFFLOADABLE: (104, 11),
     Mode.ROUTED_REUSE: (48, 5),
 }
 
@@ -29,7 +29,7 @@ TOLD = {
     Mode.BEST_EFFORT: {"rise and fall": 5},
     Mode.SOFT_PRIORITY: {"both lose, lower first": 8},
     Mode.HARD_PROTECTED: {"refusal": 11, "boundary": 6},
-    Mode.DEMOTABLE: {"demotion under pressure": 11},
+    Mode.DEMOTABLE: {"demotion under pressure": 12},
     Mode.EXPIRING: {"boundary": 9},
     Mode.OFFLOADABLE: {"restore, then a failed restore": 15},
     Mode.ROUTED_REUSE: {"routed, told, served": 9},
