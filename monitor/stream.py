@@ -669,7 +669,8 @@ class Stream:
             view.by = int.from_bytes(digest("by", event.by)) + 1
         kind = event.kind
         if kind is Kind.CLAIM_BLOCK_LOST:
-            view.breaks = claim.lead < claim.constants.threshold
+            held = claim.fact("lead") if claim.unwatched else claim.lead
+            view.breaks = held < claim.constants.threshold
             view.unsaid = is_unsaid(claim, event)
         elif kind is Kind.PREFIX_LOOKUP and claim.predicate is not None:
             view.covers = event.asked is not None and event.asked >= claim.predicate.end

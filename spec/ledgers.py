@@ -27,6 +27,7 @@ __all__ = [
     "conflict",
     "contends",
     "endures",
+    "fails",
     "kind",
     "live",
     "loss",
@@ -113,7 +114,9 @@ rises = conj(
 )  # the predicate came to hold while somebody was owed news of it
 breaks = usable(was) & ~usable(now)
 loss = breaks & was.responsible
-_failed = conj(e.mine, kind(Kind.LOAD_FAILED), was.responsible, was.lead < c.threshold)
+fails = conj(
+    e.mine, kind(Kind.LOAD_FAILED), was.responsible, was.lead < c.threshold
+)  # nothing is wrong with a claim that is there
 _there = e.mine & live(was)  # a route can be taken only for a claim that is there
 
 _retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
@@ -141,7 +144,7 @@ CLAIM_FACTS = Ledger(
         "copied": was.copied | _copied,
         "ended_by": (e.mine & kind(Kind.CLAIM_RETIRED) & was.responsible).ite(e.by, was.ended_by),
         "losses": loss.ite(was.losses + 1, was.losses),
-        "failures": _failed.ite(was.failures + 1, was.failures),
+        "failures": fails.ite(was.failures + 1, was.failures),
     },
 )
 
@@ -214,7 +217,7 @@ REQUEST_FACTS = Ledger(
         "asks": _since_arrival("asks", conj(e.mine, kind(Kind.PREFIX_LOOKUP), e.covers, _stocked)),
         "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED) & was.there)
         & ~(e.mine & e.here & kind(Kind.LOAD_FAILED)),
-        "failed": _since_arrival("failed", _failed),
+        "failed": _since_arrival("failed", fails),
         "broke": _since_arrival("broke", e.mine & kind(Kind.LOAD_FAILED)),
         "routed": _since_last("routed", _there & kind(Kind.REQUEST_ROUTED)),
         "cost": _taken("cost", _there & kind(Kind.REQUEST_ROUTED), e.cost),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.alphabet import BLOCKS_GONE, ENDS, Kind
-from spec.ledgers import kind, live, loss, now, req_was, rises, was
+from spec.ledgers import fails, kind, live, loss, now, req_was, rises, was
 from spec.machine import Guard, Observer, Register, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.readings import CLOSES
@@ -193,7 +193,6 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
     )
 )
 
-_fails = conj(e.mine, kind(Kind.LOAD_FAILED), was.responsible, was.lead < c.threshold)
 _harm_stated = conj(e.mine, e.here, ~e.echo, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
 _good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
 _untold = Var(Scope.OWN, "untold", Sort.INT)
@@ -308,7 +307,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.OWED,
             "restore failed",
-            _fails & e.here,
+            fails & e.here,
             "failed",
             source=("idle", "told", "aside", "stated"),
             why="a restore of the claim failed while the runtime was responsible",
@@ -316,7 +315,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.NOTED,
             "failed elsewhere",
-            _fails,
+            fails,
             "aside",
             source=("idle", "told", "stated"),
             why="a restore of the claim failed for another request, which answers for it",

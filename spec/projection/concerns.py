@@ -210,11 +210,7 @@ def _is_moot(sight: Sight) -> bool:
     claim is ranked, and the claim is over; and nothing like it that happened before is still to be
     told.
     """
-    kind, claim, ranked = (
-        sight.event.kind,
-        sight.claim,
-        MODES[sight.moment.mode].constants["ranked"],
-    )
+    kind, claim = sight.event.kind, sight.claim
     if not _names(sight) or not sight.binds or not claim.known or claim.watched:
         return False
     if kind in ROUTE_REPORTS:

@@ -52,7 +52,10 @@ def covers(sight: Sight) -> bool:
 
 
 def breaks(sight: Sight) -> bool:
-    return lead(sight) < sight.claim.threshold
+    """Of a claim whose entry ended its blocks are not followed: those of then count."""
+    claim = sight.claim
+    held = int(claim.facts["lead"]) if claim.unwatched else lead(sight)
+    return held < claim.threshold
 
 
 def unsaid(sight: Sight) -> bool:
