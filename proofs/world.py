@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.facts import facts_are_facts
-from spec.fields import REQUEST_KINDS
-from spec.ledgers import kind, now, req_was, was
+from spec.fields import REQUEST_KINDS, ROUTE_REPORTS
+from spec.ledgers import kind, live, now, req_was, was
 from spec.machine import Ledger, Register
 from spec.terms import Scope, Sort, Term, Var, conj, disj
 from spec.vocabulary import c, e
@@ -58,6 +58,7 @@ _OF_AN_OWNER = (
     *(Kind.CLAIM_RETIRED, Kind.CLAIM_RELEASED),
     *(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED),
 )
+_OF_LOSS = (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED)
 _AT_REQUEST = REQUEST_KINDS - {Kind.REQUEST_ARRIVED}
 _OF_BOTH = (_AT_REQUEST | {Kind.BLOCK_CACHED}) - CONFLICT_ACTIONS - {Kind.REQUEST_FINISHED}
 
@@ -133,6 +134,9 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(c.watched & e.mine & ~kind(Kind.CLAIM_REGISTERED), was.registered),
         _if(e.mine & kind(Kind.CLAIM_REGISTERED), c.watched & ~was.registered),
         _if(kind(*_ROUTED), was.registered),
+        # What is told of a claim that is over is owed to nobody, and is not heard.
+        _if(e.mine & kind(*ROUTE_REPORTS), live(was)),
+        _if(c.ranked & e.mine & kind(*_OF_LOSS), live(was)),
         _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),
         _if(~e.mine & kind(Kind.CLAIM_RETIRED), e.footprint.eq(e.rest)),
         _if(kind(Kind.REQUEST_FINISHED), e.stood.eq(_stood)),

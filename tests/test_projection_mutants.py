@@ -16,7 +16,7 @@ from tests.projection_changes import MODULES, OPERATORS, Change, changes
 from tests.projection_mutants import judge, made, main, streams
 
 KILLED: Final = (
-    *("ranks.is_ranked:affirm-1", "ranks.is_ranked:negate-1", "ranks._ranked:lack-1"),
+    *("ranks.is_ranked:negate-1", "ranks._ranked:lack-1"),
     *("ranks.ranked_losers:lack-1", "ranks.passed:affirm-1", "ranks.passed:branch-2"),
     *("ranks.passed:compare-2", "ranks.passed:flip-1", "ranks.passed:join-1"),
     *("ranks.passed:swap-1", "ranks.passed:lack-7", "ranks.passed:negate-3"),

@@ -133,6 +133,7 @@ class TestClaims:
     def test_failures(self) -> None:
         """Who else failed for a request that began before the gap is not known."""
         offloadable = [*canonical_claim(mode="offloadable"), about("store_finished")]
+        offloadable.append(about("block_lost"))
         failed = [
             about("load_failed", request_id="q"),
             canonical("request_refused", request_id="q", blocking_claim_ids=[CLAIM, OTHER]),

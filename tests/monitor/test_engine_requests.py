@@ -161,6 +161,8 @@ class TestRestoreRefused:
         trace = [
             *canonical_claim(),
             about("store_finished"),
+            about("block_lost"),
+            about("claim_harmed"),
             ARRIVED,
             about("load_failed", request_id="q"),
             refused([CLAIM], restore=True),

@@ -18,7 +18,7 @@ WITNESS = {
     Mode.HARD_PROTECTED: 9,
     Mode.DEMOTABLE: 8,
     Mode.EXPIRING: 7,
-    Mode.OFFLOADABLE: 10,
+    Mode.OFFLOADABLE: 11,
     Mode.ROUTED_REUSE: 8,
 }
 

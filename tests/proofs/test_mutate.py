@@ -30,11 +30,11 @@ from tests.proofs.test_mutation import OF_OPERATORS, OF_PLACES, mutant
 SAMPLE = {
     "structure": 0,
     "theorem": 3,
-    "frame": 1,
+    "frame": 0,
     "necessity": 0,
-    "traces": 2,
-    "pins": 15,
-    "equivalent": 4,
+    "traces": 3,
+    "pins": 11,
+    "equivalent": 8,
     "survived": 0,
     "unknown": 0,
 }
