@@ -83,7 +83,7 @@ class Requests:
         self._track = track
         self._requests: dict[str, Request] = {}
         self._past: deque[str] = deque()
-        self._ended: dict[str, int] = {}  # the last ones, with their losses
+        self._ended: dict[str, tuple[int, bool]] = {}  # the last ones: losses, whether they came
         self._pairs = 0  # of a claim and a request that it has in hand
         self._in_hand: dict[str, int | None] = {}  # those that came and did not end, with needs
         self._needs = 0  # of all of these
@@ -97,8 +97,10 @@ class Requests:
 
     def _unmet(self, request_id: str) -> Request:
         """A request of which no more is known than whether it ended."""
-        losses = self._ended.get(request_id)
-        return Request() if losses is None else Request(ended=True, losses=losses)
+        if (past := self._ended.get(request_id)) is None:
+            return Request()
+        losses, came = past
+        return Request(ended=True, losses=losses, came=came)
 
     def __len__(self) -> int:
         """How many requests something is known of."""
@@ -194,13 +196,13 @@ class Requests:
         self._leave_hand(request_id)
         if request is None:
             return
-        self._ended[request_id] = request.losses
+        self._ended[request_id] = (request.losses, request.came)
         if len(self._ended) > _PAST_KEPT:
             del self._ended[next(iter(self._ended))]
         known = request.claims or request.former or request.forgotten
         if known and not request.failed and request.unnamed is None:
             fresh = Request(claims=request.claims, former=request.former, losses=request.losses)
-            fresh.forgotten = request.forgotten
+            fresh.forgotten, fresh.came = request.forgotten, request.came
             self._requests[request_id] = request = fresh
         request.ended = True
         self._settle(request_id)

@@ -58,6 +58,7 @@ DUE = {
     "routed_after_the_withdrawal_and_told": ("routed_reuse", 0),
     "a_loss_after_the_withdrawal_is_told": ("soft_priority", 0),
     "a_loss_is_told_of_the_block_and_of_the_claim": ("soft_priority", 0),
+    "computed_by_a_request_that_had_ended": ("offloadable", 1),
     "withdrawn_between_route_and_reuse": ("routed_reuse", 0),
     "one_failure_for_two_that_recompute": ("offloadable", 0),
     "unmaterialized_then_a_loss_after_the_end": ("soft_priority", 0),
