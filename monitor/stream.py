@@ -24,7 +24,7 @@ from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, K
 from spec.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Sequence
 
     from monitor.claim import ClaimRun
     from monitor.compile import Compiled, Registers
@@ -238,8 +238,7 @@ class Stream:
             why = "a claim has one content at two of its positions"
             self._contradict([claim], at, why)
             self._track.lose(at, f"facts contradict: {why}")
-        over = claim.unwatched and event.kind in FACTS
-        over = over or (bound and is_moot(claim, event))
+        over = (claim.unwatched and event.kind in FACTS) or (bound and is_moot(claim, event))
         if event.kind in _BLOCKS_THERE and bound:
             for left in self._move(event, [claim], at):
                 self._there(event, left, at)
@@ -376,11 +375,15 @@ class Stream:
             self._check_identity(event, named, at)
             meant = [] if named.unwatched else [named]
         ranked = self._mode["ranked"]
-        least = self._least(event) if ranked and event.lowest_priority is not None else None
-        owners = {b: set(self._census.blocks.owners([b])) for b in event.block_ids if ranked}
+        owners = {b: self._census.blocks.owners([b]) for b in event.block_ids if ranked}
+        least = self._least(owners.values()) if event.lowest_priority is not None else None
+        gone: dict[str, list[int]] = {}
+        for block, names in owners.items():
+            for name in names:
+                gone.setdefault(name, []).append(block)
         losers, unseen, strays = self._census.blocks.lose(event, meant)
         for name, claim in losers.items() if ranked else ():
-            lose(claim, [block for block, names in owners.items() if name in names])
+            lose(claim, gone.get(name, ()))
         for claim in strays:
             claim.strayed = True
         for claim in losers.values() if self._tiered else ():
@@ -405,13 +408,15 @@ class Stream:
             if claim.alive:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
 
-    def _least(self, event: Event) -> int | None:
+    def _least(self, owners: Iterable[Collection[str]]) -> int | None:
         """The lowest priority of a block that goes: a block has that of the highest of its claims;
         None where none has one.
+
+        Args:
+            owners: of each block.
         """
         found = []
-        for block in event.block_ids:
-            names = self._census.blocks.owners([block])
+        for names in owners:
             claims = [self.claims[name] for name in names if name in self.claims]
             ranks = [claim.priority or 0 for claim in claims if is_ranked(claim)]
             found += [max(ranks)] if ranks else []

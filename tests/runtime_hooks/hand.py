@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from monitor.engine import ModeVerdict
@@ -89,7 +90,7 @@ def verdict(engine: TinyEngine, mode: Mode, name: str) -> ModeVerdict:
     return mine
 
 
-def offloaded(engine: TinyEngine, taken: tuple[bytes, ...] = KEYS) -> None:
+def offloaded(engine: TinyEngine, taken: Sequence[bytes] = KEYS) -> None:
     """A claim was computed and copied, and its blocks, or these of them, were taken."""
     Hand(engine, "first", 61, on(Mode.OFFLOADABLE)).allocate().compute().end()
     engine.keeper.tier.stored(KEYS)
@@ -100,10 +101,10 @@ def offloaded(engine: TinyEngine, taken: tuple[bytes, ...] = KEYS) -> None:
     engine.keeper.custody.evicted(gone, "filler")
 
 
-def load(engine: TinyEngine, hand: Hand) -> None:
-    """What a request waits for is back from the tier."""
+def load(engine: TinyEngine, hand: Hand, keys: Sequence[bytes] = KEYS) -> None:
+    """What a request waits for, all of the claim or these contents, is back from the tier."""
     hand.allocate()
-    pairs = list(zip(KEYS, hand.blocks, strict=False))
+    pairs = list(zip(keys, hand.blocks, strict=False))
     engine.pool.content.update((block, key) for key, block in pairs)
     engine.keeper.tier.loaded(hand.name, pairs)
-    engine.keeper.custody.look_up(hand.name, hand.keys[:-1], 60)
+    engine.keeper.custody.look_up(hand.name, hand.keys[:-1], len(keys))
