@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
 from monitor.doubt import partial, without
-from monitor.ends import reaches
+from monitor.ends import broken_after, reaches
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
 from spec.alphabet import FACTS, Kind
-from spec.facts import FACTS_ARE_FACTS
+from spec.facts import ROOM
 from spec.states import TERMINAL, ClaimState, next_state
 from spec.terms import Scope
 from spec.verdicts import Verdict, pool
@@ -32,6 +32,7 @@ __all__ = ["UNSTATED", "ClaimRun"]
 UNSTATED = 2**63
 """The threshold of a predicate that nobody stated: it never holds."""
 
+WAYS = 2_000  # in which the requests of a claim may stand
 ENDED_KEPT = 16  # requests that touched a claim stay in hand this long after their end
 TRAIL_KEPT = 8  # events of one occasion that a finding names, the last ones
 
@@ -55,14 +56,15 @@ class ClaimRun:
     event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
     says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
     `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
-    for it last began and ended. `observed` are the facts of which the hooks state each one.
-    `object` tells which object it is on, `keys` the contents of its positions where they are
-    stated. It `strayed` once an event took blocks from behind its end, and none of its own; it was
-    `missed` if anything may have happened since it ended that nobody saw. Its end was `early` if
-    the runtime ended its entry before its duration was over. `computed` are the positions that were
-    computed since it was last away, `waiting` the requests for which a restore of it is required,
-    `owed` by request what its routes and their reuse came to and nobody told yet, `unsaid` the
-    blocks that it lost and no report named, None for such whose ids nobody knows.
+    for it last began and ended, `heard` when it was last told anything. `observed` are the facts of
+    which the hooks state each one. `object` tells which object it is on, `keys` the contents of its
+    positions where they are stated. It `strayed` once an event took blocks from behind its end, and
+    none of its own; it was `missed` if anything may have happened since it ended that nobody saw.
+    Its end was `early` if the runtime ended its entry before its duration was over. `computed` are
+    the positions that were computed since it was last away, `waiting` the requests for which a
+    restore of it is required, `owed` by request what its routes and their reuse came to and nobody
+    told yet, `unsaid` the blocks that it lost and no report named, None for such whose ids nobody
+    knows.
     """
 
     stream: str
@@ -100,6 +102,7 @@ class ClaimRun:
     taint: tuple[At | None, str] | None = None
     owes: bool = False
     took: int = 0
+    heard: int = 0
     left: int = 0
     past: ClaimRun | None = None
     lost: bool = False
@@ -107,7 +110,7 @@ class ClaimRun:
     facts: Registers = ()
     base: list[Watch] = field(default_factory=list)
     requests: dict[str, InHand] = field(default_factory=dict)
-    _ended: deque[str] = field(default_factory=deque)
+    _ended: list[str] = field(default_factory=list)
     _loose: dict[str, InHand] = field(default_factory=dict)  # requests that changed
     _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=dict)  # the others
     kept: dict[int, Finding] = field(default_factory=dict)
@@ -384,11 +387,11 @@ class ClaimRun:
         if not request.touched:
             return [self._forget(request_id)]
         self._ended.append(request_id)
-        return [self._forget(self._ended.popleft())] if len(self._ended) > ENDED_KEPT else []
+        return [self._forget(self._ended.pop(0))] if len(self._ended) > ENDED_KEPT else []
 
     def leave(self, request_id: str) -> None:
         """The request, which ended, is out of hand."""
-        self._ended = deque(name for name in self._ended if name != request_id)
+        self._ended = [name for name in self._ended if name != request_id]
         self._forget(request_id)
 
     def drop_requests(self) -> list[str]:
@@ -407,9 +410,9 @@ class ClaimRun:
 
     def _keep(self, index: int, finding: Finding) -> None:
         """Remember a finding whose state is left or forgotten: what is still owed stays owed."""
-        kept = self.kept[index].verdict if index in self.kept else Verdict.UNEXERCISED
-        if pool((kept, finding.verdict)) is not kept:
-            self.kept[index] = finding
+        found = _heaviest([self.kept[index], finding] if index in self.kept else [finding])
+        if found.verdict is not Verdict.UNEXERCISED:
+            self.kept[index] = found
 
     # Stepping.
 
@@ -422,11 +425,8 @@ class ClaimRun:
         was = self.facts
         if view.mine and view.direct and self.predicate is not None:
             broken = self.compiled.contradicts(view, self.constants, was)
-            if broken >= 0 and not view.unsized:
-                assumption = FACTS_ARE_FACTS[broken]
-                if assumption.rests_on <= self.observed:
-                    self.contradicted = view.at, f"facts contradict: {assumption.broken}"
-                    self.distrust(*self.contradicted)
+            if broken >= 0:
+                self._contradict(broken, view, was)
         now = self.compiled.claim(view, self.constants, was)
         self.facts = now
         self._follow(view)
@@ -442,6 +442,15 @@ class ClaimRun:
         elif view.request_id in self.requests:
             view.here = True
             self._step_request(view.request_id, view, was, now)
+
+    def _contradict(self, first: int, view: View, was: Registers) -> None:
+        """Nothing more is concluded where an assumption breaks whose facts are observed."""
+        for assumption in broken_after(first, view, self.constants, was):
+            unsized = view.unsized and assumption.name == ROOM
+            if assumption.rests_on <= self.observed and not unsized:
+                self.contradicted = view.at, f"facts contradict: {assumption.broken}"
+                self.distrust(*self.contradicted)
+                return
 
     def step_request(self, request_id: str, view: View) -> None:
         """Take one event into one request alone."""
@@ -468,6 +477,9 @@ class ClaimRun:
             request.among = self._alike.setdefault(request.stands, {})
             request.among[request_id] = request
         self._loose.clear()
+        if len(self._alike) > WAYS and sum(map(bool, self._alike.values())) > WAYS:
+            self.distrust(view.at, f"its requests stand in over {WAYS} ways, too many to follow")
+            return
         loaded = view.kind is Kind.LOAD_FINISHED and (view.direct or was[_HOST])
         waiting = self.waiting if loaded else set()
         view.here, moved = False, bool(waiting)
@@ -608,11 +620,11 @@ class ClaimRun:
                 place = self._scoped.index(index)
                 in_hand = (request.watches[place] for request in self.requests.values())
                 candidates += [self._finding(index, watch) for watch in in_hand]
-            verdict = pool(f.verdict for f in candidates)
-            equals = [f for f in candidates if f.verdict is verdict]
-            finding = next((f for f in equals if f.why != observer.states[0].says), equals[0])
+            finding = _heaviest(candidates)
+            if finding.verdict is Verdict.UNEXERCISED:
+                finding = next((f for f in candidates if f.why != observer.states[0].says), finding)
             doubt = self.taint or self.doubts.get(index)
-            if doubt is not None and verdict is not Verdict.VIOLATED:
+            if doubt is not None and finding.verdict is not Verdict.VIOLATED:
                 finding = Finding(Verdict.INCONCLUSIVE, *doubt)
             yield observer.name, finding
 
@@ -624,6 +636,18 @@ class ClaimRun:
             return Finding(state.verdict, None, state.says)
         shown = rule.why if state.verdict is Verdict.VIOLATED else state.says
         return Finding(state.verdict, watch.at, shown, rule.allowed, watch.trail)
+
+
+def _heaviest(findings: Sequence[Finding]) -> Finding:
+    """The finding that decides: the first in the sequence, or of several breaches in the stream."""
+    verdict = pool(each.verdict for each in findings)
+    equals = [each for each in findings if each.verdict is verdict]
+    return min(equals, key=_line) if verdict is Verdict.VIOLATED else equals[0]
+
+
+def _line(finding: Finding) -> int:
+    """Where it was found."""
+    return 0 if finding.at is None else finding.at.line
 
 
 def _unmoved(state: int, own: Registers, *_: object) -> tuple[int, Registers, int]:

@@ -35,6 +35,7 @@ __all__ = [
     "Compiled",
     "compile_mode",
     "compile_observer",
+    "delivery_source",
     "to_python",
 ]
 
@@ -232,16 +233,21 @@ def compile_observer(observer: Observer) -> Callable[..., tuple[int, Registers, 
     return step
 
 
-@cache
-def compile_delivery() -> Mapping[str, Callable[..., bool]]:
-    """When an event is delivered to the claim itself, to a request, or opens one."""
+def delivery_source() -> str:
+    """The text of the functions of `compile_delivery`."""
     names = {(Scope.STANDS, name): f"stands.{name}" for name in STANDS}
     lines = []
     for scope in DELIVERY.reasons:
         lines.append(f"def {scope}(e, c, was, now, req_was, req, stands):")
         lines.append(f"    return {to_python(DELIVERY.term(scope), names)}")
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def compile_delivery() -> Mapping[str, Callable[..., bool]]:
+    """When an event is delivered to the claim itself, to a request, or opens one."""
     made: dict[str, Any] = {}
-    exec(compile("\n".join(lines), "<delivery>", "exec"), made)
+    exec(compile(delivery_source(), "<delivery>", "exec"), made)
     return {scope: made[scope] for scope in DELIVERY.reasons}
 
 

@@ -1,23 +1,27 @@
-"""What an observer may come to where fields of an event lie between two ends, by its terms."""
+"""Terms that are interpreted where their compiled form says too little: an event with two ends, and
+assumptions after the first that is broken.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from spec.facts import FACTS_ARE_FACTS
 from spec.projection.interpret import at_kind, evaluate
 from spec.terms import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from monitor.compile import Registers
     from monitor.view import Constants, View
     from monitor.watch import Watch
+    from spec.facts import Assumption
     from spec.machine import Observer
-    from spec.projection.interpret import Value
+    from spec.projection.interpret import Look, Value
 
-__all__ = ["reaches"]
+__all__ = ["broken_after", "reaches"]
 
 _REGISTERS = {
     Scope.WAS: CLAIM_REGISTERS,
@@ -39,19 +43,8 @@ def reaches(
     Args:
         known: the registers of each scope, but for the observer's own.
     """
-    ends = [view] if view.low is None else [view, view.low]
     own = dict(zip((each.name for each in observer.registers), watch.own, strict=True))
-
-    def look(scope: Scope, name: str) -> tuple[Value, ...]:
-        if scope is Scope.EVENT:
-            return tuple(getattr(end, name) for end in ends)
-        if scope is Scope.CLAIM:
-            return (getattr(constants, name),)
-        registers = (
-            own if scope is Scope.OWN else dict(zip(_REGISTERS[scope], known[scope], strict=True))
-        )
-        return (registers[name],)
-
+    look = _look(view, constants, {**_named(known), Scope.OWN: own})
     state, found = observer.states[watch.state].name, set[str]()
     for rule in observer.rules:
         if state in observer.sources(rule):
@@ -60,3 +53,31 @@ def reaches(
             if surely:
                 return found
     return found | {state}
+
+
+def broken_after(
+    first: int, view: View, constants: Constants, was: Registers
+) -> Iterator[Assumption]:
+    """The assumptions about facts that an event breaks, the first of which is known."""
+    look = _look(view, constants, _named({Scope.WAS: was}))
+    for index, assumption in enumerate(FACTS_ARE_FACTS[first:], first):
+        if index == first or not evaluate(at_kind(assumption.holds, view.kind), look)[0]:
+            yield assumption
+
+
+def _named(known: Mapping[Scope, Registers]) -> dict[Scope, dict[str, Value]]:
+    return {
+        scope: dict(zip(_REGISTERS[scope], registers, strict=True))
+        for scope, registers in known.items()
+    }
+
+
+def _look(view: View, constants: Constants, known: Mapping[Scope, Mapping[str, Value]]) -> Look:
+    ends = [view] if view.low is None else [view, view.low]
+
+    def look(scope: Scope, name: str) -> tuple[Value, ...]:
+        if scope is Scope.EVENT:
+            return tuple(getattr(end, name) for end in ends)
+        return (getattr(constants, name) if scope is Scope.CLAIM else known[scope][name],)
+
+    return look

@@ -118,6 +118,12 @@ class Monitor:
             if stream.left is not None:
                 yield file, stream.left
 
+    def contradicted(self) -> Iterable[tuple[str, str]]:
+        """The files in which facts contradict each other, each with how."""
+        for (file, _), stream in self._streams.items():
+            if stream.contradicted is not None:
+                yield file, stream.contradicted[1]
+
     def claims_of(self, record: Record) -> Iterable[ClaimRun]:
         """The claims, as they stand, of the stream that a record belongs to."""
         claims = self._stream(record.at.file, record.stamp.stream).claims.values()

@@ -42,7 +42,6 @@ MOST_CLAIMS: Final = 16
 """Claims of one file that are named for one obligation; further ones are counted."""
 
 _LONGEST: Final = 200  # characters of a claim id, or of a reason, that are written
-_CONTRADICT: Final = "facts contradict"
 _UNTOLD: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
 _PASSING: Final = ("/proc/", "/dev/fd/", "/dev/std")  # another file in each process
 _EVERY: Final = 4096  # records between two calls of `progress`
@@ -82,8 +81,8 @@ def take_evidence(
     of_file: dict[str, list[ClaimVerdict]] = {account.file: [] for account in source.accounts}
     for judged in conclusion.claims:
         of_file[judged.file].append(judged)
-    contradictions = {file: why for file, (_, why) in monitor.left() if why.startswith(_CONTRADICT)}
-    barred = _barred(conclusion, source.accounts, {**contradictions, **strange.unknown})
+    contradicted = dict(monitor.contradicted())
+    barred = _barred(conclusion, source.accounts, {**contradicted, **strange.unknown})
     barred = strange.spread(barred)
     found = [
         each

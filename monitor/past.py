@@ -34,6 +34,7 @@ _PLACE: Final = IDENTITY.index("object_id") * DIGEST
 _OBJECT: Final = slice(_PLACE, _PLACE + DIGEST)
 _CLEAN: Final = (Verdict.SATISFIED, Verdict.UNEXERCISED)
 _OWN: Final = ("footprint", "declared", "lead", "ended_by")
+_MISNAMED: Final = "after it was forgotten, its object was reported under a name nobody registered"
 _TOO_VARIED: Final = "claims ended in more ways than are remembered"
 
 
@@ -160,7 +161,13 @@ class Past:
         pairs = zip(IDENTITY, each, strict=True)
         claim.binding = {name: known for name, known in pairs if known != _UNSTATED}
         claim.past, claim.missed = alike.run, record.misses != self.misses
+        if _misnaming(record.binding[_OBJECT]) in self._seen:
+            claim.distrust(None, _MISNAMED)
         return claim
+
+    def misname(self, object_id: str) -> None:
+        """A report under a name that no registry holds is about the claims on this object."""
+        self._seen.add(_misnaming(digest("object_id", object_id)))
 
     def records(self) -> Iterator[tuple[str, ClaimRun]]:
         """The ids of which there is a record, each with a claim like it."""
@@ -194,6 +201,10 @@ class Past:
         if self._on.get(record.binding[_OBJECT]) == claim_id:
             del self._on[record.binding[_OBJECT]]
         return record
+
+
+def _misnaming(object_digest: bytes) -> bytes:
+    return digest("misnamed", object_digest.hex())
 
 
 def _troubled(run: ClaimRun) -> bool:

@@ -22,9 +22,6 @@ __all__ = ["Request", "Requests"]
 PAIRS: Final = 50_000
 """Requests that are followed for claims of one stream, each counted once for each claim."""
 
-IN_HAND: Final = 2_000
-"""Requests that are followed for one claim."""
-
 _PAST_KEPT = 10_000  # requests of which it is known that they ended
 
 
@@ -148,6 +145,8 @@ class Requests:
                     claim.leave(name)
                     self._leave(claim, name)
             request.claims, request.forgotten = before.claims, before.forgotten
+            if unsure:  # it contradicts that one, which may go on
+                request.failed, request.unnamed = before.failed, before.unnamed
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
@@ -176,9 +175,7 @@ class Requests:
         """
         if request_id in claim.requests:
             return True
-        if len(claim.requests) >= IN_HAND:
-            claim.distrust(at, f"it has {IN_HAND} requests in hand, and no more are followed")
-        elif self._pairs >= PAIRS:
+        if self._pairs >= PAIRS:
             claim.distrust(at, f"claims have {PAIRS} requests in hand, and no more are followed")
         if claim.taint is not None:
             for gone in claim.drop_requests():

@@ -63,6 +63,7 @@ class Stream:
         self.name = name
         self.gap: tuple[At | None, str] | None = None
         self.left: tuple[At | None, str] | None = None  # an assumption of the theorem
+        self.contradicted: tuple[At | None, str] | None = None  # by facts
         self._track = Track()
         self._compiled = compiled
         self._names = frozenset(observer.name for observer in compiled.observers)
@@ -175,6 +176,8 @@ class Stream:
         else:
             self._take_unnamed(event, at)
         if event.request_id is not None:
+            if event.kind is Kind.PREFIX_REUSED:
+                self._tell_others(event, event.request_id, at)
             self.requests.drop(event.request_id)
         if self._census.blocks.full:
             self._census.blocks.full = False
@@ -203,6 +206,8 @@ class Stream:
             meant = [claim for name in names if (claim := self._census.known(name)) is not None]
             if not names and (only := open_without(event.kind, self._names)):
                 why = f"{event.kind} says neither whose claim nor which object"
+                if event.kind is Kind.PREFIX_REUSED and event.request_id is not None:
+                    self._tell_others(event, event.request_id, at)  # before they are in doubt
                 self.doubt(Doubt(why, only=only), at)
         for left in self._move(event, meant, at) if event.kind in _BLOCKS_THERE else ():
             self._there(event, left, at)
@@ -224,7 +229,7 @@ class Stream:
         commits = event.kind is Kind.CLAIM_COMMITTED and bound
         if commits and event.content_keys:
             self._census.state(claim, event.content_keys)
-        if claim.known or event.kind in _BEGINS:
+        if claim.known or (bound and event.kind in _BEGINS):
             self._census.join(claim, grows=commits or extent < claim.extent)
         claim.early |= bound and ends_early(event, claim)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
@@ -354,6 +359,8 @@ class Stream:
                     NAMES, at, f"nobody knows whether claim {stranger.claim_id} was registered"
                 )
             return
+        if event.object_id is not None and self.past.others_on(event.object_id):
+            self.past.misname(event.object_id)
         if self.past.others_on(event.object_id) and not any(claim.past for claim in meant):
             stranger.lost = True
             stranger.distrust(at, _WHOSE, frozenset({"claim_identity"}))
@@ -435,7 +442,7 @@ class Stream:
             if twice:
                 return
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
-            self._contradict(None, at, f"request {request_id} ends and never arrived")
+            self._contradict(None, at, f"request {request_id} ends and is not in hand")
             return
         named = event.claim_id is not None or event.accused
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
@@ -469,6 +476,8 @@ class Stream:
         unknown = []
         if request.unsure:
             unknown.append((NEED, request.at, f"request {request_id} arrived twice"))
+        if event.kind in CONFLICT_ACTIONS and not (request.came or request.ended):
+            unknown.append((NEED, at, f"request {request_id} was acted on and never arrived"))
         if event.kind in CONFLICT_ACTIONS and not told:
             unknown.append((OTHERS, at, "nobody states what another request in hand needs"))
         if self._track.lost is None and named:
@@ -516,7 +525,8 @@ class Stream:
     def _concerned(self, event: Event, request: Request, named: Iterable[str]) -> list[ClaimRun]:
         """Claims with a part in the request: it is in hand, or it presses on their pool.
 
-        Where it fits beside them all, it matters to those alone that owe something by its end.
+        Where it fits beside them all, it matters to those alone that owe something by its end. What
+        a request needs that arrived twice nobody knows.
         """
         found = dict(request.claims)
         found.update((name, self.claims[name]) for name in named if name in self.claims)
@@ -525,7 +535,7 @@ class Stream:
             or request.usable < self._census.room.bound + request.needed
         )
         presses = request.arrived and full and request.needed <= request.usable
-        if presses or event.kind in CONFLICT_ACTIONS:
+        if presses or request.unsure or event.kind in CONFLICT_ACTIONS:
             found.update(self._census.responsible)
         if event.kind is not Kind.REQUEST_ARRIVED:  # what is owed is due before this
             found.update(self._census.owing)
@@ -652,12 +662,16 @@ class Stream:
     def _contradict(self, claims: Iterable[ClaimRun] | None, at: At, why: str) -> None:
         """Facts contradict each other: what they touch is inconclusive, claims or the pool."""
         why = f"facts contradict: {why}"
-        self.left = self.left or (at, why)
+        self._note_contradiction(at, why)
         if claims is None:
             self.doubt(Doubt(why), at)
         else:
             for claim in claims:
                 claim.distrust(at, why)
+
+    def _note_contradiction(self, at: At | None, why: str) -> None:
+        self.left = self.left or (at, why)
+        self.contradicted = self.contradicted or (at, why)
 
     # Fields.
 
@@ -698,12 +712,22 @@ class Stream:
             return room.since(request.since, mixed)
         return room.ends(mixed)
 
+    def _tell_others(self, event: Event, request_id: str, at: At) -> None:
+        """Claims that follow the request of a reuse hear of it, whichever prefix it reused."""
+        for claim in list(self.requests.get(request_id).claims.values()):
+            if claim.heard != self._count:
+                view = self._view(event, claim, at)
+                view.named = False
+                claim.heard = self._count
+                claim.step_request(request_id, view)
+
     def _deliver(
         self, claim: ClaimRun, view: View, among: dict[str, ClaimRun] | None = None
     ) -> None:
+        claim.heard = self._count
         self._census.step(claim, view, self._count, among)
         if claim.contradicted is not None:
             broken, claim.contradicted = claim.contradicted, None
-            self.left = self.left or broken
+            self._note_contradiction(*broken)
             if view.kind in _REGISTRY:
                 self._track.lose(*broken)

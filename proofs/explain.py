@@ -86,7 +86,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """A whole story. `fine` counts the events of the longest prefix in which nothing was wrong.
 
     `stop` is the event after it, or null where there is none; `owed` is what was still owed at the
-    end. `steps` leaves out what changed nothing.
+    end, and `unexercised` are the obligations that nothing put to the test. `steps` leaves out what
+    changed nothing.
     """
 
     schema: str
@@ -102,6 +103,7 @@ class Explanation(msgspec.Struct, frozen=True):
     fine: int
     stop: Stop | None
     owed: list[Change]
+    unexercised: list[str]
     steps: list[Step]
 
 
@@ -159,6 +161,11 @@ def explain(
         fine=fine,
         stop=stop,
         owed=owed,
+        unexercised=[
+            name
+            for name, verdict in conclusion.obligations.items()
+            if verdict is Verdict.UNEXERCISED
+        ],
         steps=steps,
     )
 

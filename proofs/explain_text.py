@@ -114,8 +114,8 @@ def _listed(changes: Iterable[Change], indent: int, alone: bool = False) -> Iter
 
 
 def _end(story: Explanation) -> Iterator[str]:
-    why = "" if story.verdict is ModeVerdict.KEPT else f": {printable(story.why)}"
-    yield from _wrap(f"{story.verdict}{why}", 0, 2)
+    kept = story.verdict is ModeVerdict.KEPT
+    yield from _wrap(f"{story.verdict}: {_tested(story) if kept else printable(story.why)}", 0, 2)
     if story.stop is None:
         yield "No line broke a promise."
     else:
@@ -123,9 +123,6 @@ def _end(story: Explanation) -> Iterator[str]:
     if story.owed:
         yield "Still owed at the end:"
         yield from _listed(story.owed, 2)
-    idle = _never(story)
-    if idle and story.verdict is ModeVerdict.KEPT:
-        yield from _wrap(f"Never exercised, so nothing is known of: {', '.join(idle)}.", 0, 2)
 
 
 def _stopped(story: Explanation, stop: Stop) -> Iterator[str]:
@@ -138,9 +135,10 @@ def _stopped(story: Explanation, stop: Stop) -> Iterator[str]:
     yield from _listed(stop.changes, 2)
 
 
-def _never(story: Explanation) -> list[str]:
-    turned = {change.what for step in story.steps for change in step.changes}
-    return [name for name in MODES[story.mode].names(story.bundle) if name not in turned]
+def _tested(story: Explanation) -> str:
+    idle, number = story.unexercised, len(MODES[story.mode].names(story.bundle))
+    said = f"{number - len(idle)} of {number} obligations exercised"
+    return f"{said}, {len(idle)} not put to the test: {', '.join(idle)}" if idle else said
 
 
 def _wrap(text: str, indent: int, later: int) -> list[str]:

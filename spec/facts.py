@@ -7,7 +7,7 @@ nothing is concluded from it: the claim that it touches is inconclusive.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from spec.alphabet import Kind
 from spec.ledgers import kind, was
@@ -18,7 +18,7 @@ from spec.vocabulary import c, e
 if TYPE_CHECKING:
     from spec.terms import Term
 
-__all__ = ["FACTS_ARE_FACTS", "Assumption", "facts_are_facts"]
+__all__ = ["FACTS_ARE_FACTS", "ROOM", "Assumption", "facts_are_facts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,9 @@ def _of_mine(kinds: Term, then: Term) -> Term:
     return (e.mine & kinds).implies(then)
 
 
+ROOM: Final = "room for the predicate"
+"""The assumption of which nobody knows anything where a commitment states no footprint."""
+
 FACTS_ARE_FACTS: tuple[Assumption, ...] = (
     Assumption(
         "one commitment",
@@ -48,7 +51,7 @@ FACTS_ARE_FACTS: tuple[Assumption, ...] = (
         "the registry commits to a claim that it already holds, or held",
     ),
     Assumption(
-        "room for the predicate",
+        ROOM,
         "the footprint committed has room for the predicate",
         _of_mine(kind(Kind.CLAIM_COMMITTED), c.threshold <= e.footprint),
         "the footprint committed is smaller than what the predicate needs",

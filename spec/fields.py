@@ -82,7 +82,10 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "usable": ("blocks", "what of the pool is usable at all"),
         "blocking_claim_ids": ("list of names", "the claims that made the action necessary"),
-        "proof": ("five counts of blocks", "capacity: resident + active = total > usable"),
+        "proof": (
+            "five counts of blocks",
+            "capacity: resident + active = total > usable; shortfall is by how much",
+        ),
         "restore": ("yes or no", "the refusal is for a restore that failed, not for want of room"),
         "outcome": ("name", "of a failed restore: refusal, demotion, expiry or harm"),
         "outcome_claim_id": ("name", "the claim that the outcome names"),

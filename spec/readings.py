@@ -35,9 +35,10 @@ READINGS: tuple[Reading, ...] = (
     Reading(
         "due-by",
         "an owed report is due before the runtime acts again",
-        "A report that is owed is due before the next fact that the runtime chooses about the same "
-        "claim (further caching that leaves the predicate as it was is not one), and before any "
-        "request of the pool is acted on or ends, whatever part the claim has in it.",
+        "A report that is owed is due at the earlier of two events: the next fact about the claim "
+        "that the runtime chooses, and the next action on, or end of, any request of the pool, "
+        "even one that has nothing to do with the claim. Caching that leaves the predicate as it "
+        "was is no such fact.",
         "If the environment's facts closed the window too, a reset right after a commitment would "
         "put a blameless runtime in the wrong.",
     ),
@@ -72,10 +73,11 @@ READINGS: tuple[Reading, ...] = (
         "the request fits the empty pool, not beside the claims",
         "A conflict is standing if the request would fit the empty pool and does not fit beside "
         "the responsible claims alone; then an action is owed. It is transient if the request fits "
-        "beside them, and not beside what other requests occupy, which is some amount between "
-        "nothing and all that they need; then it may wait in silence. A silent end is judged by "
-        "the claims that were responsible from the arrival to the end, an action by those that "
-        "are responsible when it is taken.",
+        "beside them, and not beside what other requests occupy as well; then it may wait in "
+        "silence. The stream does not say how much those occupy, so any amount is allowed, from "
+        "nothing to the sum of what they need. A silent end is judged by the claims that were "
+        "responsible from the arrival to the end, an action by those that are responsible when it "
+        "is taken.",
         "A request larger than the pool would conflict with nobody and still owe somebody's name; "
         "a request that waits for another one would owe the name of a claim.",
     ),
@@ -109,7 +111,8 @@ READINGS: tuple[Reading, ...] = (
         "used it unrestored. What a request asks for is what its look-up states, or that a restore "
         "is required for it; one that looks up a claim that is neither held nor copied asks for "
         "nothing. A request that ends before the claim is back needs it no more. A load that "
-        "brought the claim back is told as a restore before any request reuses the claim.",
+        "brought the claim back is reported as a restore before any request reuses the claim; one "
+        "that brought it for the first time is not, unless the claim was said to be offloaded.",
         "Computing the prefix again would pass for a restore, each time.",
     ),
     Reading(
@@ -120,9 +123,10 @@ READINGS: tuple[Reading, ...] = (
         "outcome is what happened: a refusal needs the request refused, and not served after it; "
         "demotion, expiry and harm need their own events. Harm that is stated as the outcome and "
         "reported by claim_harmed is one harm. A connector's later echo of what the scheduler "
-        "reported is no second answer. A load that fails after the end of responsibility may be "
-        "reported, and moves nothing. A refusal that is said to be for a failed restore and names "
-        "the claim reports a failure, which must have happened.",
+        "reported is no second answer. A load that fails while the claim is on the GPU is no "
+        "failed restore. One that fails after the end of responsibility may be reported, and moves "
+        "nothing. A refusal that is said to be for a failed restore and names the claim reports a "
+        "failure, which must have happened.",
         "A recomputation would pass for a restore as soon as some component logged the claim's id.",
     ),
     Reading(

@@ -8,15 +8,6 @@ from spec.claims import Mode
 __all__ = ["WORLDS"]
 
 _ALL = frozenset(Kind) - {Kind.STREAM_DISORDER}  # a run is in order; readers of files notice
-_ROUTES = frozenset(
-    {
-        Kind.REQUEST_ROUTED,
-        Kind.REUSE_SERVED,
-        Kind.ROUTE_COST_REPORTED,
-        Kind.ROUTE_PLACEMENT_REPORTED,
-        Kind.ROUTE_REUSE_REPORTED,
-    }
-)
 
 WORLDS: dict[Mode, frozenset[Kind]] = dict.fromkeys(Mode, _ALL)
 """Every check prints it, and the monitor says where a stream leaves it."""

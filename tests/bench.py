@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -23,7 +24,9 @@ from proofs.engines.search import WIDTH, find_refutation
 from proofs.model import model_of
 from spec.claims import Mode
 from spec.modes import Bundle
+from tests import crowds
 from tests.come_and_go import PARTS, costs
+from tests.crowds import CROWDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +37,7 @@ PIGEONS: Final = 8
 LARGEST: Final = Mode.HARD_PROTECTED
 DEPTH: Final = 30
 CLAIMS: Final = 5_000
+CROWD: Final = 20_000
 
 
 class Figure(NamedTuple):
@@ -95,6 +99,19 @@ def write_stream(path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+def crowded(folder: Path, name: str) -> tuple[float, float, int]:
+    """Seconds to judge a crowded stream, to read it as JSON, and MiB that judging takes at most."""
+    path, mode = crowds.write(folder, name, CROWD), CROWDS[name].mode
+    read = measure(lambda: [json.loads(line) for line in path.read_bytes().splitlines()])
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "monitor", "check", str(path), "--mode", mode],
+        stdout=subprocess.DEVNULL,
+    )
+    _, _, used = os.wait4(process.pid, 0)
+    return time.perf_counter() - started, read, used.ru_maxrss >> 10
+
+
 def figures() -> list[Figure]:
     """Everything that is measured, one after another."""
     found: list[Figure] = []
@@ -121,6 +138,10 @@ def figures() -> list[Figure]:
         loads = (f"json.loads of {EVENTS} lines", measure(lambda: [json.loads(n) for n in lines]))
         check = ("monitor", "check", str(stream), "--mode", "best_effort")
         add(f"monitor check, {EVENTS} events", measure(lambda: command(*check)), loads, None)
+        for name in CROWDS:
+            seconds, read, most = crowded(Path(folder), name)
+            what = f"monitor check, a crowd of {CROWD} ({name}), {most} MiB"
+            add(what, seconds, ("json.loads of its lines", read), 20)
     first, *_, last = (1_000 * cost.seconds for cost in costs(CLAIMS))
     what = f"inline monitor, 1000 events after {CLAIMS * (PARTS - 1) // PARTS} claims"
     add(what, last, ("the same at the beginning", first), None)

@@ -35,7 +35,8 @@ __all__ = [
     "rules_of",
 ]
 
-Verdicts = dict[str, dict[str, Verdict]]
+Found = tuple[Verdict, int | None]
+Verdicts = dict[str, dict[str, Found]]
 Ruled = tuple[str, str]
 
 BARRED: Final[dict[Ruled, str]] = {}
@@ -179,23 +180,37 @@ def _left(monitor: Monitor) -> int | None:
 
 
 def _of_monitor(claims: Iterable[ClaimRun]) -> Verdicts:
-    return {c.claim_id: {n: found.verdict for n, found in c.findings()} for c in claims}
+    return {
+        c.claim_id: {n: _found(f.verdict, f.at.line if f.at else None) for n, f in c.findings()}
+        for c in claims
+    }
+
+
+def _found(verdict: Verdict, line: int | None) -> Found:
+    """A verdict, and of a breach the line."""
+    return verdict, line if verdict is Verdict.VIOLATED else None
 
 
 def _agree(fast: Verdicts, outcome: Outcome, where: str, *, forgets: bool) -> None:
-    """Every claim has the same verdict of each obligation in both.
+    """Every claim has the same verdict of each obligation in both, and a breach the same line.
 
     A claim that goes by two modes counts for neither, and what is found of it is not compared.
 
     Args:
-        forgets: the monitor may know fewer claims, and be inconclusive instead.
+        forgets: the monitor may know fewer claims, and no lines, and be inconclusive instead.
     """
     slow = outcome.claims
     if not forgets and (odd := fast.keys() ^ slow.keys()):
         raise Differs(f"at {where} claims {sorted(odd)} are known to one of both")
     for claim in sorted(name for name in fast.keys() & slow.keys() if not slow[name].torn):
         for name, expected in slow[claim].findings.items():
-            found, verdict = fast[claim][name], expected.verdict
-            if found is not verdict and not (forgets and found is Verdict.INCONCLUSIVE):
-                both = f"{found} by the monitor, {verdict} by the naive projection"
+            found, verdict = fast[claim][name], _found(expected.verdict, expected.at)
+            lost = forgets and (found[0] is Verdict.INCONCLUSIVE or found == (verdict[0], None))
+            if found != verdict and not lost:
+                both = f"{_said(found)} by the monitor, {_said(verdict)} by the naive projection"
                 raise Differs(f"at {where} {name} of {claim}: {both}")
+
+
+def _said(found: Found) -> str:
+    verdict, line = found
+    return verdict if line is None else f"{verdict} at line {line}"

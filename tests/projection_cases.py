@@ -11,7 +11,7 @@ from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.projection.lines import Line
-from tests.spec.projection.stories import begun, event, lines
+from tests.spec.projection.stories import begun, event, finishes, lines
 
 __all__ = ["CASES"]
 
@@ -87,6 +87,79 @@ def _ranks() -> Iterator[tuple[str, list[Line]]]:
         yield f"priorities {ranks}, the first is gone", lines(*told, first, taken)
 
 
+def _losses() -> Iterator[tuple[str, list[Line]]]:
+    """Reports of lost blocks: of such as were lost, of such as were not, and some twice."""
+    soft: dict[str, Any] = {"mode": Mode.SOFT_PRIORITY, "priority": 1}
+    a = begun(**soft)
+    claims = [*a, *begun("b", block=20, **soft)]
+    shared = [*a, *begun("b", object_id="object of a", **soft)]
+    request = [event(Kind.REQUEST_ARRIVED, request_id="r", needed=1, usable=8)]
+    looked = event(Kind.PREFIX_LOOKUP, "a", request_id="r", held=2, asked=2)
+    reports = {ids: event(Kind.CLAIM_BLOCK_LOST, "a", block_ids=ids) for ids in _REPORTED}
+    losses = {"nothing": []}
+    for gone in ((10,), (11,), (10, 11), (10, 50), (20,), ()):
+        lost = event(Kind.BLOCK_LOST if not gone else Kind.BLOCK_EVICTED, block_ids=gone)
+        losses[f"{gone}"] = [lost]
+    for name, lost in losses.items():
+        for first in _REPORTED:
+            yield f"{name} is lost, {first} reported", lines(*claims, *lost, reports[first])
+            after = lines(*claims, *lost, *request, looked, reports[first])
+            yield f"{name} is lost, {first} reported after a request", after
+            for second in _REPORTED:
+                both = lines(*claims, *lost, reports[first], reports[second])
+                yield f"{name} is lost, {first} and {second} reported", both
+    for first in _REPORTED:
+        evicted = event(Kind.BLOCK_EVICTED, block_ids=(10, 11))
+        others = event(Kind.CLAIM_BLOCK_LOST, "b", block_ids=first)
+        for own in _REPORTED:
+            stream = lines(*shared, evicted, others, reports[own])
+            yield f"{first} reported of one claim, {own} of another", stream
+
+
+_REPORTED: Final = ((), (10,), (11,), (10, 11), (50,))
+
+
+def _routes() -> Iterator[tuple[str, list[Line]]]:
+    """Routes, what a router serves, and what is reported of both, in all orders."""
+    routed = [
+        event(Kind.REQUEST_ROUTED, "a", request_id=name, cost=cost, worker=worker)
+        for name, cost, worker in (("r", 0, "w"), ("r", 3, "v"), ("s", 5, "w"), ("r", None, None))
+    ]
+    costs = [
+        event(Kind.ROUTE_COST_REPORTED, "a", request_id=name, cost=cost)
+        for name in "rs"
+        for cost in (None, 0, 1, 3, 5)
+    ]
+    places = [
+        event(Kind.ROUTE_PLACEMENT_REPORTED, "a", request_id="r", worker=worker)
+        for worker in (None, "v", "w")
+    ]
+    served = [event(Kind.REUSE_SERVED, "a", request_id="r", hit=hit) for hit in (None, False, True)]
+    heard = [
+        event(Kind.ROUTE_REUSE_REPORTED, "a", request_id="r", hit=hit)
+        for hit in (None, False, True)
+    ]
+    claim = begun(mode=Mode.ROUTED_REUSE)
+    ends = finishes("r")
+    again = [event(Kind.REQUEST_ARRIVED, request_id="r", needed=1, usable=8)]
+    for number, first in enumerate(routed):
+        for said in (*costs, *places):
+            yield f"route {number}, {said}", lines(*claim, first, said)
+            yield f"route {number}, an end, {said}", lines(*claim, *again, first, ends, said)
+            another = [*claim, *again, first, said, ends, *again, said, finishes("r")]
+            yield f"route {number}, another, {said}", lines(*another)
+            for other in (routed[1], routed[2]):
+                both = [*claim, first, other, said]
+                yield f"routes {number} and {other.cost}, {said}", lines(*both)
+                yield f"routes {number} and {other.cost}, {said} twice", lines(*both, said)
+    for fact in served:
+        for said in heard:
+            yield f"served {fact.hit}, told {said.hit}", lines(*claim, fact, said)
+            for second in served:
+                both = lines(*claim, fact, second, said, said)
+                yield f"served {fact.hit} and {second.hit}, told {said.hit} twice", both
+
+
 def _cases() -> Iterator[tuple[str, Mode, list[Line]]]:
     for name, stream in _durations():
         yield name, Mode.EXPIRING, stream
@@ -94,6 +167,10 @@ def _cases() -> Iterator[tuple[str, Mode, list[Line]]]:
             yield f"{name}, as demotable", Mode.DEMOTABLE, stream
     for name, stream in _ranks():
         yield name, Mode.SOFT_PRIORITY, stream
+    for name, stream in _losses():
+        yield name, Mode.SOFT_PRIORITY, stream
+    for name, stream in _routes():
+        yield name, Mode.ROUTED_REUSE, stream
 
 
 CASES: Final = tuple(_cases())

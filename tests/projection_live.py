@@ -24,7 +24,7 @@ __all__ = ["Reached", "Stream", "in_time", "made"]
 
 _ACTS: Final = {
     *("pool.tell", "pool.bind", "rights.begin", "rights.stop", "sight.Moment.room"),
-    *("case", "lines", "naive"),
+    *("case", "lines", "naive", "losses.follow", "routes.follow"),
 }
 """Functions, and modules of functions, that change what they are given, or remember."""
 

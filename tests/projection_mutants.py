@@ -5,8 +5,8 @@
 than the monitor on some stream, or raises an exception. Of each stream the original is asked first:
 it agrees with the monitor, and shows which changes can matter there: those of functions that
 compute something else with the same arguments, and of statements that are executed. Of what matters
-on `--tries` streams and is noticed on none no more is asked. It ends with 0 where none survives, 1
-where some do, and 3 where the time was over before the last stream.
+on `--tries` streams of a mode and is noticed on none no more is asked of that mode. It ends with 0
+where none survives, 1 where some do, and 3 where the time was over before the last stream.
 """
 
 from __future__ import annotations
@@ -19,22 +19,21 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
-import msgspec
-
-from spec.events import Event
+from spec.claims import Mode
 from spec.projection.lines import line_of
 from tests.differential import Differs, Heard, follow, heard
 from tests.differential_run import MODES as EACH
-from tests.obligations.test_handwritten import PAIRS
 from tests.projection_cases import CASES
 from tests.projection_changes import MODULES, OPERATORS, Change, changes
 from tests.projection_live import Reached, Stream, in_time, made
+from tests.streams_edited import edited, written
 from tests.streams_wide import told
 
 __all__ = ["Fates", "judge", "streams"]
 
-TRIES: Final = 60
-"""On how many streams on which it can matter a change is tried at most."""
+_EDITED: Final = 4  # streams of a few edits, for one of a whole runtime
+TRIES: Final = 20
+"""On how many streams of each mode on which it can matter a change is tried at most."""
 
 
 class Fates(NamedTuple):
@@ -53,14 +52,14 @@ class Fates(NamedTuple):
 
 
 def streams(count: int) -> Iterator[Stream]:
-    """The hand-written traces, so many streams by chance, and the cases written for this."""
-    for pair in PAIRS if count else ():
-        for ending in ("kept", "broken") if pair.dialect == "canonical" else ():
-            path = pair.path(ending)
-            text = path.read_text(encoding="utf-8").splitlines()
-            events = (msgspec.json.decode(each, type=Event) for each in text)
-            lines = [line_of(event, at) for at, event in enumerate(events, 1)]
-            yield Stream(path.name, lines, pair.mode)
+    """Traces written by hand, those that fooled somebody, edits of these, so many by chance, and
+    the cases written for this.
+    """
+    for name, mode, events in written() if count else ():
+        yield Stream(name, [line_of(event, at) for at, event in enumerate(events, 1)], mode)
+    for number in range(_EDITED * count):
+        mode = EACH[number % len(EACH)]
+        yield Stream(f"edited {number}", edited(Random(number), mode), mode)
     for number in range(count):
         mode = EACH[number % len(EACH)]
         lies = 0 if number % 7 == 6 else None
@@ -81,7 +80,7 @@ def judge(
     """What became of these changes, each on the streams on which it can matter, until it is killed.
 
     Args:
-        tries: on how many of these at most.
+        tries: on how many of these at most, of each mode.
         until: when no more streams are begun, by the monotonic clock.
 
     Raises:
@@ -98,17 +97,19 @@ def judge(
         except Exception as error:  # whatever the checks of a module raise
             fates.exception[change.name] = f"refused: {error}"
             del alive[change.name]
+    spent = Counter[tuple[str, Mode]]()
     for number, stream in enumerate(each):
         if until is not None and time.monotonic() > until:
             return fates._replace(streams=number, whole=False)
         said = heard(stream.lines, stream.mode)
-        found = Reached([*alive.values()], stream).follow(stream, said)
+        asked = [c for name, c in alive.items() if spent[name, stream.mode] < tries]
+        found = Reached(asked, stream).follow(stream, said)
         for name in sorted(found):
             fates.tries[name] += 1
+            spent[name, stream.mode] += 1
             if how := _killed(alive[name], stream, said):
                 table, why = how
                 getattr(fates, table)[name] = f"{stream.name}: {why}"
-            if how or fates.tries[name] >= tries:
                 del alive[name]
         fates = fates._replace(streams=number + 1)
         dead = len(fates.exception) + len(fates.verdict)
@@ -173,7 +174,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.projection_mutants", description=__doc__)
     parser.add_argument("module", nargs="*", help=f"of {', '.join(MODULES)}; all by default")
     parser.add_argument("--streams", type=int, default=600, help="streams by chance (600)")
-    parser.add_argument("--tries", type=int, default=TRIES, help=f"of each change ({TRIES})")
+    parser.add_argument(
+        "--tries", type=int, default=TRIES, help=f"of each change and mode ({TRIES})"
+    )
     parser.add_argument("--minutes", type=float, help="begin no stream after so long")
     parser.add_argument("--killers", action="store_true", help="say what killed each, too")
     asked = parser.parse_args(argv)

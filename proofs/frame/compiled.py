@@ -1,18 +1,26 @@
 """What the monitor runs: its compiled observers with the texts that they are made from."""
 
 from __future__ import annotations
+import __future__
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, _observer, compile_mode
+from monitor.compile import (
+    CLAIM_REGISTERS,
+    REQUEST_REGISTERS,
+    _observer,
+    compile_mode,
+    delivery_source,
+)
 from monitor.doubt import without
 from proofs.frame.partial import Partial, partial_of, unknown_fields
 from proofs.frame.sources import Source
 from proofs.frame.space import CLAIM_FIRST, REQUEST_FIRST
 from spec.modes import MODES, Bundle
+from spec.projection.delivery import DELIVERY
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -104,6 +112,10 @@ def mismatches(
     yield "number of functions", len(runs) != len(source.names)
     for name, function in runs.items():
         yield f"code of {name}", not runs_text(function, source.text, name)
+    for scope in DELIVERY.reasons:
+        delivers = compiled.delivers.get(scope)
+        same = delivers is not None and runs_text(delivers, delivery_source(), scope)
+        yield f"delivery: {scope}", not same
 
 
 def runs_text(function: Callable[..., Any], text: str, name: str) -> bool:
@@ -117,7 +129,9 @@ def runs_text(function: Callable[..., Any], text: str, name: str) -> bool:
     if len(found) != 1 or not isinstance(code, CodeType):
         return False
     plain = function.__defaults__ is None and function.__closure__ is None
-    return plain and found[0].replace(co_flags=code.co_flags) == code
+    future = __future__.annotations.compiler_flag
+    flags = (found[0].co_flags & ~future) | (code.co_flags & future)
+    return plain and found[0].replace(co_flags=flags) == code
 
 
 def _alike(expected: Iterable[object], found: Iterable[object]) -> bool:

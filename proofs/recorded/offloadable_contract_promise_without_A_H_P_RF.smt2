@@ -58,13 +58,6 @@
   Bool
   (and
     (and
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or was.copied (not req_was.loaded))
-      (or
-        believed.restored
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (= state.offload_restorability 2))))
-    (and
       (=> (= state.offload_restorability 1) req_was.seen)
       (=> (or false false false false false false false) req_was.arrived)
       (=> (or false false false) was.registered)
@@ -101,11 +94,11 @@
       (not
         (or
           (= state.claim_identity 2)
-          (= state.offload_restorability 6)
+          (= state.offload_restorability 7)
           (= state.ordered_lifecycle_events 3)))
       (and
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
-        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
+        (and (<= 0 state.offload_restorability) (> 8 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events)))
       (or
         (= own.ordered_lifecycle_events.stage 0)
@@ -136,4 +129,10 @@
         (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (=>
         false
-        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))))
+        (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
+    (and
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (= state.offload_restorability 2)))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.seen))
+      (or was.copied (not req_was.loaded))
+      (or was.copied (not was.host)))))

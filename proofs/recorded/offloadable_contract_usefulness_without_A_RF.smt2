@@ -94,7 +94,7 @@
           (= state.claim_harm_attribution 6)
           (= state.claim_identity 2)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 6)
+          (= state.offload_restorability 7)
           (= state.ordered_lifecycle_events 3)))
       (and
         (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
@@ -114,7 +114,7 @@
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
+        (and (<= 0 state.offload_restorability) (> 8 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events)))
       (and
         (<= believed.harms (+ was.failures was.losses))
@@ -158,17 +158,22 @@
         false
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8)))))
     (and
-      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.useful))
-      (or was.committed (not (>= state.offload_restorability 1)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
+      (or was.committed (not req_was.held))
+      (or was.committed (not req_was.served))
+      (or was.committed (not was.unreported))
       (or
         was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
         (not believed.useful)
         (not was.responsible))
       (or
+        (not (= (<= state.ordered_lifecycle_events 0) (>= own.ordered_lifecycle_events.stage 2)))
+        (not believed.useful))
+      (or
         was.host
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (>= state.claim_harm_attribution 2))
         (not believed.useful)
         (not was.responsible)))))

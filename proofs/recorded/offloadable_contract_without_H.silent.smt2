@@ -63,43 +63,6 @@
   Bool
   (and
     (and
-      (or (not (<= state.explicit_acceptance 0)) (not (>= state.offload_restorability 2)))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
-      (or (not (<= state.restoration_failure_outcome 2)) (not req_was.failed))
-      (or believed.answered (not (>= state.restoration_failure_outcome 4)))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.seen))
-      (or req_was.away was.there (not req_was.loaded) (not req_was.seen))
-      (or req_was.broke (not req_was.failed))
-      (or was.committed (not believed.responsible))
-      (or was.committed (not req_was.failed))
-      (or was.copied (not req_was.broke))
-      (or was.copied (not req_was.loaded) (not req_was.seen))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or
-        (not (>= (+ state.explicit_acceptance (* state.restoration_failure_outcome (- 1))) 0))
-        (not req_was.failed))
-      (or
-        was.host
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        was.host
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        was.responsible
-        (not (<= (+ state.explicit_acceptance (* state.claim_identity (- 1))) 0))
-        (not was.committed)))
-    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
       (=> (= state.offload_restorability 1) req_was.seen)
@@ -149,7 +112,7 @@
           (= state.claim_identity 2)
           (= state.explicit_acceptance 3)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 6)
+          (= state.offload_restorability 7)
           (= state.ordered_lifecycle_events 3)
           (= state.restoration_failure_outcome 8)))
       (and
@@ -215,6 +178,53 @@
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
+        (and (<= 0 state.offload_restorability) (> 8 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))))
+        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))
+    (and
+      (or (not (<= state.claim_harm_attribution 0)) (not (>= own.claim_harm_attribution.untold 1)))
+      (or (not (<= state.claim_identity 0)) (not (>= state.ordered_lifecycle_events 2)))
+      (or (not (<= state.explicit_acceptance 1)) (not (>= state.offload_restorability 2)))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
+      (or (not (<= state.restoration_failure_outcome 2)) (not req_was.failed))
+      (or (not (<= was.footprint 0)) (not (>= state.explicit_acceptance 1)))
+      (or believed.answered (not (>= state.claim_harm_attribution 4)))
+      (or believed.answered (not (>= state.restoration_failure_outcome 4)))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
+      (or req_was.away (not (= state.restoration_failure_outcome 2)) (not req_was.loaded))
+      (or req_was.away was.there (not req_was.arrived) (not req_was.loaded))
+      (or req_was.broke (not req_was.failed))
+      (or req_was.seen (not req_was.held))
+      (or was.committed (not believed.responsible))
+      (or was.committed (not req_was.failed))
+      (or was.copied (not req_was.failed))
+      (or was.copied (not req_was.loaded))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.there (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
+        (not was.responsible)
+        (not was.there))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        believed.restored
+        (not (= (+ state.explicit_acceptance (* state.offload_restorability (- 1))) 0))
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible)))))

@@ -63,6 +63,53 @@
   Bool
   (and
     (and
+      (or
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not (>= state.ordered_lifecycle_events 2)))
+      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
+      (or (not (<= state.explicit_acceptance 1)) (not (>= state.offload_restorability 2)))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or
+        (not (<= state.ordered_lifecycle_events 0))
+        (not believed.responsible)
+        (not req_was.arrived))
+      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.arrived))
+      (or req_was.away (not (= state.restoration_failure_outcome 2)) (not req_was.loaded))
+      (or req_was.away was.there (not req_was.loaded) (not req_was.seen) (not was.responsible))
+      (or req_was.broke (not req_was.failed))
+      (or req_was.held (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
+      (or req_was.seen (not req_was.held))
+      (or was.committed (not (>= was.footprint 1)))
+      (or was.committed (not believed.useful))
+      (or was.committed (not req_was.failed))
+      (or was.copied (not req_was.loaded))
+      (or was.copied (not was.host))
+      (or was.responsible (not (<= own.ordered_lifecycle_events.stage 0)) (not was.committed))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not req_was.failed))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.there (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (<= state.claim_harm_attribution 0))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.host
+        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        req_was.held
+        (not (<= (+ was.footprint (* own.ordered_lifecycle_events.stage (- 1))) 0))
+        (not (<= own.ordered_lifecycle_events.stage 0))
+        (not was.responsible)))
+    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.offload_restorability 1) req_was.seen)
@@ -112,7 +159,7 @@
           (= state.claim_identity 2)
           (= state.explicit_acceptance 3)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 6)
+          (= state.offload_restorability 7)
           (= state.ordered_lifecycle_events 3)
           (= state.restoration_failure_outcome 8)))
       (and
@@ -196,47 +243,6 @@
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
+        (and (<= 0 state.offload_restorability) (> 8 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))
-    (and
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
-      (or (not (<= state.restoration_failure_outcome 2)) (not req_was.failed))
-      (or believed.answered (not (>= own.ordered_lifecycle_events.stage 9)))
-      (or believed.answered (not (>= state.restoration_failure_outcome 4)))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or believed.restored was.committed (not (>= state.offload_restorability 2)))
-      (or req_was.broke (not req_was.failed))
-      (or req_was.seen (not req_was.held))
-      (or was.committed (not req_was.failed))
-      (or was.committed (not req_was.routed))
-      (or was.copied (not req_was.broke))
-      (or was.copied (not req_was.loaded))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
-      (or was.responsible (not (= state.offload_restorability 1)))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or was.there (not (<= (+ c.threshold (* was.lead (- 1))) 0)) (not req_was.loaded))
-      (or
-        was.host
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 3))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (<= (+ state.restoration_failure_outcome (* state.materialization_predicate (- 1))) 0))
-        (not req_was.failed))
-      (or
-        was.host
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        was.host
-        (not (<= (+ state.explicit_acceptance (* state.claim_harm_attribution (- 1))) 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible)))))
+        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.alphabet import Kind
-from spec.ledgers import kind, loss, now, req_was, was
+from spec.ledgers import fails, kind, loss, now, req_was, was
 from spec.machine import Guard, Observer, Rule
 from spec.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.terms import conj
@@ -17,6 +17,8 @@ _failed = _ours & kind(Kind.LOAD_FAILED)
 _reused = _ours & kind(Kind.PREFIX_REUSED)
 _restored = _ours & kind(Kind.CLAIM_RESTORED)
 _computed = _ours & kind(Kind.BLOCK_CACHED) & ~e.found
+_needs = _ours & kind(Kind.CLAIM_RESTORE_REQUIRED)
+_back = e.mine & kind(Kind.LOAD_FINISHED, Kind.BLOCK_CACHED) & (c.threshold <= now.lead)
 
 OFFLOAD_RESTORABILITY = Observer(
     name="offload_restorability",
@@ -31,6 +33,7 @@ OFFLOAD_RESTORABILITY = Observer(
         satisfied("restored", "the claim was restored from the tier before the reuse"),
         idle("the restore failed, so nothing was reused", name="failed"),
         idle("the claim was harmed while its restore was outstanding", name="harmed"),
+        idle("the claim was harmed, and is not back", name="excused"),
         idle("the request ended, or was refused, before the claim was back", name="given_up"),
         violated("the claim was reused without a restore from the tier"),
     ),
@@ -49,7 +52,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "out of place",
             _restored,
             VIOLATED,
-            source=("idle", "failed"),
+            source=("idle", "failed", "excused"),
             why="the claim is said to be restored where no restore was outstanding",
             allowed="claim_restored between the need for it and the end of the reusing request",
         ),
@@ -127,7 +130,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "used silently",
             _reused & was.responsible & (req_was.loaded | was.unreported),
             VIOLATED,
-            source=("idle", "owed", "failed", "harmed", "given_up"),
+            source=("idle", "owed", "failed", "harmed", "excused", "given_up"),
             why="the prefix was reused after a load that was never reported as a restore",
             allowed="claim_restore_required and claim_restored before the reuse",
         ),
@@ -158,6 +161,38 @@ OFFLOAD_RESTORABILITY = Observer(
         ),
         Rule(
             Guard.MOOT,
+            "excused",
+            e.mine & kind(Kind.CLAIM_HARMED) & (was.lead < c.threshold),
+            "excused",
+            source=("idle", "failed", "restored", "given_up"),
+            why="the claim, which is away, was said to be harmed: who asks for it may compute it",
+        ),
+        Rule(
+            Guard.NOTED,
+            "back",
+            _back,
+            "idle",
+            source=("failed", "excused"),
+            why="the claim is back",
+        ),
+        Rule(
+            Guard.NOTED,
+            "back by computation",
+            _back & kind(Kind.BLOCK_CACHED),
+            "idle",
+            source=("harmed",),
+            why="the claim is back, and not from the tier",
+        ),
+        Rule(
+            Guard.NOTED,
+            "needed after harm",
+            _needs & was.responsible,
+            "harmed",
+            source=("excused",),
+            why="a request needs the claim back from the tier, and may compute it all the same",
+        ),
+        Rule(
+            Guard.MOOT,
             "refused",
             e.here & kind(Kind.REQUEST_REFUSED),
             "given_up",
@@ -183,7 +218,7 @@ OFFLOAD_RESTORABILITY = Observer(
         Rule(
             Guard.OWED,
             "needed",
-            _ours & kind(Kind.CLAIM_RESTORE_REQUIRED) & was.responsible,
+            _needs & was.responsible,
             "owed",
             source=("idle", "failed", "harmed", "restored", "given_up"),
             why="a reuse needs the claim back from the tier",
@@ -248,10 +283,11 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         Rule(
             Guard.BROKE,
             "served all the same",
-            _served,
+            (e.here & kind(Kind.PREFIX_REUSED)) | _computed,
             VIOLATED,
             source=("refused",),
-            why="the request was said to be refused for its failed restore, and was served",
+            why="the request was said to be refused for its failed restore, and was served all the "
+            "same: it reused a prefix, or computed the claim",
             allowed="the end of the request after its refusal",
         ),
         Rule(
@@ -267,7 +303,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             "refused",
             _refused & e.blamed,
             "refused",
-            source=("owed", "harming", "thwarted"),
+            source=("owed", "harming", "thwarted", "answered"),
             why="the request was refused for its failed restore, in the claim's name",
         ),
         Rule(
@@ -314,15 +350,15 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         Rule(
             Guard.OWED,
             "load failed",
-            _failed & was.responsible & (was.lead < c.threshold),
+            e.here & fails,
             "owed",
-            source=("idle", "waiting", "thwarted", "refused", "answered"),
+            source=("idle", "waiting", "thwarted", "answered"),
             why="a load of the claim's blocks failed, and they are not there",
         ),
         Rule(
             Guard.NOTED,
             "needed",
-            _ours & kind(Kind.CLAIM_RESTORE_REQUIRED) & req_was.arrived,
+            _needs & req_was.arrived,
             "waiting",
             source=("idle",),
             why="a restore of the claim is required for the request",
@@ -330,7 +366,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         Rule(
             Guard.NOTED,
             "failed for another",
-            e.mine & kind(Kind.LOAD_FAILED),
+            fails,
             "thwarted",
             source=("waiting",),
             why="a load of the claim failed, for which this request may have waited",
@@ -338,7 +374,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         Rule(
             Guard.NOTED,
             "back",
-            e.mine & kind(Kind.LOAD_FINISHED, Kind.BLOCK_CACHED) & (c.threshold <= now.lead),
+            _back,
             "waiting",
             source=("thwarted",),
             why="the claim is back all the same",

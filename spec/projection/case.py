@@ -230,7 +230,7 @@ class Case:
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """Each obligation with what it came to so far: the heaviest of all scopes.
 
-        What was satisfied stays so when its state is left.
+        What was satisfied stays so when its state is left. Of several breaches the first counts.
         """
         for name in self._steps:
             watches = (scope.watches.get(name) for scope in self._scopes)
@@ -242,12 +242,19 @@ class Case:
             if since is not None and verdict is not Verdict.VIOLATED:
                 yield name, Finding(Verdict.INCONCLUSIVE, since)
             else:
-                yield name, next(each for each in found if each.verdict is verdict)
+                heaviest = [each for each in found if each.verdict is verdict]
+                breaks = verdict is Verdict.VIOLATED
+                yield name, min(heaviest, key=_line) if breaks else heaviest[0]
 
     def _finding(self, name: str, watch: _Watch) -> Finding:
         verdict = OBLIGATIONS[name].state(watch.state).verdict
         unexercised = watch.rule is None or verdict is Verdict.UNEXERCISED
         return Finding(verdict) if unexercised else Finding(verdict, watch.at, watch.rule)
+
+
+def _line(finding: Finding) -> int:
+    """Where it was found."""
+    return finding.at or 0
 
 
 def _first(names: Iterable[str]) -> dict[str, _Watch]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from spec.alphabet import Kind
 from spec.claims import Mode
-from spec.facts import FACTS_ARE_FACTS, Assumption
+from spec.facts import FACTS_ARE_FACTS, ROOM, Assumption
 from spec.projection.concerns import is_direct
 from spec.projection.interpret import Look, at_kind, evaluate
 from spec.projection.pool import Claim, held_by, in_hand, is_over, is_tracked, lead
@@ -60,7 +60,7 @@ def of_claim(
         return ""
     for assumption, term in _assumed(event.kind) if claim.predicate is not None else ():
         holds, _ = evaluate(term, look)
-        unstated = assumption.name == "room for the predicate" and event.footprint is None
+        unstated = assumption.name == ROOM and event.footprint is None
         if not (holds or unstated) and observed(assumption.name, observes):
             return f"facts contradict: {assumption.broken}"
     if event.kind is Kind.DURATION_ELAPSED and event.kind not in derived:

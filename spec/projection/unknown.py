@@ -93,9 +93,10 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
         arrives = event.kind is Kind.REQUEST_ARRIVED
         stated = arrives and None not in (event.needed, event.usable)
         unsure = request is not None and request.in_hand and request.unsure and not arrives
-        found |= NEED if unsure or (arrives and not stated) else frozenset()
-        found |= POOL if lost >= 0 and _presses(event, request) else frozenset()
         acts = event.kind in CONFLICT_ACTIONS
+        unmet = acts and (request is None or not (request.in_hand or request.ended))
+        found |= NEED if unsure or unmet or (arrives and not stated) else frozenset()
+        found |= POOL if lost >= 0 and _presses(event, request) else frozenset()
         found |= OTHERS if acts and sight.moment.others_unsure else frozenset()
     if lost < 0:
         return frozenset(found)

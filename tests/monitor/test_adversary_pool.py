@@ -263,7 +263,7 @@ class TestContradictions:
             (HARD, [*there(), named("host_copy_lost")], "a copy is lost that never existed"),
             (HARD, [*there(), named("load_finished", CLAIM, "q", held=4)], "never was a copy"),
             (HARD, [*there(), named("load_failed", CLAIM, "q")], "never was a copy"),
-            (HARD, [*there(), of("finished", "q")], "request q ends and never arrived"),
+            (HARD, [*there(), of("finished", "q")], "request q ends and is not in hand"),
             (HARD, [*there(), arrives("q"), arrives("q")], "request q arrives twice"),
             (HARD, [*there(), cached(CLAIM, 100, 1)], None),
             (HARD, [*there(), cached(CLAIM, 101, 0)], "held at another"),

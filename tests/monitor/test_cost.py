@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from monitor import blocks, requests
+from monitor import claim as claim_module
 from monitor.claim import ClaimRun
 from monitor.compile import compile_mode
 from monitor.records import At
@@ -168,15 +169,21 @@ class TestCost:
         followed = [claim.claim_id for claim in run.stream.claims.values() if claim.requests]
         assert CLAIMS[: len(CLAIMS) // 2] == followed
 
-    def test_requests_of_one_claim(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Of one claim that has too many in hand nothing is concluded either."""
-        monkeypatch.setattr(requests, "IN_HAND", 3)
+    @pytest.mark.parametrize(("ways", "tainted"), [(3, CLAIMS[:1]), (8, [])])
+    def test_requests_of_one_claim(
+        self, monkeypatch: pytest.MonkeyPatch, ways: int, tainted: list[str]
+    ) -> None:
+        """Of one claim whose requests stand in too many ways nothing is concluded either; how many
+        requests stand alike does not matter.
+        """
+        monkeypatch.setattr(claim_module, "WAYS", ways)
         run = Counted(Mode.HARD_PROTECTED)
         run.fill()
-        for name in REQUESTS[:4]:
-            run.take(Kind.PREFIX_LOOKUP, claim_id=CLAIMS[0], request_id=name, held=1)
-        tainted = [claim.claim_id for claim in run.stream.claims.values() if claim.taint]
-        assert CLAIMS[:1] == tainted
+        for number, name in enumerate(REQUESTS):
+            run.arrive(name, 1 + number % 4)
+            run.take(Kind.PREFIX_LOOKUP, claim_id=CLAIMS[0], request_id=name, held=9)
+        run.take(Kind.CLAIM_MATERIALIZED, claim_id=CLAIMS[0])
+        assert tainted == [c.claim_id for c in run.stream.claims.values() if c.taint]
 
     def test_requests_that_stand_alike(self) -> None:
         """What an event about a claim costs does not grow with the requests it moves nothing in."""

@@ -254,7 +254,7 @@ class TestLate:
 
     def test_forgotten(self) -> None:
         """A late report about a request that the monitor has forgotten proves nothing."""
-        away = TestForgotten.away
+        away, evicted = TestForgotten.away, canonical("block_evicted", block_ids=[100])
         failed = [
             about("claim_restore_required", request_id="q"),
             about("load_failed", request_id="q"),
@@ -264,9 +264,20 @@ class TestLate:
         echo = about("claim_restoration_failed", request_id="q", outcome="harm", echo=True)
         for later, verdict in ((ENDED_KEPT - 1, "satisfied"), (ENDED_KEPT, "inconclusive")):
             others = [line for i in range(later) for line in request(f"q{i}")]
-            trace = [*away, *request("q", *failed), *others, echo]
+            trace = [*away, evicted, *request("q", *failed), *others, echo]
             report = judge(trace, Mode.OFFLOADABLE)
             assert verdict == report.obligations["restoration_failure_outcome"]
             again = [*trace[:-1], *request("q")]
             report = judge(again, Mode.OFFLOADABLE)
             assert "satisfied" == report.obligations["restoration_failure_outcome"]
+
+
+def test_a_claim_that_comes_later() -> None:
+    """While a request that arrived twice is in hand, nobody knows whether it fits beside a claim
+    that comes after that."""
+    once = canonical("request_arrived", request_id="q", needed=1, usable=80)
+    end = canonical("request_finished", request_id="q")
+    for arrivals, verdict in (([once], "satisfied"), ([once, once], "inconclusive")):
+        later = canonical_claim(OTHER, first=200)
+        report = judge([*canonical_claim(), *arrivals, *later, end], Mode.HARD_PROTECTED)
+        assert verdict == claim_of(report, OTHER).obligations["footprint_accounting"].verdict

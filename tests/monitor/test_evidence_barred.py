@@ -16,6 +16,7 @@ from monitor.sources import read
 from spec.claims import Mode
 from spec.lowering.evidence import EvidenceFile
 from tests.monitor.traces import Line, Trace, text, write
+from tests.monitor.traces_canonical import about, canonical, canonical_refusal
 from tests.monitor.traces_connector import (
     connector_failure,
     connector_fallback,
@@ -84,6 +85,31 @@ class TestUnknownKinds:
         said = " ".join(capsys.readouterr().out.split())
         assert said.startswith("none of the 7 obligations of offloadable shown")
         assert "line 18 is of a kind that nobody knows, gpu_hiccup" in said
+
+
+class TestContradictions:
+    """Facts that contradict each other, in the canonical form."""
+
+    TWICE = canonical("request_arrived", request_id="r", needed=1, usable=10)
+
+    def taken(self, folder: Path, trace: Trace) -> EvidenceFile:
+        path = write(folder / "t.jsonl", trace)
+        return take_evidence([path], Mode.HARD_PROTECTED, folder)
+
+    def test_none_shown(self, tmp_path: Path) -> None:
+        """A file in which a request arrives twice shows nothing; with one arrival it does."""
+        assert self.taken(tmp_path, [*canonical_refusal(), self.TWICE]).shown
+        evidence = self.taken(tmp_path, [*canonical_refusal(), self.TWICE, self.TWICE])
+        assert () == evidence.shown
+        assert all("facts contradict" in u.why for u in evidence.unshown)
+
+    def test_after_a_gap(self, tmp_path: Path) -> None:
+        """Nor where the theorem had ceased to apply before, for want of a line."""
+        over = [about("claim_retired", by="tenant:1"), about("claim_released", by="tenant:1")]
+        trace = [{**each, "sequence": n} for n, each in enumerate([*canonical_refusal(), *over])]
+        after = [{**self.TWICE, "sequence": len(trace) + n} for n in (1, 2)]
+        assert self.taken(tmp_path, [*trace, after[0]]).shown
+        assert () == self.taken(tmp_path, [*trace, *after]).shown
 
 
 class TestOtherCauses:

@@ -300,6 +300,19 @@ class TestLate:
         assert verdicts(whole, A) == verdicts(short, A)
         assert Verdict.VIOLATED is verdicts(short, B)["ordered_lifecycle_events"]
 
+    def test_misnamed(self) -> None:
+        """A stranger's report about an object breaks the identity of each claim on it; of those
+        that were forgotten, and come back later, nothing is vouched for."""
+        object_id = "object of two"
+        both = [msgspec.structs.replace(each, object_id=object_id) for each in lives(A, B)]
+        said = msgspec.structs.replace(say(Kind.CLAIM_MATERIALIZED, C), object_id=object_id)
+        again = say(Kind.PREFIX_LOOKUP, A, "request:9", held=0, asked=0)
+        found = []
+        for keep in (None, Keep(ended=0)):
+            stream = read(HARD, numbered([*both, AFTER, said, again]), keep)
+            found.append(verdicts(stream, A)["claim_identity"])
+        assert [Verdict.VIOLATED, Verdict.INCONCLUSIVE] == found
+
     def test_doubt(self) -> None:
         """A line that leaves something unsaid of a forgotten claim makes it inconclusive."""
         for records in (0, REMEMBERED):

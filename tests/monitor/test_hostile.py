@@ -75,6 +75,23 @@ DUE = {
     "harm_stated_for_the_failure_of_another_and_never_told": ("offloadable", 1),
     "refused_for_a_failure_after_another_computed_all": ("offloadable", 1),
     "a_second_load_fails_when_the_first_brought_all": ("offloadable", 0),
+    "asked_for_and_computed_after_harm": ("offloadable", 0),
+    "asked_for_after_the_harm_of_another": ("offloadable", 0),
+    "computed_again_after_harm": ("offloadable", 1),
+    "harmed_after_a_restore_and_computed": ("offloadable", 0),
+    "refused_and_served_another_claim": ("offloadable", 1),
+    "a_load_that_fails_after_the_end_is_told": ("offloadable", 0),
+    "arrives_twice_after_a_failed_restore": ("offloadable", 0),
+    "deferred_and_never_arrived": ("hard_protected", 3),
+    "refused_and_served_what_nobody_named": ("offloadable", 1),
+    "harmed_and_refused_and_served": ("offloadable", 1),
+    "refused_and_another_load_fails_and_served": ("offloadable", 1),
+    "harmed_and_back_for_another_then_computed": ("offloadable", 1),
+    "harmed_and_computed_by_another_then_computed": ("offloadable", 1),
+    "harmed_while_there_then_computed": ("offloadable", 1),
+    "restored_and_harmed_for_another_then_reused": ("offloadable", 0),
+    "required_after_harm_and_computed": ("offloadable", 0),
+    "required_after_harm_and_given_up": ("offloadable", 0),
 }
 
 

@@ -316,9 +316,9 @@ class TestRoom:
     def test_refused(self, blocking: list[str] | None) -> None:
         """Whether a refusal for want of room names the right claims cannot be told."""
         report = judge(self.refused(blocking_claim_ids=blocking), Mode.HARD_PROTECTED)
-        assert {"blocking_claim_ids", "explicit_conflict_action", "claim_materialized_event"} == (
-            having(report, "inconclusive")
-        )
+        pressure = {"blocking_claim_ids", "explicit_conflict_action", "footprint_accounting"}
+        pressure |= {"victim_exclusion_before_violation", "claim_materialized_event"}
+        assert pressure == having(report, "inconclusive")
         assert set() == having(report, "violated")
 
     def test_offloadable(self) -> None:

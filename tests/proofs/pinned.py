@@ -140,7 +140,6 @@ GUARDS_NOT_NEEDED = {
         "explicit_acceptance.silent",
         "materialization_predicate.still there",
         "offload_restorability.left without a copy",
-        "offload_restorability.needed",
         "offload_restorability.not in the tier",
         "offload_restorability.not loaded",
         "offload_restorability.out of place",

@@ -158,6 +158,14 @@ class TestKnownSurvivors:
                 "auditor",
                 "hard_protected, clause harm: not compared where the runtime is not responsible",
             ),
+            *(
+                ("auditor", f"{clause}: not compared where the runtime is responsible")
+                for clause in (
+                    "hard_protected, clause responsibility",
+                    "hard_protected, clause usefulness",
+                    "hard_protected, clause harm",
+                )
+            ),
             ("auditor", "clause harm: compare, in now.losses <= believes.harms"),
             ("world", "the world: no foreign name while a request is in hand"),
             ("world", "the world: others frozen while a request is in hand"),

@@ -17,7 +17,7 @@ from monitor.__main__ import main as monitor
 from proofs.__main__ import main as proofs
 from spec.digest import spec_digest
 from tests.monitor.traces import Trace, write
-from tests.monitor.traces_canonical import canonical_refusal
+from tests.monitor.traces_canonical import canonical, canonical_refusal
 from tests.monitor.traces_connector import connector_failure, connector_success, plain_connector
 
 Capture = pytest.CaptureFixture[str]
@@ -103,6 +103,14 @@ class TestTrace:
         call = ["evidence", path, "--mode", "hard_protected", "-o", str(target)]
         assert 0 != monitor(call)
         assert not target.exists() or not yaml.safe_load(target.read_text()).get("shown")
+
+    def test_contradictory(self, tmp_path: Path) -> None:
+        """Nor does one in which facts contradict each other: no link comes after the first."""
+        twice = canonical("request_arrived", request_id="r", needed=1, usable=10)
+        path = write(tmp_path / "t.jsonl", [*canonical_refusal(), twice, twice])
+        target = tmp_path / "evidence.yaml"
+        assert 3 == monitor(["evidence", path, "--mode", "hard_protected", "-o", str(target)])
+        assert not yaml.safe_load(target.read_text()).get("shown")
 
     def test_unreadable(self, tmp_path: Path) -> None:
         """A line that cannot be read is no line that is skipped: nothing is written."""

@@ -186,7 +186,7 @@ def an_event(rng: random.Random) -> SimpleNamespace:
     request = rng.choice((*REQUESTS, None)) if has else None
     about = rng.random() < 0.6
     values |= {"mine": about, "named": about if rng.random() < 0.95 else not about, "here": False}
-    values |= {"usable": 4, "rival": rng.choice((-1, 0, 0, 1)), "authorised": rng.random() < 0.9}
+    values |= {"usable": 4, "authorised": rng.random() < 0.9}
     return SimpleNamespace(kind=kind, request=request, **values)
 
 

@@ -111,6 +111,11 @@ class TestPlanted:
         where = of.places("registers in another order")[place]
         assert failures(source_of("ledgers", of.planted(*where)))
 
+    @pytest.mark.parametrize("name", [name for name, of in TEXTS.items() if "e.rest" in of.text])
+    def test_rest_counted_twice(self, name: str) -> None:
+        """Where blocks of the others are counted twice it is found."""
+        assert failures(source_of(name, TEXTS[name].text.replace("e.rest", "(e.rest + e.rest)")))
+
     def test_counterexample(self) -> None:
         """A guard that asks for less is told with an event at which it shows."""
         observer = OBLIGATIONS["claim_identity"]
@@ -204,6 +209,13 @@ class TestWhatRuns:
         steps = (HARD.steps[1], *HARD.steps[1:])
         assert ["code of observe_0"] == self.wrong(steps=steps)
         assert ["code of claim"] == self.wrong(claim=lambda e, c, was: was)
+
+    def test_delivery_dropped(self) -> None:
+        """Nor may the monitor open no request, or open one for want of a scope."""
+        dropped = {**HARD.delivers, "opens": lambda *_: False}
+        assert ["delivery: opens"] == self.wrong(delivers=dropped)
+        del dropped["opens"]
+        assert ["delivery: opens"] == self.wrong(delivers=dropped)
 
     def test_fewer_functions(self) -> None:
         """A function that is not there is found."""

@@ -63,39 +63,37 @@
   Bool
   (and
     (and
-      (not (>= state.offload_restorability 1))
       (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
-      (or (not (<= state.restoration_failure_outcome 2)) (not req_was.failed))
-      (or believed.answered (not (>= own.ordered_lifecycle_events.stage 9)))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.offload_restorability 2)))
       (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
-      (or believed.answered (not (>= state.claim_harm_attribution 4)))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.arrived))
-      (or req_was.away was.there (not req_was.seen))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.seen))
+      (or req_was.away was.there (not req_was.loaded) (not req_was.seen))
       (or req_was.broke (not req_was.failed))
-      (or req_was.held (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
-      (or req_was.seen (not req_was.held))
       (or was.committed (not believed.responsible))
-      (or was.committed (not believed.useful))
       (or was.committed (not req_was.failed))
       (or was.copied (not req_was.failed))
       (or was.copied (not req_was.loaded))
       (or was.copied (not was.host))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
       (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or was.there (not (<= (+ c.threshold (* was.lead (- 1))) 0)))
       (or
-        req_was.held
-        (not (>= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
-        (not believed.responsible)
-        (not req_was.arrived))
+        believed.restored
+        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 4))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not was.responsible))
       (or
-        req_was.held
-        (not (<= (+ state.ordered_lifecycle_events (* was.rest (- 1))) 0))
-        (not (<= was.rest 0))
-        (not believed.responsible)
-        (not req_was.arrived))
+        believed.restored
+        was.unsaid
+        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.ordered_lifecycle_events 2))
+        (not was.responsible))
       (or
         was.host
         (not (<= state.claim_harm_attribution 0))
@@ -109,19 +107,15 @@
         (not believed.useful)
         (not was.responsible))
       (or
-        (not (<= state.offload_restorability 2))
+        was.host
         (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 1)))
-      (or
-        believed.restored
-        was.unsaid
-        (not (= (+ own.ordered_lifecycle_events.stage (* state.ordered_lifecycle_events (- 1))) 0))
-        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
         (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= (+ state.ordered_lifecycle_events (* was.rest (- 1))) 1))
-        (not req_was.arrived)
-        (not was.copied)
-        (not was.there)))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful))
+      (or
+        (not (<= state.explicit_acceptance 1))
+        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
+        (not (>= state.ordered_lifecycle_events 2))))
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
@@ -150,19 +144,6 @@
       (=> was.responsible was.committed)
       (=>
         (or
-          false
-          false
-          false
-          false
-          false
-          (= state.claim_harm_attribution 2)
-          (or
-            (= state.restoration_failure_outcome 3)
-            (= state.restoration_failure_outcome 4)
-            (= state.restoration_failure_outcome 5)))
-        req_was.arrived)
-      (=>
-        (or
           (= own.ordered_lifecycle_events.stage 5)
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
@@ -173,7 +154,7 @@
           (= state.claim_identity 2)
           (= state.explicit_acceptance 3)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 6)
+          (= state.offload_restorability 7)
           (= state.ordered_lifecycle_events 3)
           (= state.restoration_failure_outcome 8)))
       (and
@@ -257,6 +238,6 @@
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
+        (and (<= 0 state.offload_restorability) (> 8 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
         (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))))

@@ -52,11 +52,10 @@
     (believed.stranger Bool)
     (state.claim_identity Int)
     (state.explicit_acceptance Int)
-    (state.materialization_predicate Int)
-    (state.offload_restorability Int)
-    (state.restoration_failure_outcome Int)
+    (state.claim_demoted_before_loss Int)
     (state.ordered_lifecycle_events Int)
     (own.ordered_lifecycle_events.stage Int)
+    (state.materialization_predicate Int)
     (state.claim_harm_attribution Int)
     (own.claim_harm_attribution.untold Int)
     (c.threshold Int))
@@ -66,15 +65,18 @@
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
-      (=> (= state.offload_restorability 1) req_was.seen)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
+      (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
+      (=> (or false (= state.ordered_lifecycle_events 1)) (= state.explicit_acceptance 2))
       (=>
-        (or (= state.claim_harm_attribution 2) (= state.restoration_failure_outcome 3))
-        req_was.failed)
+        (or false false false false false false (= state.claim_harm_attribution 2))
+        req_was.arrived)
       (=> (or false false false) was.registered)
       (=> (or false false) req_was.routed)
       (=> false (and was.committed (not was.responsible)))
       (=> false (not (<= c.threshold was.lead)))
+      (=> false req_was.arrived)
+      (=> false req_was.seen)
       (=> false req_was.seen)
       (=> false req_was.served)
       (=> false was.responsible)
@@ -90,32 +92,18 @@
       (=> was.responsible was.committed)
       (=>
         (or
-          false
-          false
-          false
-          false
-          false
-          (= state.claim_harm_attribution 2)
-          (or
-            (= state.restoration_failure_outcome 3)
-            (= state.restoration_failure_outcome 4)
-            (= state.restoration_failure_outcome 5)))
-        req_was.arrived)
-      (=>
-        (or
           (= own.ordered_lifecycle_events.stage 5)
           (= own.ordered_lifecycle_events.stage 6)
           (= own.ordered_lifecycle_events.stage 7))
         (not was.responsible))
       (not
         (or
+          (= state.claim_demoted_before_loss 2)
           (= state.claim_harm_attribution 6)
           (= state.claim_identity 2)
           (= state.explicit_acceptance 3)
           (= state.materialization_predicate 2)
-          (= state.offload_restorability 6)
-          (= state.ordered_lifecycle_events 3)
-          (= state.restoration_failure_outcome 8)))
+          (= state.ordered_lifecycle_events 3)))
       (and
         (=> (not (= state.claim_harm_attribution 1)) (<= was.losses believed.harms))
         (=>
@@ -148,12 +136,6 @@
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
-      (=>
-        (or (= state.offload_restorability 1) (= state.ordered_lifecycle_events 1))
-        (= state.explicit_acceptance 2))
-      (=>
-        (or (= state.restoration_failure_outcome 1) (= state.restoration_failure_outcome 2))
-        req_was.arrived)
       (and
         (<= believed.harms (+ was.failures was.losses))
         (=>
@@ -193,50 +175,27 @@
         (or false false)
         (and was.registered (or was.responsible (and false was.registered (not was.committed)))))
       (and
+        (and (<= 0 state.claim_demoted_before_loss) (> 3 state.claim_demoted_before_loss))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))
         (and (<= 0 state.claim_identity) (> 3 state.claim_identity))
         (and (<= 0 state.explicit_acceptance) (> 4 state.explicit_acceptance))
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
-        (and (<= 0 state.offload_restorability) (> 7 state.offload_restorability))
-        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))
+        (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))))
     (and
-      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
-      (or (not (<= state.claim_identity 0)) (not believed.responsible))
-      (or (not (<= state.explicit_acceptance 0)) (not believed.useful))
-      (or (not (<= state.explicit_acceptance 1)) (not (>= state.offload_restorability 2)))
-      (or
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 1)))
-      (or believed.acted (not believed.accuses))
-      (or believed.acted (not believed.blamed))
-      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or req_was.away was.there (not req_was.loaded) (not req_was.seen) (not was.committed))
-      (or req_was.broke (not req_was.failed))
-      (or was.committed (not believed.responsible))
       (or was.committed (not believed.useful))
-      (or was.committed (not req_was.failed))
-      (or was.copied (not req_was.loaded))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
       (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
       (or
-        was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (<= state.claim_harm_attribution 0))
-        (not was.responsible)
-        (not was.there))
-      (or
-        was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
         (not believed.useful)
         (not was.responsible))
       (or
-        was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
         (not (>= state.claim_harm_attribution 2))
         (not believed.useful)
         (not was.responsible)))))
