@@ -13,7 +13,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-vllm test-vllm-gpu setup-vllm witness bench differential mutate lint docs lock clean
+.PHONY: help demo test test-slow test-vllm test-vllm-gpu setup-vllm witness bench differential mutate lint docs lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -29,8 +29,11 @@ demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 	$(BIN)/python -m spec diagram lifecycle -o build/lifecycle.png
 	@printf '\nDone. The drawings: build/lifecycle.svg, build/lifecycle.png\n'
 
-test: $(STAMP) ## Run the tests
-	$(BIN)/python -m pytest -n 2
+test: $(STAMP) ## Run the tests, but for those that take long
+	$(BIN)/python -m pytest -n 2 -m 'not slow'
+
+test-slow: $(STAMP) ## Run those that take long: proofs of every mode by every engine
+	$(BIN)/python -m pytest -n 2 -m slow
 
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB)
 

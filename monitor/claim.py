@@ -33,7 +33,7 @@ UNSTATED = 2**63
 """The threshold of a predicate that nobody stated: it never holds."""
 
 WAYS = 2_000  # in which the requests of a claim may stand
-ENDED_KEPT = 16  # requests that touched a claim stay in hand this long after their end
+ENDED_KEPT = 16  # requests that ended, to which a late report may still belong
 TRAIL_KEPT = 8  # events of one occasion that a finding names, the last ones
 
 _SHARED = "nobody knows which blocks the claims share, and it would decide"
@@ -64,7 +64,8 @@ class ClaimRun:
     the positions that were computed since it was last away, `waiting` the requests for which a
     restore of it is required, `owed` by request what its routes and their reuse came to and nobody
     told yet, `unsaid` the blocks that it lost and no report named, None for such whose ids nobody
-    knows.
+    knows. `retired` are the scopes of requests to which no event belongs any more, one for all that
+    stand alike; what is reported of the claim moves them all the same.
     """
 
     stream: str
@@ -113,6 +114,7 @@ class ClaimRun:
     _ended: list[str] = field(default_factory=list)
     _loose: dict[str, InHand] = field(default_factory=dict)  # requests that changed
     _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=dict)  # the others
+    retired: dict[Hashable, InHand] = field(default_factory=dict)
     kept: dict[int, Finding] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
     doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
@@ -198,7 +200,8 @@ class ClaimRun:
             return False
         if self.taint is not None:
             return True
-        scopes = [(self._all, self.base), *((self._scoped, r.watches) for r in requests)]
+        followed = (*requests, *self.retired.values())
+        scopes = [(self._all, self.base), *((self._scoped, each.watches) for each in followed)]
         owed = any(
             watch.state in self._pending[index] and self.steps[index] is not _unmoved
             for places, watches in scopes
@@ -331,7 +334,8 @@ class ClaimRun:
     def standing(self) -> Hashable:
         """What the next event meets, as far as an event can change it without stirring."""
         watches = tuple((request.facts, *request.watches) for request in self.requests.values())
-        return (self.facts, self.state, self.taint, self.steps, *self.base, *watches)
+        retired = tuple(self.retired)
+        return (self.facts, self.state, self.taint, self.steps, *self.base, *watches, *retired)
 
     # Requests in hand.
 
@@ -403,13 +407,25 @@ class ClaimRun:
         request = self.requests.pop(request_id)
         self._loosen(request_id, request)
         del self._loose[request_id]
-        for index, watch in zip(self._scoped, request.watches, strict=True):
-            if watch.rule >= 0:
-                self._keep(index, self._finding(index, watch))
+        self._retire(request.watches)
         return request_id
 
+    def _retire(self, watches: list[Watch]) -> None:
+        """No event belongs to a request any more. What moves it all the same reads none of its
+        registers (`proofs check frame`, "retired requests"), so what stands alike moves alike.
+        """
+        retired = InHand(self._empty, watches)
+        own = InHand(self._empty, [self.base[index] for index in self._scoped])
+        if retired.stands not in (own.stands, *self.retired):
+            self.retired[retired.stands] = retired
+            return
+        for index, watch in zip(self._scoped, watches, strict=True):
+            found = self._finding(index, watch)
+            if found.verdict is not Verdict.PENDING:  # what is owed goes on where it stands alike
+                self._keep(index, found)
+
     def _keep(self, index: int, finding: Finding) -> None:
-        """Remember a finding whose state is left or forgotten: what is still owed stays owed."""
+        """Remember a finding whose state is left or forgotten."""
         found = _heaviest([self.kept[index], finding] if index in self.kept else [finding])
         if found.verdict is not Verdict.UNEXERCISED:
             self.kept[index] = found
@@ -477,18 +493,29 @@ class ClaimRun:
             request.among = self._alike.setdefault(request.stands, {})
             request.among[request_id] = request
         self._loose.clear()
-        if len(self._alike) > WAYS and sum(map(bool, self._alike.values())) > WAYS:
-            self.distrust(view.at, f"its requests stand in over {WAYS} ways, too many to follow")
-            return
+        if len(self._alike) + len(self.retired) > WAYS:
+            ways = sum(map(bool, self._alike.values())) + len(self.retired)
+            if ways > WAYS:
+                why = f"its requests stand in over {WAYS} ways, too many to follow"
+                self.distrust(view.at, why)
+                return
+        view.here, empty = False, self._empty
+        moved = [
+            stands
+            for stands, retired in self.retired.items()
+            if self._observe(self._scoped, retired.watches, view, was, now, empty, empty)
+        ]
+        for retired in [self.retired.pop(stands) for stands in moved]:
+            self._retire(retired.watches)
         loaded = view.kind is Kind.LOAD_FINISHED and (view.direct or was[_HOST])
         waiting = self.waiting if loaded else set()
-        view.here, moved = False, bool(waiting)
+        busy = bool(waiting)
         for stands, among in list(self._alike.items()):
             if not among:
                 del self._alike[stands]
             elif not self._is_idle(next(iter(among.values())), view, was, now):
-                moved = True
-        if moved:
+                busy = True
+        if busy:
             for request_id in self.requests:
                 view.here = request_id == view.request_id or request_id in waiting
                 self._step_request(request_id, view, was, now)
@@ -618,8 +645,8 @@ class ClaimRun:
                 candidates.append(self.kept[index])
             if observer.per_request:
                 place = self._scoped.index(index)
-                in_hand = (request.watches[place] for request in self.requests.values())
-                candidates += [self._finding(index, watch) for watch in in_hand]
+                followed = (*self.requests.values(), *self.retired.values())
+                candidates += [self._finding(index, each.watches[place]) for each in followed]
             finding = _heaviest(candidates)
             if finding.verdict is Verdict.UNEXERCISED:
                 finding = next((f for f in candidates if f.why != observer.states[0].says), finding)

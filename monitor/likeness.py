@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from monitor.claim import UNSTATED, ClaimRun
-from monitor.watch import Finding, Watch
+from monitor.watch import Finding, InHand, Watch
 from spec.claims import Mode
 from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
 __all__ = ["again", "likeness"]
 
@@ -32,7 +32,8 @@ def likeness(claim: ClaimRun) -> Hashable:
         return (*standing, *claim.broken)
     base = tuple((watch.state, watch.own) for watch in claim.base)
     kept = tuple(sorted((index, found.verdict) for index, found in claim.kept.items()))
-    return (*standing, base, kept, claim.steps, claim.unknown, frozenset(claim.doubts))
+    retired = frozenset(claim.retired)
+    return (*standing, base, retired, kept, claim.steps, claim.unknown, frozenset(claim.doubts))
 
 
 def again(like: ClaimRun, claim_id: str) -> ClaimRun:
@@ -48,9 +49,17 @@ def again(like: ClaimRun, claim_id: str) -> ClaimRun:
         claim.taint = (None, _STOOD)
         kept = dict.fromkeys(like.broken, Verdict.VIOLATED)
     else:
-        claim.base = [Watch(watch.state, watch.own) for watch in like.base]
+        claim.base = _anew(like.base)
+        claim.retired = {
+            s: InHand(each.facts, _anew(each.watches)) for s, each in like.retired.items()
+        }
         claim.steps, claim.unknown = like.steps, like.unknown
         claim.doubts = dict.fromkeys(like.doubts, (None, _STOOD))
         kept = {index: found.verdict for index, found in like.kept.items()}
     claim.kept = {index: Finding(verdict, None, _STOOD) for index, verdict in kept.items()}
     return claim
+
+
+def _anew(watches: Sequence[Watch]) -> list[Watch]:
+    """They stand so, and nobody knows since when."""
+    return [Watch(watch.state, watch.own) for watch in watches]

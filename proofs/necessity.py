@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DEPTH", "lacking", "question_without"]
 
-DEPTH = 8
-DEEP = 16
-"""How many events are searched where Spacer says that there is such a run."""
+DEPTH = 16
+"""How many events are searched at most: to search costs less than to prove that there is no run."""
 FURTHER = 3
 """How many events more than the fewest a run may take that can be written as events."""
 
@@ -49,7 +48,7 @@ def lacking(
     shortest = _shortest(runs, left, range(1, depth + 1))
     proofs = {name: _without(runs, name) for name in left if name not in shortest}
     refuted = tuple(name for name, proof in proofs.items() if proof[0] is ProofResult.REFUTED)
-    shortest |= _shortest(runs, refuted, range(depth + 1, DEEP + 1))
+    shortest |= _shortest(runs, refuted, range(depth + 1, DEPTH + 1))
     found = {}
     for name in names:
         if name in spare:
@@ -116,6 +115,8 @@ def _left_over(answer: tuple[ProofResult, str]) -> Lacking:
         case (ProofResult.PROVED, _):
             return Lacking("redundant")
         case (ProofResult.REFUTED, _):
-            return Lacking("necessary", reason=f"by Spacer; no run of up to {DEEP} events shows it")
+            return Lacking(
+                "necessary", reason=f"by Spacer; no run of up to {DEPTH} events shows it"
+            )
         case (_, reason):
             return Lacking("unknown", reason=reason or "the work limit was reached")

@@ -34,6 +34,7 @@ from proofs.frame.statements import (
     NO_REQUEST,
     REQUEST_FACTS,
     REQUEST_OBSERVERS,
+    RETIRED,
     UNMET,
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
@@ -168,6 +169,11 @@ class Frame:
         alike = [self._ledger_unopened, same(request, space.claim)]
         given = [self._not("opens"), *alike]
         yield _stays(UNOPENED_OBSERVERS, observer, "request", given, moved, stepped, or_else=broken)
+        nowhere = {**space.event, "here": constant(False)}
+        first = space.view("request", req_was=constants_of(REQUEST_FIRST), event=nowhere)
+        retired = space.view("request", event=nowhere)
+        expected, found = (view.step(observer, request) for view in (first, retired))
+        yield _stays(RETIRED, observer, "request", [], expected, found)
 
     def _agreement(self, observer: Observer) -> Question:
         """One event through both: every scope takes it in, and those do to which it is delivered.

@@ -19,6 +19,7 @@ __all__ = [
     "PARTIAL_VERDICTS",
     "REQUEST_FACTS",
     "REQUEST_OBSERVERS",
+    "RETIRED",
     "RULES",
     "RUNS",
     "TERMS",
@@ -52,6 +53,7 @@ UNOPENED_FACTS: Final = "unopened facts"
 UNOPENED_OBSERVERS: Final = "unopened observers"
 KNOWN_TO_ALL: Final = "known to all"
 ENDED_UNOPENED: Final = "ended unopened"
+RETIRED: Final = "retired requests"
 UNMET: Final = "not met yet"
 AGREEMENT: Final = "agreement"
 LEDGERS: Final = "ledgers compiled"
@@ -105,6 +107,12 @@ LEMMAS: Final = (
         ENDED_UNOPENED,
         "A request that ends without having been opened leaves nothing but what the pool must "
         "still know of it.",
+    ),
+    Lemma(
+        RETIRED,
+        "Where no event is of a request, what moves an observer of that request reads none of its "
+        "registers.",
+        of_requests=True,
     ),
     Lemma(
         UNMET,

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from functools import cache
+from pathlib import Path
+from tempfile import gettempdir
+
+import msgspec
 
 from proofs.check import Check, check_mode
 from spec.claims import Mode
@@ -175,5 +181,16 @@ GUARDS_NOT_NEEDED = {
 
 @cache
 def checked(mode: Mode) -> Check:
-    """The contract of a mode, checked once for all tests."""
-    return check_mode(mode)
+    """The contract of a mode, checked once for all tests, in whatever process they run."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        return check_mode(mode)
+    file = Path(gettempdir()) / f"resident-claims-{run}-{mode}.json"
+    with file.open("a+b") as shared:
+        fcntl.flock(shared, fcntl.LOCK_EX)
+        shared.seek(0)
+        if said := shared.read():
+            return msgspec.json.decode(said, type=Check)
+        check = check_mode(mode)
+        shared.write(msgspec.json.encode(check))
+    return check

@@ -32,6 +32,8 @@ from tests.proofs.certificates import (
     written,
 )
 
+pytestmark = pytest.mark.slow
+
 solvers = pytest.mark.parametrize("solver", Solver)
 
 

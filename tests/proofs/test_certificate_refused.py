@@ -24,6 +24,8 @@ from tests.proofs.certificates import (
     seal,
 )
 
+pytestmark = pytest.mark.slow
+
 FILES = (*DATA, *QUESTIONS)
 _SPOILS = {"witness.json": ("1", "3"), "frame/invariants.json": ("is in", "was in")}
 

@@ -31,6 +31,8 @@ from spec.terms import FALSE, And, Const, Or
 from spec.vocabulary import c, e
 from tests.proofs.test_mutation import OF_PLACES
 
+pytestmark = pytest.mark.slow
+
 OF_WAYS = {
     "lack": 976,
     "affirm": 113,

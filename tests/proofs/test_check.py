@@ -11,6 +11,8 @@ from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from tests.proofs.pinned import NECESSARY, checked
 
+pytestmark = pytest.mark.slow
+
 # The fewest events in which a mode's whole bundle is exercised and satisfied.
 WITNESS = {
     Mode.BEST_EFFORT: 3,

@@ -18,13 +18,11 @@ from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from tests.proofs.pinned import GUARDS_NOT_NEEDED, NECESSARY, checked
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "cores.md"
-FAST = (Mode.BEST_EFFORT, Mode.EXPIRING, Mode.DEMOTABLE)
 
 modes = pytest.mark.parametrize("mode", Mode)
-fast_modes = pytest.mark.parametrize(
-    "mode", [pytest.param(m, marks=() if m in FAST else pytest.mark.slow) for m in Mode]
-)
 
 
 def found(mode: Mode) -> Cores:
@@ -46,7 +44,7 @@ class TestCores:
             assert core
             assert set(found(mode).in_every[clause]) <= set(core) <= set(names)
 
-    @fast_modes
+    @modes
     def test_suffices(self, mode: Mode) -> None:
         """Each clause is proved anew of the bundle that consists of its core alone."""
         for clause, core in found(mode).core.items():
@@ -54,7 +52,7 @@ class TestCores:
                 question_of(mode, clause, frozenset(core)).model(Integers())
             )
 
-    @fast_modes
+    @modes
     def test_guards_are_unused(self, mode: Mode) -> None:
         """Each clause is proved anew of its core where no unused guard is in force."""
         for clause, core in found(mode).core.items():
@@ -73,7 +71,7 @@ class TestCores:
         """A guard that no proof uses is one that can be taken out by itself."""
         assert set(found(mode).unused) <= GUARDS_NOT_NEEDED[mode]
 
-    @fast_modes
+    @modes
     def test_in_every_core(self, mode: Mode) -> None:
         """What every core has is needed: without it a run breaks the clause, and keeps the rest."""
         for clause, needed in found(mode).in_every.items():

@@ -22,6 +22,8 @@ from spec.claims import Mode
 from spec.modes import Bundle
 from tests.proofs.pinned import NECESSARY
 
+pytestmark = pytest.mark.slow
+
 # Blocks of the instance, its states and transitions; of the other modes the instance with one block
 # has more states than are looked at.
 EXPLICIT = {

@@ -13,6 +13,8 @@ from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from tests.proofs.pinned import GUARDS_NOT_NEEDED, NECESSARY, UNWRITABLE, checked
 
+pytestmark = pytest.mark.slow
+
 
 class TestNecessity:
     """The contract without one obligation, or without one rule."""

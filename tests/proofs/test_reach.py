@@ -13,6 +13,8 @@ from proofs.tale import tales
 from spec.claims import Mode
 from spec.modes import MODES
 
+pytestmark = pytest.mark.slow
+
 # States and rules reached, and the fewest events after which the last of them was.
 REACHED = {
     Mode.BEST_EFFORT: (29, 5),

@@ -23,6 +23,8 @@ from spec.modes import Bundle
 from tests.proofs.goldens import WRITE
 from tests.proofs.pinned import checked
 
+pytestmark = pytest.mark.slow
+
 SMALL = Question(Mode.BEST_EFFORT)
 
 

@@ -29,6 +29,8 @@ from spec.obligations import OBLIGATIONS
 from spec.projection.delivery import DELIVERY
 from tests.proofs.frame.spaces import without
 
+pytestmark = pytest.mark.slow
+
 Capture = pytest.CaptureFixture[str]
 SHOWN = Counterexample(
     {"claim.state": "owed"}, {"kind": "request_finished"}, [Change("claim.state", "owed", "broken")]

@@ -19,12 +19,13 @@ from proofs.frame.statements import (
     KNOWN_TO_ALL,
     LEMMAS,
     REQUEST_OBSERVERS,
+    RETIRED,
     UNMET,
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
 )
 from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.ledgers import kind, now, was
+from spec.ledgers import kind, now, req_was, was
 from spec.machine import Guard, Observer, Register, Rule
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
@@ -44,6 +45,8 @@ from tests.proofs.frame.spaces import (
     with_reasons,
     without,
 )
+
+pytestmark = pytest.mark.slow
 
 REASONS = list(reasons())
 KNOWN_MODES = {name for mode in MODES.values() for b in Bundle for name in mode.names(b)}
@@ -79,7 +82,7 @@ class TestProved:
         results = of_observer(name)
         assert {"proved"} == {answer.result for answer in results.values()}
         assert {name: len(EVENTS)} == results[AGREEMENT].questions
-        followed = {REQUEST_OBSERVERS, UNOPENED_OBSERVERS} <= set(results)
+        followed = {REQUEST_OBSERVERS, UNOPENED_OBSERVERS, RETIRED} <= set(results)
         assert OBLIGATIONS[name].per_request == followed
 
     def test_every_obligation_has_a_mode(self) -> None:
@@ -209,6 +212,15 @@ class TestOtherObservers:
         assert [UNOPENED_OBSERVERS, AGREEMENT] == refuted(of_any(observer))
         opens = {**DELIVERY.opens, "looked up": e.here & kind(Kind.PREFIX_LOOKUP)}
         assert [] == refuted(of_any(observer, with_reasons("opens", opens)))
+
+    def test_retired(self) -> None:
+        """What moves a request that is over must not depend on what came before its end."""
+        lost = Rule(
+            Guard.DUE, "lost", e.mine & kind(Kind.BLOCK_LOST) & req_was.failed, VIOLATED, why=""
+        )
+        assert RETIRED in refuted(of_any(an_observer(lost, per_request=True)))
+        here = replace(lost, when=lost.when & e.here)
+        assert RETIRED not in refuted(of_any(an_observer(here, per_request=True)))
 
     def test_own_registers(self) -> None:
         """What a claim and its request remember alike need not be delivered to both."""
