@@ -234,7 +234,7 @@ class Stream:
         claim.early |= bound and ends_early(event, claim)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             self._unwatch(claim, event)
-            if not claim.committed or claim.constants.lapses:
+            if bound and (not claim.committed or claim.constants.lapses):
                 return
         elapses = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
         if elapses and (fault := self._clock.early(claim, event)):
