@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.doubt import AUTHORITY
+from monitor.terms import binds
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.durations import Duration
@@ -25,7 +26,7 @@ def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
     Streams that carry no actor (the recorded dialects) are taken at their word.
     """
     unknown = clock.unknown(claim) if event.kind is Kind.CLAIM_EXPIRED else None
-    if unknown is not None and claim.constants.lapses:
+    if unknown is not None and claim.constants.lapses and binds(claim, event):
         claim.distrust(*unknown)
     if event.by is None:
         return True

@@ -437,12 +437,12 @@ class Stream:
             observed = Kind.REQUEST_FINISHED in self._census.observed
             twice = observed and self.requests.came_twice(request_id)
             if twice:
-                self._contradict(None, at, f"request {request_id} arrives twice")
+                self._contradict_named(event, at, f"request {request_id} arrives twice")
             self.requests.arrive(event, at, self._count, unsure=twice)
             if twice:
                 return
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
-            self._contradict(None, at, f"request {request_id} ends and is not in hand")
+            self._contradict_named(event, at, f"request {request_id} ends and is not in hand")
             return
         named = event.claim_id is not None or event.accused
         if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
@@ -668,6 +668,12 @@ class Stream:
         else:
             for claim in claims:
                 claim.distrust(at, why)
+
+    def _contradict_named(self, event: Event, at: At, why: str) -> None:
+        """An event contradicts what happened; of it no more is taken than which claim it names."""
+        if event.claim_id is not None:
+            self._claim(event, event.claim_id, at)
+        self._contradict(None, at, why)
 
     def _note_contradiction(self, at: At | None, why: str) -> None:
         self.left = self.left or (at, why)
