@@ -16,11 +16,11 @@ from monitor.requests import Requests
 from monitor.room import Room
 from monitor.stated import Stated
 from monitor.view import Constants, View
-from spec.alphabet import FACTS, REPORTS, Kind
+from spec.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
     from monitor.compile import Compiled
     from monitor.records import At, Doubt
@@ -53,6 +53,7 @@ _BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which b
 _TOO_MUCH: Final = "more was stated of its object, or by claims on it, than is remembered"
 _BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
+_KIN: Final = "it may share blocks with a claim that was forgotten, of which a fact told later"
 _LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
 
 
@@ -101,6 +102,7 @@ class Census:
         self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
         self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
+        self._unclear: dict[bool, At] = {}  # since when it is what forgotten claims hold
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
         self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
@@ -167,6 +169,25 @@ class Census:
         self.blocks.state(claim, keys)
         self._place(claim)
 
+    def late(self, event: Event, claims: Iterable[ClaimRun], at: At) -> None:
+        """Blocks of these claims are there, or gone, and it is not said which. Where one of them
+        was forgotten, others may share what it held: those that state contents, or any.
+        """
+        late = (event.claim_id is None and self.past.others_on(event.object_id)) or any(
+            (claim.past is not None or claim.lost) and not (claim.keys or claim.unwatched)
+            for claim in claims
+        )
+        gone = event.kind in BLOCKS_GONE
+        if late and (gone or self.past.keyed) and gone not in self._unclear:
+            self._unclear[gone] = at
+            for claim in self.claims.values():
+                self._doubt_kin(claim)
+
+    def _doubt_kin(self, claim: ClaimRun) -> None:
+        for gone, at in self._unclear.items():
+            if gone or claim.keys:
+                claim.doubt(BLOCKS, at, _KIN)
+
     def _place(self, claim: ClaimRun) -> None:
         """What the claim holds was held before it came; if it is not watched any more, nothing."""
         self.room.put(claim, claim.declared)
@@ -174,6 +195,7 @@ class Census:
             return
         if not self.blocks.join(claim):
             claim.doubt(BLOCKS, None, _TOO_MUCH)
+        self._doubt_kin(claim)
         lost = self._track.lost
         if lost is not None and self.blocks.is_stale(claim):
             claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be gone")
@@ -361,6 +383,7 @@ class Census:
 
     def _forget(self, claim: ClaimRun) -> None:
         self.requests.forget(claim)
+        self.past.keyed = self.past.keyed or bool(claim.keys)
         if claim.guest:
             self.past.leave(claim)
             self._drop(claim)

@@ -70,7 +70,8 @@ class _Record(NamedTuple):
 class Past:
     """The claims of one stream that were forgotten.
 
-    `misses` is how often anything may have happened in the stream that nobody saw.
+    `misses` is how often anything may have happened in the stream that nobody saw; `keyed` says
+    that any of the claims stated the contents of its positions, which are not remembered.
 
     Args:
         seen: knows those that have no record any more, and the objects of any.
@@ -82,6 +83,7 @@ class Past:
         self._likes: dict[tuple[str, Hashable], Alike] = {}
         self._ways = 0
         self.misses = 0
+        self.keyed = False
         self._records: dict[str, _Record] = {}  # the oldest first
         self._on: dict[bytes, str] = {}  # the last of these on each object
 

@@ -381,6 +381,8 @@ class Stream:
             named = self._claim(event, event.claim_id, at)
             self._check_identity(event, named, at)
             meant = [] if named.unwatched else [named]
+        if not event.block_ids:
+            self._census.late(event, meant, at)
         ranked = self._mode["ranked"]
         owners = {b: self._census.blocks.owners([b]) for b in event.block_ids if ranked}
         least = self._least(owners.values()) if event.lowest_priority is not None else None
@@ -585,6 +587,7 @@ class Stream:
 
         All take them in before any of them hears of it.
         """
+        self._census.late(event, claims, at)
         changed = {claim.claim_id: claim for claim in claims}
         asked: set[Hashable] = set()
         beside, stated = self._census.objects.beside, True

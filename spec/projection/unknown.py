@@ -120,7 +120,7 @@ def _presses(event: Event, request: Request | None) -> bool:
         return True
     if event.kind is Kind.REQUEST_ARRIVED:
         return (event.needed or 0) <= (event.usable or 0)
-    return request is not None and request.needed <= request.usable
+    return request is not None and request.in_hand and request.needed <= request.usable
 
 
 def _has_part(sight: Sight, seen: Mapping[str, object]) -> bool:
