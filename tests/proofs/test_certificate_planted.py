@@ -11,6 +11,8 @@ import pytest
 from spec.claims import Mode
 from tests.proofs.certificates import certify
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("spec", "monitor", "models", "proofs", "tests")
 PRESSURE = "spec/obligations/pressure.py"
@@ -26,8 +28,6 @@ CERTIFY = """
 from pathlib import Path
 from spec.claims import Mode
 from tests.proofs.certificates import certify
-
-pytestmark = pytest.mark.slow
 certify(Path("planted"), Mode.HARD_PROTECTED)
 """
 
