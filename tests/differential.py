@@ -197,7 +197,8 @@ def _agree(fast: Verdicts, outcome: Outcome, where: str, *, forgets: bool) -> No
     A claim that goes by two modes counts for neither, and what is found of it is not compared.
 
     Args:
-        forgets: the monitor may know fewer claims, and no lines, and be inconclusive instead.
+        forgets: the monitor may know fewer claims, be inconclusive instead, and find a breach later
+            or not know its line.
     """
     slow = outcome.claims
     if not forgets and (odd := fast.keys() ^ slow.keys()):
@@ -205,10 +206,17 @@ def _agree(fast: Verdicts, outcome: Outcome, where: str, *, forgets: bool) -> No
     for claim in sorted(name for name in fast.keys() & slow.keys() if not slow[name].torn):
         for name, expected in slow[claim].findings.items():
             found, verdict = fast[claim][name], _found(expected.verdict, expected.at)
-            lost = forgets and (found[0] is Verdict.INCONCLUSIVE or found == (verdict[0], None))
+            lost = forgets and (found[0] is Verdict.INCONCLUSIVE or _is_later(found, verdict))
             if found != verdict and not lost:
                 both = f"{_said(found)} by the monitor, {_said(verdict)} by the naive projection"
                 raise Differs(f"at {where} {name} of {claim}: {both}")
+
+
+def _is_later(found: Found, than: Found) -> bool:
+    """Whether a breach was found after another one, or nobody knows where."""
+    if not found[0] is than[0] is Verdict.VIOLATED:
+        return False
+    return found[1] is None or than[1] is None or found[1] >= than[1]
 
 
 def _said(found: Found) -> str:

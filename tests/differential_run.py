@@ -173,10 +173,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{done} streams in {seconds:.0f} s", file=sys.stderr, flush=True)
             if asked.minutes is not None and seconds > 60 * asked.minutes:
                 break
+    print(report(every, honest))
     if differ:
         print(f"{differ} shares of the streams differ, and were not compared to their end")
         return 1
-    print(report(every, honest))
     few = any(100 * t.streams["kept"] < KEPT * t.streams.total() for t in (every, honest))
     return int(few or (every.streams.total() >= MANY and bool(_seldom(every))))
 
