@@ -8,7 +8,7 @@ from monitor.seen import Seen, digest
 from monitor.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from monitor.claim import ClaimRun
     from monitor.records import At
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["OUTCOMES", "Blame", "Early", "tell_outcome"]
 
 OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
+_OF_BLAME: Final = frozenset({"blocking_claim_ids", "restoration_failure_outcome"})
 EARLY: Final = 10_000
 """Names that are remembered because they were given before anything was known of them."""
 
@@ -75,44 +76,44 @@ class Early:
     """
 
     def __init__(self, seen: Seen) -> None:
-        self._named: dict[str, tuple[View, tuple[Unknown, ...]]] = {}
+        self._named: dict[str, dict[Hashable, tuple[View, tuple[Unknown, ...]]]] = {}
         self._seen = seen
 
     def add(
         self, names: list[str], event: Event, at: At, blame: Blame, unknown: tuple[Unknown, ...]
     ) -> None:
-        """These ids were named in an action on a request; what each hears of it is the same.
+        """These ids were named in an action on a request; what each hears of it is the same. Of
+        actions of one kind that say the same of failures the first counts.
 
         Args:
             unknown: what nobody knows of the request.
         """
         view: View | None = None
         for name in names:
-            if name in self._named:
-                continue
-            if len(self._named) >= EARLY:
+            if name not in self._named and len(self._named) >= EARLY:
                 self._seen.add(digest("blamed", name))
                 continue
             if view is None:
                 view = View(event.kind, at, event.request_id)
                 blame.tell(view, None, name)
                 view.proof = False  # its sums are judged by those who were there
-            self._named[name] = view, unknown
+            said = (view.kind, view.restore, view.smear, view.alleges, bool(unknown))
+            self._named.setdefault(name, {}).setdefault(said, (view, unknown))
 
     def tell(self, claim: ClaimRun, at: At) -> None:
         """Something is known of the claim now: it hears of what named it."""
         name = claim.claim_id
         if name not in self._named:
             if len(self._named) >= EARLY and digest("blamed", name) in self._seen:
-                claim.distrust(at, _EARLIER, frozenset({"blocking_claim_ids"}))
+                claim.distrust(at, _EARLIER, _OF_BLAME)
             return
-        view, unknown = self._named.pop(name)
-        for fields, since, why in unknown:
-            claim.doubt(fields, since, why)
-        request_id = view.request_id or ""
-        claim.open_request(request_id)
-        claim.step_request(request_id, view)
-        claim.close_request(request_id)
+        for view, unknown in self._named.pop(name).values():
+            for fields, since, why in unknown:
+                claim.doubt(fields, since, why)
+            request_id = view.request_id or ""
+            claim.open_request(request_id)
+            claim.step_request(request_id, view)
+            claim.close_request(request_id)
 
 
 def tell_outcome(view: View, event: Event, claim_id: str, request: Request) -> None:

@@ -340,11 +340,11 @@ class Stream:
             claim.fix_predicate(predicate_of(event.predicate))
         return claim
 
-    def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> None:
-        """An event that is not about a claim's object alone may still name it wrongly."""
-        if not binds(claim, event):
+    def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> bool:
+        """Whether an event that is not about a claim's object alone names it rightly."""
+        if not (bound := binds(claim, event)):
             self._deliver(claim, View(event.kind, at, named=True))
-            self._two_identities(claim, at)
+        return bound
 
     def _two_identities(self, claim: ClaimRun, at: At) -> None:
         claim.distrust(at, "the claim goes by two identities")
@@ -379,7 +379,7 @@ class Stream:
         meant = self._census.meant(event)
         if event.claim_id is not None:
             named = self._claim(event, event.claim_id, at)
-            self._check_identity(event, named, at)
+            bound = self._check_identity(event, named, at)
             meant = [] if named.unwatched else [named]
         if not event.block_ids:
             self._census.late(event, meant, at)
@@ -416,6 +416,8 @@ class Stream:
         for claim in unseen:
             if claim.alive:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
+        if event.claim_id is not None and not bound:
+            self._two_identities(named, at)
 
     def _least(self, owners: Iterable[Collection[str]]) -> int | None:
         """The lowest priority of a block that goes: a block has that of the highest of its claims;
@@ -459,10 +461,10 @@ class Stream:
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
         """Claims hear of what is done about a request."""
         if event.claim_id is not None:
-            claim = self._claim(event, event.claim_id, at)
-            self._check_identity(event, claim, at)
-            if self._open(claim, event, at):
-                claim.touch(request_id)
+            about = self._claim(event, event.claim_id, at)
+            bound = self._check_identity(event, about, at)
+            if self._open(about, event, at):
+                about.touch(request_id)
         named = dict.fromkeys(event.accused)
         for name in named:
             self._census.find(name, at)
@@ -476,7 +478,7 @@ class Stream:
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
         others, told = self.requests.others(request_id)
         unknown = []
-        if request.unsure:
+        if request.unsure and not request.ended:
             unknown.append((NEED, request.at, f"request {request_id} arrived twice"))
         if event.kind in CONFLICT_ACTIONS and not (request.came or request.ended):
             unknown.append((NEED, at, f"request {request_id} was acted on and never arrived"))
@@ -515,6 +517,8 @@ class Stream:
                 claim.waiting.discard(request_id)
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self.requests.close(claim, request_id)
+        if event.claim_id is not None and not bound:
+            self._two_identities(about, at)
 
     def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: View) -> bool:
         """Whether a claim follows the request, or does so from this event on."""

@@ -11,6 +11,7 @@ FOLDER = Path(__file__).parent / "hostile"
 DUE = {
     "recomputed_after_an_empty_load": ("offloadable", 1),
     "retired_under_another_object": ("hard_protected", 1),
+    "named_twice_before_it_was_known": ("offloadable", 1),
     "expired_under_another_object": ("expiring", 1),
     "half_computed_by_another": ("offloadable", 1),
     "recomputed_after_a_load_was_evicted": ("offloadable", 1),
