@@ -1,0 +1,47 @@
+"""Short streams on which the monitor and the reference once differed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from spec.claims import Mode
+from spec.events import Event
+from spec.projection.lines import Line
+from tests.differential import compare, heard
+from tests.monitor.traces import CLAIM, OTHER, Trace
+from tests.monitor.traces_canonical import about, canonical, canonical_claim
+
+ARRIVED = canonical("request_arrived", request_id="q", needed=7, usable=10)
+FAILED = about("load_failed", OTHER, request_id="early")
+OF_ANOTHER = about("request_finished", request_id="q", predicate="leading_prefix_at_least(1)")
+
+
+def found(trace: Trace, claim: str = CLAIM, missing: int = 0) -> dict[str, str]:
+    """What both hold of a claim at the end, where so many lines are missing before the first."""
+    lines = [
+        Line(at, (msgspec.convert(x, Event),), sequence=at - 1 + missing)
+        for at, x in enumerate(trace, start=1)
+    ]
+    compare(lines, Mode.HARD_PROTECTED)
+    held = heard(lines, Mode.HARD_PROTECTED).end[claim]
+    return {name: verdict.value for name, (verdict, _) in held.items()}
+
+
+def test_ends_under_another_identity() -> None:
+    """The end of a request that names a claim wrongly is a silent end all the same."""
+    held = found([*canonical_claim(), ARRIVED, OF_ANOTHER])
+    assert "violated" == held["claim_identity"]
+    assert "violated" == held["explicit_conflict_action"]
+
+
+def test_named_by_an_end_that_contradicts() -> None:
+    """A claim is met where the end of a request names it that never came."""
+    named = about("request_finished", request_id="q")
+    assert {"inconclusive"} == set(found([named]).values())
+
+
+def test_came_before_the_first_line() -> None:
+    """A request that ends, and whose arrival is missing, came before the claims that came since."""
+    assert "satisfied" == found([*canonical_claim()], missing=5)["footprint_accounting"]
+    late = [*canonical_claim(), FAILED, canonical("request_finished", request_id="early")]
+    assert "satisfied" == found(late, missing=5)["footprint_accounting"]
