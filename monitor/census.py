@@ -53,7 +53,7 @@ _BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which b
 _TOO_MUCH: Final = "more was stated of its object, or by claims on it, than is remembered"
 _BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
 _OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
-_KIN: Final = "it may share blocks with a claim that was forgotten, of which a fact told later"
+_KIN: Final = "a later fact concerns blocks of a forgotten claim, with which it may share some"
 _LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
 
 
@@ -102,7 +102,7 @@ class Census:
         self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
         self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
-        self._unclear: dict[bool, At] = {}  # since when it is what forgotten claims hold
+        self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
         self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from spec.claims import Mode
-from spec.events import Event
-from spec.projection.lines import Line
 from tests.differential import compare, heard
 from tests.monitor.traces import CLAIM, OTHER, Trace
-from tests.monitor.traces_canonical import about, canonical, canonical_claim
+from tests.monitor.traces_canonical import about, canonical, canonical_claim, lines_of
 
 ARRIVED = canonical("request_arrived", request_id="q", needed=7, usable=10)
 FAILED = about("load_failed", OTHER, request_id="early")
@@ -18,10 +14,7 @@ OF_ANOTHER = about("request_finished", request_id="q", predicate="leading_prefix
 
 def found(trace: Trace, claim: str = CLAIM, missing: int = 0) -> dict[str, str]:
     """What both hold of a claim at the end, where so many lines are missing before the first."""
-    lines = [
-        Line(at, (msgspec.convert(x, Event),), sequence=at - 1 + missing)
-        for at, x in enumerate(trace, start=1)
-    ]
+    lines = lines_of(trace, missing)
     compare(lines, Mode.HARD_PROTECTED)
     held = heard(lines, Mode.HARD_PROTECTED).end[claim]
     return {name: verdict.value for name, (verdict, _) in held.items()}

@@ -3,16 +3,13 @@ says that they are there."""
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from monitor.census import Keep
 from spec.claims import Mode
-from spec.events import Event
-from spec.projection.lines import Line
 from tests.differential import compare, heard
 from tests.monitor.traces import CLAIM, OTHER, Trace
-from tests.monitor.traces_canonical import about, canonical, canonical_claim
+from tests.monitor.traces_canonical import about, canonical, canonical_claim, lines_of
 
 ENDED = [
     about("claim_retired", OTHER, by="tenant:1"),
@@ -45,7 +42,7 @@ LATE = {
 
 def found(trace: Trace, claim: str, keep: Keep | None = None) -> dict[str, str]:
     """What is held of a claim at the end; a monitor that forgets is compared with the reference."""
-    stream = [Line(at, (msgspec.convert(x, Event),)) for at, x in enumerate(trace, start=1)]
+    stream = lines_of(trace)
     compare(stream, Mode.HARD_PROTECTED, keep=keep)
     held = heard(stream, Mode.HARD_PROTECTED, keep).end[claim]
     return {name: verdict.value for name, (verdict, _) in held.items()}

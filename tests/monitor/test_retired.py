@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from monitor.census import Keep
 from monitor.claim import ENDED_KEPT, WAYS
 from monitor.engine import Monitor
 from spec.claims import Mode
-from spec.events import Event
-from spec.projection.lines import Line
 from tests.differential import compare, heard, record
 from tests.monitor.traces import CLAIM, Trace
-from tests.monitor.traces_canonical import about, canonical, canonical_claim
+from tests.monitor.traces_canonical import about, canonical, canonical_claim, lines_of
 
 AWAY = (
     *canonical_claim(mode="offloadable"),
@@ -48,15 +45,12 @@ def passing(name: str) -> Trace:
     ]
 
 
-def lines(trace: Trace) -> list[Line]:
-    """The trace as both judges take it."""
-    return [Line(at, (msgspec.convert(x, Event),)) for at, x in enumerate(trace, start=1)]
-
-
 def harm_of(trace: Trace, keep: Keep | None = None) -> tuple[str, int | None]:
     """What became of `claim_harm_attribution`, and where; the reference says so, too."""
-    compare(lines(trace), Mode.OFFLOADABLE)
-    verdict, line = heard(lines(trace), Mode.OFFLOADABLE, keep).end[CLAIM]["claim_harm_attribution"]
+    compare(lines_of(trace), Mode.OFFLOADABLE)
+    verdict, line = heard(lines_of(trace), Mode.OFFLOADABLE, keep).end[CLAIM][
+        "claim_harm_attribution"
+    ]
     return verdict.value, line
 
 
@@ -92,7 +86,7 @@ def test_forgotten() -> None:
 def test_many_alike() -> None:
     """Of many requests that stand alike at their end one is followed."""
     monitor = Monitor(Mode.OFFLOADABLE)
-    for line in lines([*AWAY, *(x for i in range(WAYS) for x in answered(f"q{i}"))]):
+    for line in lines_of([*AWAY, *(x for i in range(WAYS) for x in answered(f"q{i}"))]):
         monitor.take(record(line))
     (claim,) = monitor.claims()
     assert claim.taint is None

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from spec.events import Event
+from spec.projection.lines import Line as Taken
 from tests.monitor.traces import CLAIM, RUN, Line, Trace
 
 
 def canonical(kind: str, **fields: Any) -> Line:
     """A canonical event of the run."""
     return {"kind": kind, "stream": RUN, **fields}
+
+
+def lines_of(trace: Trace, missing: int = 0) -> list[Taken]:
+    """The trace as both judges take it, where so many lines are missing before the first."""
+    return [
+        Taken(at, (msgspec.convert(event, Event),), sequence=at - 1 + missing)
+        for at, event in enumerate(trace, start=1)
+    ]
 
 
 def about(kind: str, claim: str = CLAIM, **fields: Any) -> Line:
