@@ -1,10 +1,10 @@
 """Many streams through the monitor and the naive projection (`make differential`).
 
-`python -m tests.differential_run 150000 --jobs 2` compares so many streams over all modes: seven of
-ten are of a whole runtime (`tests.streams_wide`), every second one of these of an honest one; two
-are written by hand but for a few edits (`tests.streams_edited`), and one tells a single story
-(`tests.strategies`). `--mode MODE --seed N` compares the streams of one seed again. One seed in
-eight is compared with forgetting turned on, too: equal or inconclusive. It names each difference
+`python -m tests.differential_run 150000 --jobs 2` compares so many streams over all modes: two of
+three are of a whole runtime (`tests.streams_wide`), every second one of these of an honest one;
+most others are written by hand but for a few edits (`tests.streams_edited`), and some tell a single
+story (`tests.strategies`). `--mode MODE --seed N` compares the streams of one seed again. One seed
+in eight is compared with forgetting turned on, too: equal or inconclusive. It names each difference
 when it is found, and ends with 1 where there is one, where few streams are kept, or where 100,000
 streams and more take a rule too seldom.
 """
@@ -41,7 +41,9 @@ KEPT: Final = 30
 """The least share of all streams that are kept, and of the honest ones, in percent."""
 
 _FORGETFUL: Final = 8  # of so many seeds one is compared with forgetting, too
-_SHARE: Final = 40  # streams that are compared at once, of one mode
+_SHARE: Final = 40  # seeds from the first of one share to that of the next
+_STORIES, _EDITED, _WIDE = 4, 16, 19  # streams of a share; of those of a runtime so many seeds
+_STREAMS: Final = _STORIES + _EDITED + 2 * _WIDE
 
 
 class Found(NamedTuple):
@@ -102,14 +104,14 @@ def compare_stories(mode: Mode, number: int, count: int, tally: Tally) -> None:
 
 
 def _compare_share(share: tuple[Mode, int]) -> Found:
-    """The streams of these seeds: seven of ten of a whole runtime."""
+    """The streams of these seeds, and with them the edited ones and the stories."""
     mode, first = share
     found = Found(Tally(), Tally())
-    for number in range(first, first + _SHARE // 2):
+    for number in range(first, first + _WIDE + 1):
         try:
             if number == first:
-                compare_stories(mode, first, _SHARE // 10, found.every)
-                compare_edited(mode, first, _SHARE // 4, found.every)
+                compare_stories(mode, first, _STORIES, found.every)
+                compare_edited(mode, first, _EDITED, found.every)
             else:
                 compare_seed(mode, number, found)
         except Differs as error:
@@ -120,7 +122,7 @@ def _compare_share(share: tuple[Mode, int]) -> Found:
 
 
 def _shares(count: int, first: int) -> Iterator[tuple[Mode, int]]:
-    for number in range(-(-count // _SHARE)):
+    for number in range(-(-count // _STREAMS)):
         yield MODES[number % len(MODES)], first + number * _SHARE
 
 
@@ -155,8 +157,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(argv)
     every, honest, began = Tally(), Tally(), time.monotonic()
     if asked.mode is not None and asked.seed is not None:
-        compare_stories(Mode(asked.mode), asked.seed, _SHARE // 10, every)
-        compare_edited(Mode(asked.mode), asked.seed, _SHARE // 4, every)
+        compare_stories(Mode(asked.mode), asked.seed, _STORIES, every)
+        compare_edited(Mode(asked.mode), asked.seed, _EDITED, every)
         compare_seed(Mode(asked.mode), asked.seed, Found(every, honest))
         print("no difference")
         return 0

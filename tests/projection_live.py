@@ -35,11 +35,12 @@ _PATIENCE: Final = 5.0  # seconds of one core for what takes a fraction of one
 
 
 class Stream(NamedTuple):
-    """A stream that is judged in one mode."""
+    """A stream that is judged in one mode, of one sort of streams."""
 
     name: str
     lines: Sequence[Line]
     mode: Mode
+    sort: str = ""
 
 
 class _NeverEndsError(Exception):

@@ -4,9 +4,10 @@
 `tests.projection_changes`. A change is killed if with it the naive projection holds another verdict
 than the monitor on some stream, or raises an exception. Of each stream the original is asked first:
 it agrees with the monitor, and shows which changes can matter there: those of functions that
-compute something else with the same arguments, and of statements that are executed. Of what matters
-on `--tries` streams of a mode and is noticed on none no more is asked of that mode. It ends with 0
-where none survives, 1 where some do, and 3 where the time was over before the last stream.
+compute something else with the same arguments, and of statements that are executed. What
+matters on `--tries` streams of one sort, of a mode or a family of cases, and is noticed on none, is
+asked of no more of that sort. It ends with 0 where none survives, 1 where some do, and 3 where the
+time was over before the last stream.
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
-from spec.claims import Mode
 from spec.projection.lines import line_of
 from tests.differential import Differs, Heard, follow, heard
 from tests.differential_run import MODES as EACH
-from tests.projection_cases import CASES
+from tests.projection_cases import FAMILIES
 from tests.projection_changes import MODULES, OPERATORS, Change, changes
 from tests.projection_live import Reached, Stream, in_time, made
 from tests.streams_edited import edited, written
@@ -33,7 +33,7 @@ __all__ = ["Fates", "judge", "streams"]
 
 _EDITED: Final = 4  # streams of a few edits, for one of a whole runtime
 TRIES: Final = 20
-"""On how many streams of each mode on which it can matter a change is tried at most."""
+"""On how many streams of each sort on which it can matter a change is tried at most."""
 
 
 class Fates(NamedTuple):
@@ -52,20 +52,24 @@ class Fates(NamedTuple):
 
 
 def streams(count: int) -> Iterator[Stream]:
-    """Traces written by hand, those that fooled somebody, edits of these, so many by chance, and
-    the cases written for this.
+    """Traces written by hand, those that fooled somebody, the cases written for this, edits of all
+    these, and so many by chance.
     """
-    for name, mode, events in written() if count else ():
-        yield Stream(name, [line_of(event, at) for at, event in enumerate(events, 1)], mode)
+    if not count:
+        return
+    for name, mode, events in written():
+        whole = [line_of(event, at) for at, event in enumerate(events, 1)]
+        yield Stream(name, whole, mode, f"files, {mode}")
+    cases = [(sort, case) for sort, family in FAMILIES.items() for case in family]
+    for sort, case in Random(count).sample(cases, len(cases)):
+        yield Stream(case.name, case.lines, case.mode, sort)
     for number in range(_EDITED * count):
         mode = EACH[number % len(EACH)]
-        yield Stream(f"edited {number}", edited(Random(number), mode), mode)
+        yield Stream(f"edited {number}", edited(Random(number), mode), mode, f"edited, {mode}")
     for number in range(count):
         mode = EACH[number % len(EACH)]
         lies = 0 if number % 7 == 6 else None
-        yield Stream(f"seed {number}", told(Random(number), mode, lies), mode)
-    for name, mode, lines in CASES if count else ():
-        yield Stream(name, lines, mode)
+        yield Stream(f"seed {number}", told(Random(number), mode, lies), mode, f"wide, {mode}")
 
 
 # The fates of changes.
@@ -80,7 +84,7 @@ def judge(
     """What became of these changes, each on the streams on which it can matter, until it is killed.
 
     Args:
-        tries: on how many of these at most, of each mode.
+        tries: on how many of these at most, of each sort.
         until: when no more streams are begun, by the monotonic clock.
 
     Raises:
@@ -97,16 +101,16 @@ def judge(
         except Exception as error:  # whatever the checks of a module raise
             fates.exception[change.name] = f"refused: {error}"
             del alive[change.name]
-    spent = Counter[tuple[str, Mode]]()
+    spent = Counter[tuple[str, str]]()
     for number, stream in enumerate(each):
         if until is not None and time.monotonic() > until:
             return fates._replace(streams=number, whole=False)
+        asked = [c for name, c in alive.items() if spent[name, stream.sort] < tries]
         said = heard(stream.lines, stream.mode)
-        asked = [c for name, c in alive.items() if spent[name, stream.mode] < tries]
         found = Reached(asked, stream).follow(stream, said)
         for name in sorted(found):
             fates.tries[name] += 1
-            spent[name, stream.mode] += 1
+            spent[name, stream.sort] += 1
             if how := _killed(alive[name], stream, said):
                 table, why = how
                 getattr(fates, table)[name] = f"{stream.name}: {why}"
@@ -175,7 +179,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("module", nargs="*", help=f"of {', '.join(MODULES)}; all by default")
     parser.add_argument("--streams", type=int, default=600, help="streams by chance (600)")
     parser.add_argument(
-        "--tries", type=int, default=TRIES, help=f"of each change and mode ({TRIES})"
+        "--tries", type=int, default=TRIES, help=f"of each change and sort ({TRIES})"
     )
     parser.add_argument("--minutes", type=float, help="begin no stream after so long")
     parser.add_argument("--killers", action="store_true", help="say what killed each, too")

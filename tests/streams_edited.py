@@ -21,7 +21,7 @@ from spec.fields import required_of
 from spec.projection.lines import Line
 from tests.monitor.test_hostile import DUE, FOLDER
 from tests.obligations.test_handwritten import PAIRS
-from tests.projection_cases import CASES
+from tests.projection_cases import FAMILIES
 
 __all__ = ["edited", "written"]
 
@@ -50,15 +50,19 @@ def written() -> Iterator[tuple[str, Mode, list[Event]]]:
 
 
 @cache
-def _originals(mode: Mode) -> list[list[Event]]:
-    """What is edited of a mode."""
-    cases = [[e for line in lines for e in line.events] for _, of, lines in CASES if of is mode]
-    return [events for _, of, events in written() if of is mode] + cases
+def _originals(mode: Mode) -> list[list[list[Event]]]:
+    """What is edited of a mode: the files, and each family of cases."""
+    cases = [
+        [[event for line in case.lines for event in line.events] for case in family]
+        for family in FAMILIES.values()
+        if family[0].mode is mode
+    ]
+    return [[events for _, of, events in written() if of is mode], *cases]
 
 
 def edited(rng: Random, mode: Mode) -> list[Line]:
     """One of the originals of a mode with up to four edits; none of its lines is missing."""
-    events = list(rng.choice(_originals(mode)))
+    events = list(rng.choice(rng.choice(_originals(mode))))
     for _ in range(rng.randint(0, _MOST)):
         _edit(rng, events)
     times = sorted(event.time_ns for event in events if event.time_ns is not None)

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from spec.claims import Mode
 from spec.projection import definitions, fields, naive, pool, ranks, rights, unknown
 from tests.differential import compare
-from tests.projection_cases import CASES
+from tests.projection_cases import FAMILIES
 from tests.projection_changes import MODULES, OPERATORS, Change, changes
 from tests.projection_mutants import judge, made, main, streams
 
@@ -112,14 +111,14 @@ class TestMade:
         assert 3 == claim.extent
 
 
-@pytest.mark.parametrize("mode", sorted({mode for _, mode, _ in CASES}))
-def test_cases(mode: Mode) -> None:
+@pytest.mark.parametrize("family", FAMILIES)
+def test_cases(family: str) -> None:
     """Each stream that is written by hand for the comparison has a name of its own, and the monitor
     and the projection agree on it."""
-    cases = {name: lines for name, of, lines in CASES if of is mode}
-    assert len(cases) == sum(of is mode for _, of, _ in CASES)
-    for lines in cases.values():
-        compare(lines, mode)
+    cases = FAMILIES[family]
+    assert len(cases) == len({case.name for case in cases})
+    for case in cases:
+        compare(case.lines, case.mode)
 
 
 def test_operators() -> None:

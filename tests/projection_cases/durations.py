@@ -1,0 +1,69 @@
+"""Durations, and who may end a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.events import Event
+from spec.projection.lines import Line
+from tests.spec.projection.stories import begun, event, lines
+
+__all__ = ["durations"]
+
+
+_SECOND: Final = 1_000_000_000
+
+
+def _timed(*events: Event, times: tuple[int | None, ...]) -> list[Line]:
+    """The events at these times; the last time is that of all that come after."""
+    more = (*times, *(times[-1:] * (len(events) - len(times))))
+    pairs = zip(events, more, strict=True)
+    return lines(*(msgspec.structs.replace(each, time_ns=time) for each, time in pairs))
+
+
+def _expiring(name: str = "a", **terms: Any) -> list[Event]:
+    return begun(name, Mode.EXPIRING, **terms)
+
+
+def _over(name: str = "a", by: str | None = "runtime", kind: Kind = Kind.CLAIM_EXPIRED) -> Event:
+    return event(kind, name, by=by)
+
+
+def durations() -> Iterator[tuple[str, list[Line]]]:
+    """Durations in seconds and in steps, and ends that somebody tells before or after them."""
+    elapsed = event(Kind.DURATION_ELAPSED, "a")
+    other = _expiring("b", block=20, duration="5 steps")
+    for by in ("runtime", "owner", None):
+        for kind in (Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED):
+            end = _over(by=by, kind=kind)
+            steps, named = _expiring(duration="3 steps"), f"{kind} by {by}"
+            yield f"steps, {named}", lines(*steps, end)
+            yield f"steps that are over, {named}", lines(*steps, elapsed, end)
+            yield f"steps of another, {named}", lines(*steps, *other, _over("b", by, kind))
+            both = lines(*steps, *other, elapsed, _over("b", by, kind), end)
+            yield f"steps of another that are over, {named}", both
+            late = _expiring(duration="3 s")
+            for time in (3 * _SECOND - 1, 3 * _SECOND, 4 * _SECOND, None):
+                at = (*(0,) * len(late), time)
+                yield f"seconds, {named} at {time}", _timed(*late, end, times=at)
+            yield f"seconds without a clock, {named}", lines(*late, end)
+            stood = (*(0,) * len(late), None, 4 * _SECOND)
+            beside = event(Kind.BLOCK_CACHED, object_id="o:x", block_ids=(90,), positions=(0,))
+            yield f"seconds, an untimed line, {named}", _timed(*late, beside, end, times=stood)
+            gone = (*(0,) * len(late), 4 * _SECOND, None, 5 * _SECOND)
+            after = _timed(*late, beside, beside, end, times=gone)
+            yield f"seconds over, an untimed line, {named}", after
+            mixed = _timed(*steps, *_expiring("b", block=20, duration="3 s"), end, times=(0,))
+            yield f"steps beside seconds, {named}", mixed
+            plain = _expiring()
+            yield f"no duration, {named}", lines(*plain, end)
+            unowned = [msgspec.structs.replace(e, owner_scope=None) for e in plain]
+            yield f"no owner, {named}", lines(*unowned, end)
+            retired = event(Kind.CLAIM_RETIRED, "a", by=by)
+            for_ever = (*(0,) * len(late), _SECOND, None, 4 * _SECOND)
+            yield f"retired, {named}", _timed(*late, retired, beside, end, times=for_ever)
