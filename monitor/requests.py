@@ -147,6 +147,7 @@ class Requests:
             request.claims, request.forgotten = before.claims, before.forgotten
             if unsure:  # it contradicts that one, which may go on
                 request.failed, request.unnamed = before.failed, before.unnamed
+                request.losses = before.losses
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request

@@ -29,7 +29,7 @@ from tests.projection_live import Reached, Stream, in_time, made
 from tests.streams_edited import edited, written
 from tests.streams_wide import told
 
-__all__ = ["Fates", "judge", "streams"]
+__all__ = ["Fates", "judge", "killed_by", "streams"]
 
 _EDITED: Final = 4  # streams of a few edits, for one of a whole runtime
 TRIES: Final = 20
@@ -111,7 +111,7 @@ def judge(
         for name in sorted(found):
             fates.tries[name] += 1
             spent[name, stream.sort] += 1
-            if how := _killed(alive[name], stream, said):
+            if how := killed_by(alive[name], stream, said):
                 table, why = how
                 getattr(fates, table)[name] = f"{stream.name}: {why}"
                 del alive[name]
@@ -121,7 +121,7 @@ def judge(
     return fates
 
 
-def _killed(change: Change, stream: Stream, said: Heard) -> tuple[str, str] | None:
+def killed_by(change: Change, stream: Stream, said: Heard) -> tuple[str, str] | None:
     """How a stream notices a change, and what shows it; None where it does not."""
     try:
         with made(change), in_time():

@@ -23,7 +23,7 @@ from tests.monitor.test_hostile import DUE, FOLDER
 from tests.obligations.test_handwritten import PAIRS
 from tests.projection_cases import FAMILIES
 
-__all__ = ["edited", "written"]
+__all__ = ["edit", "edited", "written"]
 
 _FIELDS: Final = tuple(
     name
@@ -64,7 +64,7 @@ def edited(rng: Random, mode: Mode) -> list[Line]:
     """One of the originals of a mode with up to four edits; none of its lines is missing."""
     events = list(rng.choice(rng.choice(_originals(mode))))
     for _ in range(rng.randint(0, _MOST)):
-        _edit(rng, events)
+        edit(rng, events)
     times = sorted(event.time_ns for event in events if event.time_ns is not None)
     for at, event in enumerate(events):
         time = times.pop(0) if event.time_ns is not None else None
@@ -72,7 +72,8 @@ def edited(rng: Random, mode: Mode) -> list[Line]:
     return [Line(at, (event,), time_ns=event.time_ns) for at, event in enumerate(events, 1)]
 
 
-def _edit(rng: Random, events: list[Event]) -> None:
+def edit(rng: Random, events: list[Event]) -> None:
+    """One edit: a line left out, doubled, or in the place of another, or one field changed."""
     at, other = rng.randrange(len(events)), rng.randrange(len(events))
     event = events[at]
     match rng.randrange(5):

@@ -12,11 +12,11 @@ FAILED = about("load_failed", OTHER, request_id="early")
 OF_ANOTHER = about("request_finished", request_id="q", predicate="leading_prefix_at_least(1)")
 
 
-def found(trace: Trace, claim: str = CLAIM, missing: int = 0) -> dict[str, str]:
-    """What both hold of a claim at the end, where so many lines are missing before the first."""
+def found(trace: Trace, missing: int = 0, mode: Mode = Mode.HARD_PROTECTED) -> dict[str, str]:
+    """What both hold of the claim at the end, where so many lines are missing before the first."""
     lines = lines_of(trace, missing)
-    compare(lines, Mode.HARD_PROTECTED)
-    held = heard(lines, Mode.HARD_PROTECTED).end[claim]
+    compare(lines, mode)
+    held = heard(lines, mode).end[CLAIM]
     return {name: verdict.value for name, (verdict, _) in held.items()}
 
 
@@ -38,3 +38,13 @@ def test_came_before_the_first_line() -> None:
     assert "satisfied" == found([*canonical_claim()], missing=5)["footprint_accounting"]
     late = [*canonical_claim(), FAILED, canonical("request_finished", request_id="early")]
     assert "satisfied" == found(late, missing=5)["footprint_accounting"]
+
+
+def test_comes_twice_and_something_was_unclear_between() -> None:
+    """Of a request that comes twice nobody knows what failed for it before the second arrival."""
+    unclear = canonical("prefix_lookup", claim_id=OTHER, object_id="another")
+    twice = [ARRIVED, FAILED, unclear, ARRIVED, canonical("request_finished", request_id="q")]
+    bounded = canonical("request_bounded", request_id="q")
+    claims = [canonical_claim(each, mode="offloadable") for each in (OTHER, CLAIM)]
+    held = found([*claims[0], *twice, *claims[1], bounded], mode=Mode.OFFLOADABLE)
+    assert "inconclusive" == held["restoration_failure_outcome"]

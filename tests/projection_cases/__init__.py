@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from spec.claims import Mode
-from spec.projection.lines import Line
+from spec.events import MARKS, Event, StreamMark
+from spec.projection.lines import Line, line_of
 from tests.projection_cases.conflicts import conflicts, proofs
 from tests.projection_cases.durations import durations
 from tests.projection_cases.losses import losses
@@ -14,7 +18,10 @@ from tests.projection_cases.ranks import ranks
 from tests.projection_cases.restores import restores, restores_again, restores_for_two
 from tests.projection_cases.routes import routes
 
-__all__ = ["FAMILIES", "Case"]
+__all__ = ["FAMILIES", "FOUND", "Case", "Found"]
+
+FOUND: Final = Path(__file__).with_name("found.jsonl")
+"""Streams that `tests.projection_grow` found."""
 
 
 class Case(NamedTuple):
@@ -29,6 +36,27 @@ def _all(mode: Mode, cases: Iterable[tuple[str, list[Line]]]) -> Sequence[Case]:
     return tuple(Case(name, mode, stream) for name, stream in cases)
 
 
+class Found(msgspec.Struct, frozen=True):
+    """A stream in the canonical form, and the change of the projection that it was found for."""
+
+    notices: str
+    mode: Mode
+    lines: list[dict[str, Any]]
+
+
+def _said(line: dict[str, Any]) -> Event | StreamMark:
+    if line["kind"] in MARKS:
+        return msgspec.convert(line, StreamMark)
+    return msgspec.convert(line, Event)
+
+
+def _found() -> Iterator[Case]:
+    for line in FOUND.read_bytes().splitlines():
+        found = msgspec.json.decode(line, type=Found)
+        stream = [line_of(_said(each), at) for at, each in enumerate(found.lines, 1)]
+        yield Case(found.notices, found.mode, stream)
+
+
 def _families() -> Iterator[tuple[str, Sequence[Case]]]:
     yield "durations", _all(Mode.EXPIRING, durations())
     steps = ((name, stream) for name, stream in durations() if "seconds," not in name)
@@ -41,6 +69,10 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
     yield "restores for two", _all(Mode.OFFLOADABLE, restores_for_two(Mode.OFFLOADABLE))
     yield "restores again", _all(Mode.OFFLOADABLE, restores_again(Mode.OFFLOADABLE))
     yield "conflicts", _all(Mode.HARD_PROTECTED, conflicts(Mode.HARD_PROTECTED))
+    found = [*_found()]
+    for mode in Mode:
+        if some := tuple(case for case in found if case.mode is mode):
+            yield f"found, {mode}", some
     yield "proofs", _all(Mode.HARD_PROTECTED, proofs(Mode.HARD_PROTECTED))
 
 

@@ -151,6 +151,8 @@ def restores_again(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
         "evicted": [gone, event(Kind.CLAIM_OFFLOADED, "a")],
         "loaded again for s": [gone, _loaded("a", "s")],
         "loaded again for r": [gone, _loaded("a", "r")],
+        "loaded again for another": [gone, _loaded("a", "t")],
+        "loaded twice for s": [gone, _loaded("a", "s"), gone, _loaded("a", "s")],
         "failed for r": [_failed("a", "r")],
     }
     needs = {"asked for by r": [_needed("a", "r")], "not asked for": []}
