@@ -219,7 +219,8 @@ class Blocks:
                     changed[each.claim_id] = each
         stated = bool(positions) or event.held is not None
         if not stated:
-            changed |= {each.claim_id: each for each in (*kin, *self._all_mates(claim))}
+            alike = (each for each in kin if any(where_alike(claim, each, 0, each.extent)))
+            changed |= {each.claim_id: each for each in (*alike, *self._all_mates(claim))}
         return Held(stated, list(changed.values()))
 
     def _all_mates(self, claim: ClaimRun) -> Iterator[ClaimRun]:

@@ -61,12 +61,12 @@ def _known(name: str, stated: str | bytes) -> bytes:
     return stated if isinstance(stated, bytes) else digest(name, stated)
 
 
-def _on(claim: ClaimRun) -> tuple[bytes, bytes | None] | None:
-    """The object that a claim is said to be on, and its cache."""
-    stated, cache = (claim.binding.get(name) for name in ("object_id", "cache_identity"))
-    if stated is None:
+def _on(claim: ClaimRun) -> tuple[bytes | None, ...] | None:
+    """The object that a claim is said to be on, its cache, and the map of its positions."""
+    if "object_id" not in claim.binding:
         return None
-    return _known("object_id", stated), None if cache is None else _known("cache_identity", cache)
+    stated = ((name, claim.binding.get(name)) for name in ("object_id", *_WITHIN))
+    return tuple(None if said is None else _known(name, said) for name, said in stated)
 
 
 class Objects:
@@ -84,7 +84,8 @@ class Objects:
         on = _on(claim)
         if on is None or on == claim.object:
             return False
-        known, claim.object = on[0], on
+        known = _known("object_id", claim.binding["object_id"])
+        claim.object = on
         self._of[claim.claim_id] = known
         self._claims.setdefault(known, {})[claim.claim_id] = claim
         for among in self._restless.get(known, {}).values():

@@ -111,6 +111,7 @@ class TestMade:
         assert 3 == claim.extent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_cases(family: str) -> None:
     """Each stream that is written by hand for the comparison has a name of its own, and the monitor

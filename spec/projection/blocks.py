@@ -25,7 +25,7 @@ from spec.projection.pool import (
 )
 from spec.projection.sight import Sight
 
-__all__ = ["PLACES", "after", "computed", "gained", "placed"]
+__all__ = ["PLACES", "after", "computed", "gained", "may_share", "placed"]
 
 PLACES: Final = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 """The facts by which blocks are there."""
@@ -91,14 +91,10 @@ def placed(pool: Pool, event: Event) -> frozenset[Placed]:
     if run > LARGEST:
         raise TooLarge(f"{run} blocks are more than {LARGEST}", "judge it without the reference")
     found: set[Placed] = set()
-    if event.claim_id is not None:
-        claims = [claim for claim in [pool.claims[event.claim_id]] if not claim.unwatched]
-    elif event.object_id is not None:
-        claims, about = meant(pool, event), about_of(event)
+    if event.claim_id is None and event.object_id is not None:
+        about = about_of(event)
         found = {Placed(about, position, block) for position, block in pairs if block is not None}
-    else:
-        claims = owners(pool, event.block_ids) if event.kind is Kind.LOAD_FINISHED else []
-    for claim in claims:
+    for claim in _filled(pool, event):
         runs = [(at, None) for at in range(claim.start, claim.start + run)]
         own = [(at, b) for at, b in pairs if event.claim_id is not None or at < claim.extent]
         own += runs
@@ -110,6 +106,24 @@ def placed(pool: Pool, event: Event) -> frozenset[Placed]:
             if is_tracked(pool, other) and _shares(claim, other, at)
         }
     return frozenset(found)
+
+
+def _filled(pool: Pool, event: Event) -> list[Claim]:
+    """The claims of which an event brings blocks, but for what others share with them."""
+    if event.claim_id is not None:
+        return [claim for claim in [pool.claims[event.claim_id]] if not claim.unwatched]
+    if event.object_id is not None:
+        return meant(pool, event)
+    return owners(pool, event.block_ids) if event.kind is Kind.LOAD_FINISHED else []
+
+
+def may_share(pool: Pool, event: Event, claim: Claim) -> bool:
+    """Whether blocks that an event brings, at whatever positions, are a claim's as well."""
+    return is_tracked(pool, claim) and any(
+        _shares(other, claim, at)
+        for other in _filled(pool, event)
+        for at in range(min(claim.extent, LARGEST))
+    )
 
 
 def computed(sight: Sight) -> frozenset[int]:

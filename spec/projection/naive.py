@@ -283,7 +283,7 @@ class Naive:
         event, claim = sight.event, sight.claim
         if claim.met or self._lost < 0:
             case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
-        if seen["mine"] and unknown.says_too_little(sight):
+        if unknown.says_too_little(sight):
             case.distrust(at)
         if seen["mine"] and self.constants["ranked"]:
             case.leave_open(unknown.may_mean_another(sight), at)

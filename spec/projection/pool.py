@@ -254,8 +254,8 @@ def same_object(one: Claim, other: Claim) -> bool | None:
     maps = [claim.stated.get("token_map") for claim in (one, other)]
     if None not in caches and caches[0] != caches[1]:
         return False
-    stated = objects[0] is not None and objects[0] == objects[1] and caches[0] == caches[1]
-    return True if stated and (None in maps or maps[0] == maps[1]) else None
+    stated = objects[0] is not None and objects[0] == objects[1]
+    return True if stated and caches[0] == caches[1] and maps[0] == maps[1] else None
 
 
 def alike(one: Claim, here: int, other: Claim, there: int) -> bool | None:

@@ -12,6 +12,8 @@ from spec.events import Event
 from spec.machine import Observer
 from spec.obligations import OBLIGATIONS
 from spec.observed import facts_of, without_fields
+from spec.projection.blocks import may_share
+from spec.projection.concerns import is_mine
 from spec.projection.pool import Request, held_by, is_over, lead, meant, owners
 from spec.projection.ranks import is_ranked
 from spec.projection.rights import owner_unknown
@@ -149,12 +151,15 @@ def may_be_gone(sight: Sight) -> bool:
 
 
 def says_too_little(sight: Sight) -> bool:
-    """Whether a load of the claim, which is not over, does not say how many blocks came back."""
+    """Whether a load of the claim, which is not over, does not say how many blocks came back, or one
+    of what shares its content.
+    """
     event, claim = sight.event, sight.claim
     told = event.positions or event.held is not None
-    over = is_over(sight.pool, claim)
+    if event.kind is not Kind.LOAD_FINISHED or told or is_over(sight.pool, claim):
+        return False
     short = lead(sight.later, claim) < claim.threshold
-    return event.kind is Kind.LOAD_FINISHED and not told and not over and short
+    return short and (is_mine(sight) or may_share(sight.pool, event, claim))
 
 
 def may_mean_another(sight: Sight) -> frozenset[str]:

@@ -12,7 +12,9 @@ from spec.claims import Mode
 from spec.events import MARKS, Event, StreamMark
 from spec.projection.lines import Line, line_of
 from tests.projection_cases.conflicts import conflicts, proofs
+from tests.projection_cases.contents import contents
 from tests.projection_cases.durations import durations
+from tests.projection_cases.gaps import gaps
 from tests.projection_cases.losses import losses
 from tests.projection_cases.ranks import ranks
 from tests.projection_cases.restores import restores, restores_again, restores_for_two
@@ -73,6 +75,9 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
     for mode in Mode:
         if some := tuple(case for case in found if case.mode is mode):
             yield f"found, {mode}", some
+    for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE):
+        yield f"gaps, {mode}", _all(mode, gaps(mode))
+    yield "contents", _all(Mode.HARD_PROTECTED, contents(Mode.HARD_PROTECTED))
     yield "proofs", _all(Mode.HARD_PROTECTED, proofs(Mode.HARD_PROTECTED))
 
 

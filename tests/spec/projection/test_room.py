@@ -43,12 +43,14 @@ class TestOneBlock:
         assert (4, 2) == both(pool(claim("a", on="o"), claim("b", on="o", cache=None)))
 
     def test_token_maps(self) -> None:
-        """A token map that both state has to agree; one that is not stated says nothing."""
+        """Where token maps differ, or one is not stated, the same name may be the same object."""
         one, other = claim("a", on="o"), claim("b", on="o")
         one[0].stated["token_map"] = "map:1"
-        assert (2, 2) == both(pool(one, other))
+        assert (4, 2) == both(pool(one, other))
         other[0].stated["token_map"] = "map:2"
         assert (4, 2) == both(pool(one, other))
+        other[0].stated["token_map"] = "map:1"
+        assert (2, 2) == both(pool(one, other))
 
     def test_keys(self) -> None:
         """Equal content keys are one block, and decide alone where both claims state them."""
