@@ -151,8 +151,8 @@ def may_be_gone(sight: Sight) -> bool:
 
 
 def says_too_little(sight: Sight) -> bool:
-    """Whether a load of the claim, which is not over, does not say how many blocks came back, or one
-    of what shares its content.
+    """Whether a load of the claim, which is not over, or of one that it shares content with, does
+    not say how many blocks came back.
     """
     event, claim = sight.event, sight.claim
     told = event.positions or event.held is not None
