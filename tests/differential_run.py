@@ -3,10 +3,11 @@
 `python -m tests.differential_run 150000 --jobs 2` compares so many streams over all modes: two of
 three are of a whole runtime (`tests.streams_wide`), every second one of these of an honest one;
 most others are written by hand but for a few edits (`tests.streams_edited`), and some tell a single
-story (`tests.strategies`). `--mode MODE --seed N` compares the streams of one seed again. One seed
-in eight is compared with forgetting turned on, too: equal or inconclusive. It names each difference
-when it is found, and ends with 1 where there is one, where few streams are kept, or where 100,000
-streams and more take a rule too seldom.
+story (`tests.strategies`). Of 100,000 and more, all of `tests.projection_cases` are the first.
+`--mode MODE --seed N` compares the streams of one seed again. One seed in eight is compared with
+forgetting turned on, too: equal or inconclusive. It names each difference when it is found, and
+ends with 1 where there is one, where few streams are kept, or where 100,000 streams and more take a
+rule too seldom.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from multiprocessing import Pool
 from random import Random
 from typing import Final, NamedTuple
@@ -24,6 +26,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from monitor.census import Keep
 from spec.claims import Mode
 from tests.differential import BARRED, Differs, Tally, asking, compare, lines
+from tests.projection_cases import FAMILIES
 from tests.strategies import Stamped, streams
 from tests.streams_edited import edited
 from tests.streams_wide import told
@@ -121,6 +124,17 @@ def _compare_share(share: tuple[Mode, int]) -> Found:
     return found
 
 
+def _compare_family(name: str) -> Found:
+    """The written cases of a family, all of them."""
+    found = Found(Tally(), Tally())
+    for case in FAMILIES[name]:
+        try:
+            compare(case.lines, case.mode, found.every)
+        except Differs as error:
+            return found._replace(differs=f"{error}; the case {case.name!r} of {name}")
+    return found
+
+
 def _shares(count: int, first: int) -> Iterator[tuple[Mode, int]]:
     for number in range(-(-count // _STREAMS)):
         yield MODES[number % len(MODES)], first + number * _SHARE
@@ -164,8 +178,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     differ = 0
     with Pool(asked.jobs) as workers:
-        shares = _shares(asked.count, asked.first)
-        for found in workers.imap_unordered(_compare_share, shares):
+        families = FAMILIES if asked.count >= MANY else ()
+        shares = workers.imap_unordered(_compare_share, _shares(asked.count, asked.first))
+        for found in chain(workers.imap_unordered(_compare_family, families), shares):
             if found.differs:
                 print(f"differs: {found.differs}", file=sys.stderr, flush=True)
                 differ += 1

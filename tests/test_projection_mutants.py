@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from random import Random
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -29,6 +30,9 @@ KILLED: Final = (
 
 TRACES: Final = 38
 """Hand-written traces in the canonical form: a pair for each obligation."""
+
+SOME: Final = 60
+"""Cases of a family that are compared."""
 
 NO_CHANGE: Final = "ranks._ranked:lack-2"
 """`c.priority or 0` becomes `c.priority`: of the claims that have one."""
@@ -111,14 +115,13 @@ class TestMade:
         assert 3 == claim.extent
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_cases(family: str) -> None:
     """Each stream that is written by hand for the comparison has a name of its own, and the monitor
-    and the projection agree on it."""
+    and the projection agree on some of each family; `make differential` compares all."""
     cases = FAMILIES[family]
     assert len(cases) == len({case.name for case in cases})
-    for case in cases:
+    for case in Random(0).sample(cases, min(SOME, len(cases))):
         compare(case.lines, case.mode)
 
 
