@@ -376,10 +376,10 @@ class Stream:
 
     def _take_blocks_gone(self, event: Event, at: At) -> None:
         """Blocks are gone from whoever owns them, and from the claims that the event means."""
-        meant = self._census.meant(event)
+        meant, misnamed = self._census.meant(event), None
         if event.claim_id is not None:
             named = self._claim(event, event.claim_id, at)
-            bound = self._check_identity(event, named, at)
+            misnamed = None if self._check_identity(event, named, at) else named
             meant = [] if named.unwatched else [named]
         if not event.block_ids:
             self._census.late(event, meant, at)
@@ -401,6 +401,7 @@ class Stream:
         views = [
             (claim, View(event.kind, at, event.request_id, mine=True, named=True, lead=claim.lead))
             for claim in losers.values()
+            if claim is not misnamed
         ]
         if ranked:
             for claim in (*losers.values(), *strays):
@@ -416,8 +417,8 @@ class Stream:
         for claim in unseen:
             if claim.alive:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
-        if event.claim_id is not None and not bound:
-            self._two_identities(named, at)
+        if misnamed is not None:
+            self._two_identities(misnamed, at)
 
     def _least(self, owners: Iterable[Collection[str]]) -> int | None:
         """The lowest priority of a block that goes: a block has that of the highest of its claims;

@@ -48,3 +48,11 @@ def test_comes_twice_and_something_was_unclear_between() -> None:
     claims = [canonical_claim(each, mode="offloadable") for each in (OTHER, CLAIM)]
     held = found([*claims[0], *twice, *claims[1], bounded], mode=Mode.OFFLOADABLE)
     assert "inconclusive" == held["restoration_failure_outcome"]
+
+
+def test_a_loss_under_another_identity() -> None:
+    """An eviction that names a claim wrongly breaks its identity, and shows no loss of it."""
+    gone = canonical("block_evicted", claim_id=CLAIM, object_id="another", block_ids=[100])
+    held = found([*canonical_claim(), gone])
+    assert "violated" == held["claim_identity"]
+    assert "inconclusive" == held["victim_exclusion_before_violation"]
