@@ -178,9 +178,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     differ = 0
     with Pool(asked.jobs) as workers:
-        families = FAMILIES if asked.count >= MANY else ()
+        names = FAMILIES if asked.count >= MANY else ()
+        families = workers.imap_unordered(_compare_family, names)
         shares = workers.imap_unordered(_compare_share, _shares(asked.count, asked.first))
-        for found in chain(workers.imap_unordered(_compare_family, families), shares):
+        for found in chain(families, shares):
             if found.differs:
                 print(f"differs: {found.differs}", file=sys.stderr, flush=True)
                 differ += 1
