@@ -367,12 +367,7 @@ class Stream:
         for claim in meant:
             self._track.doubt_names(claim)
             self._census.too_late(claim, event)
-            view = self._view(event, claim, at)
-            view.mine, view.named = True, False
-            follow_routes(claim, view)
-            self._deliver(claim, view)
-            if event.kind is Kind.CLAIM_BLOCK_LOST:
-                tell(claim, event)
+            self._concern(event, claim, at, named=False)
 
     def _take_blocks_gone(self, event: Event, at: At) -> None:
         """Blocks are gone from whoever owns them, and from the claims that the event means."""

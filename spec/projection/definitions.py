@@ -32,7 +32,8 @@ def named(sight: Sight) -> bool:
 
 
 def here(sight: Sight) -> bool:
-    return sight.request is not None and sight.request in concerns.belongs_to(sight)
+    """In the scope of the claim alone no event is of a request; `Case` asks it of every request."""
+    return False
 
 
 # Blocks, and ranks.

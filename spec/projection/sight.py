@@ -61,15 +61,13 @@ class Sight:
     """An event as one claim sees it, at one end of what nobody knows.
 
     `binds` says that the event, if it names the claim, means its object. `sharing` is the end of
-    what may be one block, and
-    `request` the request in whose scope the event is seen, if in any.
+    what may be one block.
     """
 
     moment: Moment
     claim: Claim
     binds: bool = True
     sharing: Sharing = Sharing.LEAST
-    request: str | None = None
 
     @property
     def event(self) -> Event:

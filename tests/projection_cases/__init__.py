@@ -16,6 +16,7 @@ from tests.projection_cases.contents import contents
 from tests.projection_cases.durations import durations
 from tests.projection_cases.gaps import gaps
 from tests.projection_cases.losses import losses
+from tests.projection_cases.names import names
 from tests.projection_cases.ranks import ranks
 from tests.projection_cases.restores import restores, restores_again, restores_for_two
 from tests.projection_cases.routes import routes
@@ -78,6 +79,8 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
     for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE):
         yield f"gaps, {mode}", _all(mode, gaps(mode))
     yield "contents", _all(Mode.HARD_PROTECTED, contents(Mode.HARD_PROTECTED))
+    for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE, Mode.BEST_EFFORT):
+        yield f"names, {mode}", _all(mode, names(mode))
     yield "proofs", _all(Mode.HARD_PROTECTED, proofs(Mode.HARD_PROTECTED))
 
 

@@ -43,6 +43,12 @@ def _sharing(mode: Mode) -> dict[str, list[Event]]:
             *begun("a", mode),
         ],
     }
+    away = [event(Kind.STORE_FINISHED, "a"), event(Kind.BLOCK_LOST, block_ids=(10, 11))]
+    unnamed = event(Kind.LOAD_FINISHED, "a", request_id="r", held=2)
+    kinds["blocks that a load did not name"] = [*begun("a", mode), *away, unnamed]
+    first = {"block_ids": (30,), "positions": (0,)}
+    some = event(Kind.LOAD_FINISHED, "a", request_id="r", **first)
+    kinds["one block that a load did not name"] = [*kinds["two claims"], *away, unnamed, some]
     for keys in (("k", "l"), ("k", "m"), ("l", "k"), ("k",)):
         kinds[f"keys k, l and {', '.join(keys)}"] = [
             *_keyed(begun("a", mode), ("k", "l")),

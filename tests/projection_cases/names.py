@@ -1,0 +1,94 @@
+"""Events that name a claim wrongly, or nobody's claim, or that say little of whom they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.events import Event
+from spec.fields import required_of
+from spec.projection.lines import Line
+from tests.spec.projection.stories import arrives, begun, ended, event, finishes, lines, refused
+
+__all__ = ["names"]
+
+
+def _claims(mode: Mode) -> dict[str, list[Event]]:
+    """Whom an event may mean."""
+    a = begun("a", mode)
+    asked = [event(Kind.CLAIM_REGISTERED, "b", **_terms(mode, "object of a"))]
+    return {
+        "one claim": a,
+        "a claim and one that is asked for": [*a, *asked],
+        "two claims of one object": [*a, *begun("b", mode, object_id="object of a")],
+        "a claim that is over": [*a, *ended("a")],
+        "nobody": [],
+    }
+
+
+def _terms(mode: Mode, about: str) -> dict[str, Any]:
+    predicate = "leading_prefix_at_least(2)"
+    asks = {"cache_identity": "cache", "object_id": about, "owner_scope": "owner"}
+    return {**asks, "predicate": predicate, "mode": str(mode)}
+
+
+def _whose() -> dict[str, dict[str, Any]]:
+    """Ways to say whom an event is about."""
+    right = {"object_id": "object of a", "cache_identity": "cache"}
+    return {
+        "a": {"claim_id": "a"},
+        "a, with its object": {"claim_id": "a", **right},
+        "a, of another object": {"claim_id": "a", **right, "object_id": "another"},
+        "a, in another cache": {"claim_id": "a", **right, "cache_identity": "another"},
+        "a, by another map": {"claim_id": "a", **right, "token_map": "another"},
+        "a, by another predicate": {"claim_id": "a", "predicate": "leading_prefix_at_least(1)"},
+        "a stranger": {"claim_id": "stranger"},
+        "a stranger on the object": {"claim_id": "stranger", **right},
+        "the other on the object": {"claim_id": "b", **right},
+        "the object": right,
+        "the object in no cache": {"object_id": "object of a"},
+        "another object": {"object_id": "another", "cache_identity": "cache"},
+        "nobody": {},
+    }
+
+
+def _said(kind: Kind, whose: dict[str, Any]) -> Event | None:
+    """The event of this kind, if a reader would take it."""
+    fields: dict[str, Any] = {}
+    if kind in (Kind.BLOCK_CACHED, Kind.LOAD_FINISHED):
+        fields = {"block_ids": (30,), "positions": (0,)}
+    if kind in (Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.CLAIM_BLOCK_LOST):
+        fields = {"block_ids": (10,)}
+    if kind in (Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED):
+        fields = {"footprint": 2}
+    if kind is Kind.CLAIM_REGISTERED:
+        fields = {"mode": "hard_protected"}
+    said = Event(kind=kind, request_id="r", **fields, **whose)
+    whole = all(getattr(said, name) not in (None, ()) for name in required_of(kind))
+    return said if whole else None
+
+
+_KINDS = (
+    *(Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED, Kind.BLOCK_CACHED),
+    *(Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.STORE_FINISHED, Kind.LOAD_FINISHED),
+    *(Kind.LOAD_FAILED, Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED, Kind.CLAIM_ACCEPTED),
+    *(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_HARMED, Kind.CLAIM_RELEASED, Kind.CLAIM_BLOCK_LOST),
+    *(Kind.CLAIM_RESTORE_REQUIRED, Kind.CLAIM_RESTORED, Kind.CLAIM_REJECTED),
+)
+
+
+def names(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
+    """An event, and what shows for whom it was."""
+    for (held, claims), kind, (who, whose) in product(
+        _claims(mode).items(), _KINDS, _whose().items()
+    ):
+        if (said := _said(kind, whose)) is None:
+            continue
+        name, first = f"{held}, {kind} of {who}", [*claims, arrives("r", 1)]
+        last = [event(Kind.CLAIM_MATERIALIZED, "b"), refused("r", "a"), finishes("r")]
+        yield name, lines(*first, said, *last)
+        lost = [event(Kind.BLOCK_LOST, "a"), event(Kind.CLAIM_HARMED, "a")]
+        yield f"{name}, and a loss", lines(*first, said, *lost)
