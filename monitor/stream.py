@@ -223,7 +223,7 @@ class Stream:
     def _take_claim(self, event: Event, claim_id: str, at: At) -> None:
         extent = self.claims[claim_id].extent if claim_id in self.claims else 0
         claim = self._claim(event, claim_id, at)
-        bound = binds(claim, event)
+        bound, unwatched = binds(claim, event), claim.unwatched
         if event.kind in _INTRODUCES:
             claim.size = max(claim.size, event.footprint or 0)
         commits = event.kind is Kind.CLAIM_COMMITTED and bound
@@ -243,7 +243,7 @@ class Stream:
             why = "a claim has one content at two of its positions"
             self._contradict([claim], at, why)
             self._track.lose(at, f"facts contradict: {why}")
-        over = (claim.unwatched and event.kind in FACTS) or (bound and is_moot(claim, event))
+        over = (unwatched and event.kind in FACTS) or (bound and is_moot(claim, event))
         if event.kind in _BLOCKS_THERE and bound:
             for left in self._move(event, [claim], at):
                 self._there(event, left, at)

@@ -56,3 +56,12 @@ def test_a_loss_under_another_identity() -> None:
     held = found([*canonical_claim(), gone])
     assert "violated" == held["claim_identity"]
     assert "inconclusive" == held["victim_exclusion_before_violation"]
+
+
+def test_withdrawn_under_another_identity() -> None:
+    """A claim that nobody committed to, and whose owner withdraws it in another cache, goes by two
+    identities."""
+    [registered, *_] = canonical_claim(mode="soft_priority")
+    gone = canonical("claim_retired", claim_id=CLAIM, cache_identity="another", by="tenant:1")
+    held = found([registered, gone], mode=Mode.SOFT_PRIORITY)
+    assert "violated" == held["claim_identity"]
