@@ -57,7 +57,8 @@ def _originals(mode: Mode) -> list[list[list[Event]]]:
         for family in FAMILIES.values()
         if family[0].mode is mode
     ]
-    return [[events for _, of, events in written() if of is mode], *cases]
+    files = [events for _, of, events in written() if of is mode]
+    return [[events for events in family if events] for family in (files, *cases)]
 
 
 def edited(rng: Random, mode: Mode) -> list[Line]:
