@@ -32,6 +32,7 @@ _FIELDS: Final = tuple(
 )
 _DEFAULTS: Final = Event.__struct_fields__[-len(Event.__struct_defaults__) :]
 _MOST: Final = 4  # edits of one stream
+_LARGE: Final = 1_000  # cases of a family that are not chosen for its sake alone
 
 
 def _read(path: Path) -> list[Event]:
@@ -51,14 +52,17 @@ def written() -> Iterator[tuple[str, Mode, list[Event]]]:
 
 @cache
 def _originals(mode: Mode) -> list[list[list[Event]]]:
-    """What is edited of a mode: the files, and each family of cases."""
+    """What is edited of a mode: the files, and each family of cases; the largest are one."""
     cases = [
         [[event for line in case.lines for event in line.events] for case in family]
         for family in FAMILIES.values()
         if family[0].mode is mode
     ]
     files = [events for _, of, events in written() if of is mode]
-    return [[events for events in family if events] for family in (files, *cases)]
+    small = [family for family in cases if len(family) < _LARGE]
+    large = [events for family in cases if len(family) >= _LARGE for events in family]
+    groups = [files, *small, large]
+    return [found for group in groups if (found := [events for events in group if events])]
 
 
 def edited(rng: Random, mode: Mode) -> list[Line]:

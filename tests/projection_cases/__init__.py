@@ -18,7 +18,12 @@ from tests.projection_cases.gaps import gaps
 from tests.projection_cases.losses import losses
 from tests.projection_cases.names import names
 from tests.projection_cases.ranks import ranks
-from tests.projection_cases.restores import restores, restores_again, restores_for_two
+from tests.projection_cases.restores import (
+    restores,
+    restores_again,
+    restores_for_two,
+    restores_misreported,
+)
 from tests.projection_cases.routes import routes
 
 __all__ = ["FAMILIES", "FOUND", "Case", "Found"]
@@ -71,6 +76,7 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
         yield f"restores, {mode}", _all(mode, restores(mode))
     yield "restores for two", _all(Mode.OFFLOADABLE, restores_for_two(Mode.OFFLOADABLE))
     yield "restores again", _all(Mode.OFFLOADABLE, restores_again(Mode.OFFLOADABLE))
+    yield "restores misreported", _all(Mode.OFFLOADABLE, restores_misreported(Mode.OFFLOADABLE))
     yield "conflicts", _all(Mode.HARD_PROTECTED, conflicts(Mode.HARD_PROTECTED))
     found = [*_found()]
     for mode in Mode:

@@ -35,6 +35,14 @@ def losses() -> Iterator[tuple[str, list[Line]]]:
             for second in _REPORTED:
                 both = lines(*claims, *lost, reports[first], reports[second])
                 yield f"{name} is lost, {first} and {second} reported", both
+    stored = event(Kind.STORE_FINISHED, "a")
+    for name, lost in gone_by.items():
+        for ids in ((30, 31), (30,)):
+            at = tuple(range(len(ids)))
+            back = event(Kind.LOAD_FINISHED, "a", block_ids=ids, positions=at)
+            for first in _REPORTED:
+                told = f"{name} is lost and {ids} loaded, {first} reported"
+                yield told, lines(*claims, stored, *lost, back, reports[first])
     for first in _REPORTED:
         evicted = event(Kind.BLOCK_EVICTED, block_ids=(10, 11))
         others = event(Kind.CLAIM_BLOCK_LOST, "b", block_ids=first)

@@ -12,7 +12,7 @@ from spec.events import Event
 from spec.projection.lines import Line
 from tests.spec.projection.stories import arrives, begun, event, finishes, lines, refused
 
-__all__ = ["restores", "restores_again", "restores_for_two"]
+__all__ = ["restores", "restores_again", "restores_for_two", "restores_misreported"]
 
 _PLACES: Final = {"block_ids": (30, 31), "positions": (0, 1)}
 _HALF: Final = {"block_ids": (30,), "positions": (0,)}
@@ -169,3 +169,11 @@ def restores_again(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
         yield name, lines(*back, *first, *needed, *says, *use, *ends)
         if needed:
             yield f"asked before: {name}", lines(*back, *needed, *first, *says, *use, *ends)
+
+
+def restores_misreported(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
+    """Of these, the ones in which a second load is told to nobody, or none is told to somebody."""
+    for name, stream in restores_again(mode):
+        silent = "loaded" in name and name.endswith("not told, used by s")
+        if silent or ("nothing" in name and "asked for by r, told to r" in name):
+            yield name, stream
