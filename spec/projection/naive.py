@@ -170,7 +170,7 @@ class Naive:
             return
         binds = self._tell(event, line.at)
         later = after(self.pool, event) if binds or event.kind in BLOCKS_GONE else self.pool
-        moment = Moment(self.pool, later, event, self.mode, line.time_ns)
+        moment = Moment(self.pool, later, event, self.mode, line.time_ns, binds)
         if why := contradictions.of_request(moment, self._missing, self._observes):
             self._leave(line.at, why)
             self._miss(line.at)
@@ -233,10 +233,12 @@ class Naive:
             case.measure()
         return binds
 
-    def _object_of(self, claim: Claim) -> tuple[str, str | None] | None:
-        """The object that a claim is on, and its cache, once it is known to a registry."""
-        of = claim.stated.get("object_id") if claim.known else None
-        return None if of is None else (of, claim.stated.get("cache_identity"))
+    def _object_of(self, claim: Claim) -> tuple[str | None, ...] | None:
+        """The object that a claim is on, its cache, and the map of its positions, once it is known
+        to a registry."""
+        if not claim.known or "object_id" not in claim.stated:
+            return None
+        return tuple(map(claim.stated.get, ("object_id", "cache_identity", "token_map")))
 
     def _gain(self, case: Case, at: int) -> None:
         """What is held of the content that a claim comes to is its own from now on."""

@@ -227,9 +227,9 @@ def tell(claim: Claim, event: Event) -> bool:
         claim.duration = claim.duration or event.duration
         claim.priority = event.priority if claim.priority is None else claim.priority
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
-    if event.kind is Kind.CLAIM_COMMITTED:
-        claim.keys = claim.keys or event.content_keys
     binds = bind(claim, event)
+    if event.kind is Kind.CLAIM_COMMITTED and binds:
+        claim.keys = claim.keys or event.content_keys
     claim.known = claim.known or (event.kind in _OWNS and binds)
     return binds
 

@@ -18,7 +18,8 @@ __all__ = ["Moment", "Sight"]
 class Moment:
     """An event of the stream: the pool before it, and the pool with the blocks as they are after.
 
-    `mode` is the mode that judges, `time_ns` the stream's time.
+    `mode` is the mode that judges, `time_ns` the stream's time. `binds` says that the event, if it
+    names a claim, means its object.
     """
 
     pool: Pool
@@ -26,6 +27,7 @@ class Moment:
     event: Event
     mode: Mode
     time_ns: int | None = None
+    binds: bool = True
     _rooms: dict[tuple[Sharing, str | None], Cells] = field(default_factory=dict)
 
     def room(self, sharing: Sharing, since: str | None = None) -> Cells:

@@ -156,7 +156,9 @@ def says_too_little(sight: Sight) -> bool:
     """
     event, claim = sight.event, sight.claim
     told = event.positions or event.held is not None
-    if event.kind is not Kind.LOAD_FINISHED or told or is_over(sight.pool, claim):
+    if event.kind is not Kind.LOAD_FINISHED or told or not sight.moment.binds:
+        return False
+    if is_over(sight.pool, claim):
         return False
     short = lead(sight.later, claim) < claim.threshold
     return short and (is_mine(sight) or may_share(sight.pool, event, claim))

@@ -65,3 +65,19 @@ def test_withdrawn_under_another_identity() -> None:
     gone = canonical("claim_retired", claim_id=CLAIM, cache_identity="another", by="tenant:1")
     held = found([registered, gone], mode=Mode.SOFT_PRIORITY)
     assert "violated" == held["claim_identity"]
+
+
+def test_contents_stated_under_another_identity() -> None:
+    """A commitment that names a claim wrongly states nothing of what its blocks hold."""
+    keys = {"content_keys": ["k", "l", "m", "n"]}
+    [registered, committed, accepted, *_] = canonical_claim()
+    other = canonical_claim(OTHER, first=200)
+    wrongly = {**committed, "claim_id": OTHER, **keys}
+    trace = [registered, {**committed, **keys}, accepted, other[0], wrongly, other[3]]
+    assert "unexercised" == found(trace)["claim_materialized_event"]
+
+
+def test_a_load_under_another_identity() -> None:
+    """A load that names a claim wrongly, and states no number of blocks, breaks its identity."""
+    loaded = canonical("load_finished", claim_id=CLAIM, object_id="another", request_id="q")
+    assert "violated" == found([*canonical_claim()[:3], loaded])["claim_identity"]
