@@ -97,6 +97,13 @@ DUE = {
     "required_after_harm_and_given_up": ("offloadable", 0),
 }
 
+STILL_WRONG = {
+    "told_of_a_block_that_was_not_lost": ("soft_priority", 1),
+    "a_load_that_fails_before_its_request_arrives": ("offloadable", 0),
+    "a_second_request_routed_before_it_arrives": ("routed_reuse", 0),
+}
+"""Those that both judges still get wrong, with the code that is due (docs/findings.md)."""
+
 
 def codes(name: str, mode: str) -> list[int]:
     """The exit codes, with and without --reference."""
@@ -111,6 +118,15 @@ def test_due(name: str) -> None:
     assert [due, due] == codes(name, mode)
 
 
+@pytest.mark.parametrize("name", STILL_WRONG)
+@pytest.mark.xfail(strict=True, reason="the obligations say too little, or too much")
+def test_still_wrong(name: str) -> None:
+    """Both judges will give the exit code that is due."""
+    mode, due = STILL_WRONG[name]
+    assert [due, due] == codes(name, mode)
+
+
 def test_all() -> None:
-    """Each stream of the folder is in the table."""
-    assert set(DUE) == {file.stem for file in FOLDER.iterdir()}
+    """Each stream of the folder is in one of the tables."""
+    assert DUE.keys() | STILL_WRONG.keys() == {file.stem for file in FOLDER.iterdir()}
+    assert not DUE.keys() & STILL_WRONG.keys()
