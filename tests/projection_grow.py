@@ -131,10 +131,10 @@ def _shortest(items: list[Item], is_enough: Callable[[list[Item]], bool]) -> lis
 
 
 def _near(sought: Sequence[_Sought], each: Iterator[Stream], until: float) -> list[list[Item]]:
-    """Puts by each change the streams on which it can matter; returns all streams."""
+    """Puts by each change the streams on which it can matter; returns those looked at."""
     every = []
     for stream in each:
-        if time.monotonic() > until:
+        if time.monotonic() > until or all(len(s.near) >= _NEAR for s in sought):
             break
         items = as_items(stream.lines)
         every.append(items)

@@ -26,7 +26,7 @@ from tests.projection_cases.restores import (
 )
 from tests.projection_cases.routes import routes
 
-__all__ = ["FAMILIES", "FOUND", "Case", "Found"]
+__all__ = ["FAMILIES", "FOUND", "Case", "Found", "said"]
 
 FOUND: Final = Path(__file__).with_name("found.jsonl")
 """Streams that `tests.projection_grow` found."""
@@ -52,7 +52,8 @@ class Found(msgspec.Struct, frozen=True):
     lines: list[dict[str, Any]]
 
 
-def _said(line: dict[str, Any]) -> Event | StreamMark:
+def said(line: dict[str, Any]) -> Event | StreamMark:
+    """A line of such a stream."""
     if line["kind"] in MARKS:
         return msgspec.convert(line, StreamMark)
     return msgspec.convert(line, Event)
@@ -61,7 +62,7 @@ def _said(line: dict[str, Any]) -> Event | StreamMark:
 def _found() -> Iterator[Case]:
     for line in FOUND.read_bytes().splitlines():
         found = msgspec.json.decode(line, type=Found)
-        stream = [line_of(_said(each), at) for at, each in enumerate(found.lines, 1)]
+        stream = [line_of(said(each), at) for at, each in enumerate(found.lines, 1)]
         yield Case(found.notices, found.mode, stream)
 
 
