@@ -342,7 +342,8 @@ class Stream:
 
     def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> bool:
         """Whether an event that is not about a claim's object alone names it rightly."""
-        if not (bound := binds(claim, event)):
+        over = claim.unwatched and event.kind in FACTS
+        if not (bound := binds(claim, event)) and not over:
             self._deliver(claim, View(event.kind, at, named=True))
         return bound
 

@@ -81,3 +81,12 @@ def test_a_load_under_another_identity() -> None:
     """A load that names a claim wrongly, and states no number of blocks, breaks its identity."""
     loaded = canonical("load_finished", claim_id=CLAIM, object_id="another", request_id="q")
     assert "violated" == found([*canonical_claim()[:3], loaded])["claim_identity"]
+
+
+def test_a_loss_under_another_identity_after_a_withdrawal() -> None:
+    """Facts are no news of a claim that was withdrawn before anybody committed to it."""
+    [registered, *_] = canonical_claim(mode="best_effort")
+    gone = canonical("claim_retired", claim_id=CLAIM, by="tenant:1")
+    lost = canonical("block_evicted", claim_id=CLAIM, cache_identity="another", block_ids=[100])
+    held = found([registered, gone, lost], mode=Mode.BEST_EFFORT)
+    assert "inconclusive" == held["claim_identity"]
