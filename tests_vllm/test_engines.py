@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -147,10 +148,13 @@ class TestDrafts:
 
 
 def arrivals(engine: Engine) -> list[SimpleNamespace]:
-    """What requests were said to need, once that is written."""
-    while engine.armed.attachments[0].journal.waiting:
-        pass
-    lines = map(json.loads, engine.trace.read_text().splitlines())
+    """What requests were said to need, once every line is in the file."""
+    journal, written = engine.armed.attachments[0].journal, list[str]()
+    end = time.monotonic() + 30
+    while len(written) < journal.taken and time.monotonic() < end:
+        time.sleep(0.01)
+        written = engine.trace.read_text().splitlines()
+    lines = map(json.loads, written)
     return [SimpleNamespace(**line) for line in lines if line["kind"] == "request_arrived"]
 
 
