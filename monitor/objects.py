@@ -61,12 +61,13 @@ def _known(name: str, stated: str | bytes) -> bytes:
     return stated if isinstance(stated, bytes) else digest(name, stated)
 
 
-def _on(claim: ClaimRun) -> tuple[bytes | None, ...] | None:
-    """The object that a claim is said to be on, its cache, and the map of its positions."""
+def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
+    """The object that a claim is said to be on, with its cache and the map of its positions."""
     if "object_id" not in claim.binding:
         return None
-    stated = ((name, claim.binding.get(name)) for name in ("object_id", *_WITHIN))
-    return tuple(None if said is None else _known(name, said) for name, said in stated)
+    within = ((name, claim.binding.get(name)) for name in _WITHIN)
+    known = tuple(None if stated is None else _known(name, stated) for name, stated in within)
+    return _known("object_id", claim.binding["object_id"]), known
 
 
 class Objects:
@@ -79,13 +80,12 @@ class Objects:
 
     def add(self, claim: ClaimRun) -> bool:
         """The claim, once it is known to a registry and its object is stated; whether it is new on
-        that object, in the cache that it states.
+        that object, in the cache and by the map that it states.
         """
         on = _on(claim)
         if on is None or on == claim.object:
             return False
-        known = _known("object_id", claim.binding["object_id"])
-        claim.object = on
+        known, claim.object = on[0], on
         self._of[claim.claim_id] = known
         self._claims.setdefault(known, {})[claim.claim_id] = claim
         for among in self._restless.get(known, {}).values():

@@ -192,11 +192,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("names", type=Path, help="a file with names of changes, one a line")
     parser.add_argument("--minutes", type=float, default=10, help="how long to look (10)")
     parser.add_argument("--tries", type=int, default=60, help="of each change in a turn (60)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the edits (0)")
     parser.add_argument("--out", type=Path, default=FOUND, help="where streams are added")
     asked = parser.parse_args(argv)
-    names = set(asked.names.read_text(encoding="utf-8").split())
+    try:
+        names = set(asked.names.read_text(encoding="utf-8").split())
+    except OSError as error:
+        parser.error(f"{asked.names}: {error.strerror}")
     every = [change for module in MODULES for change in changes(module) if change.name in names]
+    if not names or (odd := names - {change.name for change in every}):
+        parser.error(f"{asked.names}: " + (f"no change {min(odd)}" if names else "no names"))
     rng, until = Random(asked.seed), time.monotonic() + 60 * asked.minutes
     sought = [_Sought(change, []) for change in every]
     others = _near(sought, streams(40), time.monotonic() + 15 * asked.minutes)

@@ -41,6 +41,16 @@ def test_no_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert NAME in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("text", ["", "ranks.nonesuch:lack-1", None])
+def test_no_such_change(tmp_path: Path, text: str | None) -> None:
+    """A name that is no change, no name at all, and no file are errors of usage."""
+    names = tmp_path / "names"
+    if text is not None:
+        names.write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit, match="2"):
+        main([str(names)])
+
+
 def test_lines() -> None:
     """Marks, and lines that are missing, are the same when a stream was edited by nobody."""
     event = Event(kind=Kind.REQUEST_FINISHED, request_id="r")

@@ -186,7 +186,7 @@ class Naive:
             for name, claim in self.pool.claims.items()
         }
         seen = {name: views(sight) for name, sight in sights.items()}
-        self._contradict(moment, sights, seen, line.at, binds=binds)
+        self._contradict(moment, sights, seen, line.at)
         for name, case in self.cases.items():
             self._doubt(case, sights[name], seen[name][0], line.at)
         before = {name for name, claim in self.pool.claims.items() if claim.responsible}
@@ -198,7 +198,7 @@ class Naive:
                 case.claim.took = self._count
         self.pool = moment.later
         first = {name: ends[0] for name, ends in seen.items()}
-        self._come_to(moment, first, line, binds=binds)
+        self._come_to(moment, first, line)
 
     def _tell(self, event: Event, at: int) -> bool:
         """Take what the event states of the claim that it names; whether it means its object.
@@ -260,12 +260,10 @@ class Naive:
         sights: Mapping[str, Sight],
         seen: Mapping[str, Sequence[View]],
         at: int,
-        *,
-        binds: bool,
     ) -> None:
         """A fact that contradicts those before it shows nothing of the claims that it touches."""
         gone = self._stale(self._missing)
-        twice = contradictions.block_twice(moment, gone, self._observes) if binds else []
+        twice = contradictions.block_twice(moment, gone, self._observes) if moment.binds else []
         if twice:
             self._leave(at, "facts contradict: a block is at two positions")
             self._lose_track()
@@ -316,12 +314,10 @@ class Naive:
 
     # What becomes of it.
 
-    def _come_to(
-        self, moment: Moment, seen: Mapping[str, View], line: Line, *, binds: bool
-    ) -> None:
+    def _come_to(self, moment: Moment, seen: Mapping[str, View], line: Line) -> None:
         """What is remembered of an event that was taken in."""
         event, at = moment.event, line.at
-        if binds and event.kind in PLACES:
+        if moment.binds and event.kind in PLACES:
             self._stated |= dict.fromkeys(event.block_ids, self._count)
         self._remember(event, seen)
         named = self.cases.get(event.claim_id or "")
@@ -336,7 +332,7 @@ class Naive:
         if named is None:
             return
         claim = named.claim
-        if not binds:
+        if not moment.binds:
             named.distrust(at)
             self._lose_track()
         if event.kind in _INTRODUCES:

@@ -14,7 +14,6 @@ from tests.spec.projection.stories import arrives, begun, ended, event, finishes
 
 __all__ = ["conflicts", "proofs"]
 
-_USABLE: Final = 8
 _BLAMED: Final = ((), ("a",), ("b",), ("a", "b"), ("c",), ("a", "stranger"))
 
 
@@ -73,7 +72,7 @@ def _changes(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
 
 
 def proofs(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
-    """Capacity proofs, right and wrong, with what a request or a claim asks for."""
+    """Refusals with capacity proofs, right and wrong."""
     a, b = begun("a", mode, size=2), begun("b", mode, size=3, block=20)
     for resident, active, usable, shortfall in product((2, 5, 6), (3, 4), (7, 8), (0, 1, 2)):
         total = resident + active

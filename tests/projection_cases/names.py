@@ -19,20 +19,14 @@ __all__ = ["names"]
 def _claims(mode: Mode) -> dict[str, list[Event]]:
     """Whom an event may mean."""
     a = begun("a", mode)
-    asked = [event(Kind.CLAIM_REGISTERED, "b", **_terms(mode, "object of a"))]
+    b = begun("b", mode, object_id="object of a")
     return {
         "one claim": a,
-        "a claim and one that is asked for": [*a, *asked],
-        "two claims of one object": [*a, *begun("b", mode, object_id="object of a")],
+        "a claim and one that is asked for": [*a, b[0]],
+        "two claims of one object": [*a, *b],
         "a claim that is over": [*a, *ended("a")],
         "nobody": [],
     }
-
-
-def _terms(mode: Mode, about: str) -> dict[str, Any]:
-    predicate = "leading_prefix_at_least(2)"
-    asks = {"cache_identity": "cache", "object_id": about, "owner_scope": "owner"}
-    return {**asks, "predicate": predicate, "mode": str(mode)}
 
 
 def _whose() -> dict[str, dict[str, Any]]:
