@@ -104,7 +104,7 @@ class Early:
         """Something is known of the claim now: it hears of what named it."""
         name = claim.claim_id
         if name not in self._named:
-            if len(self._named) >= EARLY and digest("blamed", name) in self._seen:
+            if digest("blamed", name) in self._seen:
                 claim.distrust(at, _EARLIER, _OF_BLAME)
             return
         for view, unknown in self._named.pop(name).values():

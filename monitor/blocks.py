@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from monitor.shares import shared, where_alike
+from monitor.shares import differ, shared, where_alike
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -35,8 +35,8 @@ class Held(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """The claims that hold a block of an event at another position, and those that did until then,
-    of whom nobody follows it.
+    """The claims that hold a block of an event at another position, or with another content, and
+    those that held it elsewhere until then, of whom nobody follows it.
     """
 
     clash: list[ClaimRun]
@@ -171,16 +171,16 @@ class Blocks:
                     break
             mates[claim.claim_id] = claim
 
-    def move(self, event: Event) -> Moved:
+    def move(self, event: Event, claim: ClaimRun | None = None) -> Moved:
         """Blocks are at some position: at no other for anybody who is not tracked.
 
         What is said of an object is remembered for the sake of claims to come.
 
-        Returns:
-            The claims that hold one of the blocks at another position, and those that did.
+        Args:
+            claim: the one that the event names.
         """
         pairs = list(zip(event.positions, event.block_ids, strict=False))
-        moved = self._clashes(pairs)
+        moved = self._clashes(pairs, claim)
         self.stated.move(pairs)
         if event.claim_id is None:
             self.stated.add(event)
@@ -370,8 +370,8 @@ class Blocks:
             mates = self._keyed.get((position, claim.keys[position]), {}).values()
             yield from (mate for mate in list(mates) if mate.tracked)
 
-    def _clashes(self, pairs: Iterable[tuple[int, int]]) -> Moved:
-        """The claims that hold one of these blocks at another position.
+    def _clashes(self, pairs: Iterable[tuple[int, int]], claim: ClaimRun | None) -> Moved:
+        """The claims that hold one of these blocks elsewhere, or with another content.
 
         Those that are not tracked any more do not: their blocks may be gone unsaid.
         """
@@ -380,16 +380,16 @@ class Blocks:
         for position, block in pairs:
             for name, positions in list(self._owners.get(block, {}).items()):
                 holder = self.claims.get(name)
-                if holder is None or positions <= {position}:
-                    continue
-                if holder.tracked:
-                    if self._stated.get(block, 0) > self.missed:
+                elsewhere = positions - {position}
+                if holder is not None and holder.tracked:
+                    other = claim is not None and differ(holder, claim, position)
+                    if (elsewhere or other) and self._stated.get(block, 0) > self.missed:
                         clash[name] = holder
-                    continue
-                holder.loses(block, positions - {position})
-                positions &= {position}
-                left[name] = holder
-                if not positions:
-                    self._shares -= len(self._owners[block]) > 1
-                    del self._owners[block][name]
+                elif holder is not None and elsewhere:
+                    holder.loses(block, elsewhere)
+                    positions &= {position}
+                    left[name] = holder
+                    if not positions:
+                        self._shares -= len(self._owners[block]) > 1
+                        del self._owners[block][name]
         return Moved(list(clash.values()), list(left.values()))

@@ -209,22 +209,65 @@ def _of_one(known: Mapping[Hashable, _Cell]) -> Iterator[Run]:
 def _merged(there: Sequence[_Object], position: int) -> list[list[_Object]]:
     """The objects of which this position may be one block, each with all that may be one with any
     of the others.
+
+    Two may be one unless they are in different caches, both state a key and these differ, or blocks
+    are known of both, not both have a key, and no block is in both.
     """
-    cells: list[list[_Object]] = []
-    for of in there:
-        fits = [any(_may_be_one(of, other, position) for other in cell) for cell in cells]
-        one = [of, *(each for cell, fit in zip(cells, fits, strict=True) if fit for each in cell)]
-        cells = [one, *(cell for cell, fit in zip(cells, fits, strict=True) if not fit)]
-    return cells
+    groups = list(range(len(there)))  # a forest: each tree is a group
+
+    def root(one: int) -> int:
+        while groups[one] != one:
+            groups[one] = one = groups[groups[one]]
+        return one
+
+    def join(some: Sequence[int]) -> None:
+        for other in some[1:]:
+            groups[root(other)] = root(some[0])
+
+    for hubs, others in _ties(there, position):
+        if not hubs:
+            continue
+        of_hubs, of_others = (_by_cache(there, some) for some in (hubs, others))
+        anywhere = of_others.pop(None, [])  # may be one with each hub
+        join(anywhere)
+        if (everywhere := of_hubs.pop(None, [])) and others:  # each may be one with all others
+            join([*everywhere, *others])
+        for cache, some in of_hubs.items():
+            near = [*of_others.get(cache, []), *anywhere[:1]]
+            join([*some, *near] if near else [])
+    found: dict[int, list[_Object]] = {}
+    for one, of in enumerate(there):
+        found.setdefault(root(one), []).append(of)
+    return list(found.values())
 
 
-def _may_be_one(one: _Object, other: _Object, position: int) -> bool:
-    if None not in (one.cache, other.cache) and one.cache != other.cache:
-        return False
-    left, right = one.inside.get(position), other.inside.get(position)
-    if left is None or right is None:
-        return True
-    if left[0] == right[0] == "key":
-        return left == right
-    here, there = one.blocks.get(position), other.blocks.get(position)
-    return here is None or there is None or not here.isdisjoint(there)
+def _ties(there: Sequence[_Object], position: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Each of the first may be one with each of the second, but for their caches."""
+    every = range(len(there))
+    inside = [of.inside.get(position, ("nothing", None)) for of in there]
+    blocks = [of.blocks.get(position, set()) for of in there]
+    kinds = {
+        kind: [one for one in every if inside[one][0] == kind]
+        for kind in ("nothing", "key", "block")
+    }
+    of_key: dict[Hashable, list[int]] = {}
+    of_block: dict[int, tuple[list[int], list[int]]] = {}  # without a key, and all
+    for one in kinds["key"]:
+        of_key.setdefault(inside[one][1], []).append(one)
+    for one in (*kinds["key"], *kinds["block"]):
+        for block in blocks[one]:
+            bare, holders = of_block.setdefault(block, ([], []))
+            holders.append(one)
+            if inside[one][0] == "block":
+                bare.append(one)
+    yield kinds["nothing"], list(every)
+    yield [one for one in kinds["key"] if not blocks[one]], kinds["block"]
+    yield from ((some, some) for some in of_key.values())
+    yield from of_block.values()
+
+
+def _by_cache(there: Sequence[_Object], some: Iterable[int]) -> dict[str | bytes | None, list[int]]:
+    found: dict[str | bytes | None, list[int]] = {}
+    for one in some:
+        found.setdefault(there[one].cache, []).append(one)
+    return found

@@ -15,6 +15,7 @@ from monitor.ranks import Ranks
 from monitor.requests import Requests
 from monitor.room import Room
 from monitor.stated import Stated
+from monitor.unmet import Unmet
 from monitor.view import Constants, View
 from spec.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.modes import MODES
@@ -98,7 +99,7 @@ class Census:
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
-        self.past = Past(seen, keep.records)
+        self.past, self._unmet = Past(seen, keep.records), Unmet(seen)
         self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
         self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
@@ -121,7 +122,8 @@ class Census:
         if claim is None and (claim := self.past.recall(claim_id)) is not None:
             self._take_in(claim)
             self._changed[claim_id] = claim
-            self.objects.add(claim)
+            if claim.known:
+                self.objects.add(claim)
             if claim.past is not None:
                 self.clock.liken(claim, claim.past)
         return claim
@@ -152,6 +154,7 @@ class Census:
         claim.observed = self.observed
         if self.blind:
             claim.distrust(None, _BLIND, self.blind)
+        self._unmet.tell(claim)
         self._take_in(claim)
         return claim
 
@@ -298,7 +301,9 @@ class Census:
         """Less can be concluded of the claims that a doubt concerns."""
         if doubt.claim_id is not None:
             claim = self.known(doubt.claim_id) if at is None else self.find(doubt.claim_id, at)
-            if claim is not None:
+            if claim is None:
+                self._unmet.add(doubt.claim_id, doubt, at)
+            else:
                 claim.distrust(at, doubt.why, doubt.only)
             return
 

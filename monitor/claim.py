@@ -44,6 +44,7 @@ _COMMITTED = CLAIM_REGISTERS.index("committed")
 _DECLARED = CLAIM_REGISTERS.index("declared")
 _LEAD = CLAIM_REGISTERS.index("lead")
 _HOST = CLAIM_REGISTERS.index("host")
+_NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
 
 
 @dataclass(slots=True)
@@ -420,9 +421,12 @@ class ClaimRun:
             self.retired[retired.stands] = retired
             return
         for index, watch in zip(self._scoped, watches, strict=True):
-            found = self._finding(index, watch)
-            if found.verdict is not Verdict.PENDING:  # what is owed goes on where it stands alike
-                self._keep(index, found)
+            verdict = self.compiled.observers[index].states[watch.state].verdict
+            if verdict in _NOT_KEPT:  # what is owed goes on where it stands alike
+                continue
+            kept = self.kept.get(index)
+            if verdict is Verdict.VIOLATED or kept is None or kept.verdict is not verdict:
+                self._keep(index, self._finding(index, watch))
 
     def _keep(self, index: int, finding: Finding) -> None:
         """Remember a finding whose state is left or forgotten."""

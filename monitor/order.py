@@ -114,19 +114,17 @@ class Clock:
             return
         self.over(claim)  # of an earlier life
         duration = Duration.parse(claim.duration)
-        if claim.claim_id in self._unknown:
-            return
         if duration.unit is TimeUnit.STEPS:
             self.lose(claim, at, _STEPS)
         elif time_ns is None:
             self.lose(claim, at, "its commitment has no time_ns from which its duration counts")
         else:
-            end = time_ns + int(duration.exact * _NS)
-            tie = next(self._ties)
-            self._until[claim.claim_id] = end
-            heapq.heappush(self._ends, (end, tie, claim.claim_id))
-            self._running.setdefault(claim.claim_id, {})[tie] = claim
-            self._sweep()
+            self._until[claim.claim_id] = end = time_ns + int(duration.exact * _NS)
+            if claim.claim_id not in self._unknown:
+                tie = next(self._ties)
+                heapq.heappush(self._ends, (end, tie, claim.claim_id))
+                self._running.setdefault(claim.claim_id, {})[tie] = claim
+                self._sweep()
 
     def over(self, claim: ClaimRun) -> None:
         """The claim is over: when its duration would have been does not matter any more."""

@@ -129,9 +129,18 @@ class Requests:
         own = self._in_hand.get(request_id, 0)
         return self._needs - (own or 0), self._untold == (own is None)
 
+    def renew(self, request_id: str) -> None:
+        """Of a request that has ended nothing is left where another of its id begins."""
+        before = self._requests.get(request_id)
+        if before is not None and before.ended:
+            for claim in list(before.claims.values()):
+                claim.leave(request_id)
+                self._leave(claim, request_id)
+            self._requests[request_id] = Request(forgotten=before.forgotten)
+        self._ended.pop(request_id, None)
+
     def arrive(self, event: Event, at: At, now: int, *, unsure: bool = False) -> None:
-        """A request arrives, or another of the same id, which is followed where that one is, unless
-        that one ended.
+        """A request arrives, or another of the same id, which is followed where that one is.
 
         Args:
             unsure: nobody knows what it needs.
@@ -140,18 +149,13 @@ class Requests:
         request = Request(at, since=now, losses=self._track.losses, came=True, unsure=unsure)
         request.missing = self._track.missing
         if (before := self._requests.get(name)) is not None:
-            if before.ended:
-                for claim in list(before.claims.values()):
-                    claim.leave(name)
-                    self._leave(claim, name)
             request.claims, request.forgotten = before.claims, before.forgotten
+            request.failed, request.unnamed = before.failed, before.unnamed
             if unsure:  # it contradicts that one, which may go on
-                request.failed, request.unnamed = before.failed, before.unnamed
                 request.losses = before.losses
         if event.needed is not None:
             request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
         self._requests[name] = request
-        self._ended.pop(name, None)
         self._leave_hand(name)
         self._in_hand[name] = needed = None if unsure else event.needed
         self._needs += needed or 0

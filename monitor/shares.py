@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from monitor.claim import ClaimRun
 
-__all__ = ["shared", "where_alike"]
+__all__ = ["differ", "shared", "where_alike"]
 
 
 def shared(
@@ -27,6 +27,14 @@ def where_alike(one: ClaimRun, other: ClaimRun, begin: int, end: int) -> Iterato
     yield from ((at, at + 1) for at in range(begin, min(end, keyed)) if _alike(one, other, at))
     if max(begin, keyed) < end:
         yield max(begin, keyed), end
+
+
+def differ(one: ClaimRun, other: ClaimRun, position: int) -> bool:
+    """Whether two claims, on one object or not, cannot hold the same there."""
+    if position < min(len(one.keys), len(other.keys)):
+        return one.keys[position] != other.keys[position]
+    caches = {claim.binding.get("cache_identity") for claim in (one, other)}
+    return None not in caches and len(caches) > 1
 
 
 def _alike(one: ClaimRun, other: ClaimRun, position: int) -> bool:

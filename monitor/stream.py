@@ -21,6 +21,7 @@ from monitor.terms import binds, fix_terms, predicate_of, unstated
 from monitor.track import Track
 from monitor.view import View
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
+from spec.fields import RENEWS
 from spec.modes import MODES
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ class Stream:
         if event.kind is Kind.STREAM_DISORDER:
             self._step_back(at, "the stream is out of order: it says so itself")
             return
+        if event.kind in RENEWS and event.request_id is not None:
+            self.requests.renew(event.request_id)
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -575,9 +578,10 @@ class Stream:
         """Blocks are at some position, and not at another where they were held; which others hear
         of that.
         """
-        clash, left = self._census.blocks.move(event)
+        named = self.claims.get(event.claim_id or "")
+        clash, left = self._census.blocks.move(event, named)
         if clash and self._census.observed >= BLOCKS_GONE:
-            why = "a block is cached at one position and was held at another"
+            why = "a block is cached at a position, or with a content, and was held with another"
             self._contradict([*clash, *meant], at, why)
             self._track.lose(at, f"facts contradict: {why}")
         names = {claim.claim_id for claim in meant}

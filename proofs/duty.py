@@ -178,7 +178,8 @@ class Duty:
         said = {"footprint": self["was.footprint"]}
         priced, placed = {"cost": self["req_was.cost"]}, {"worker": self["req_was.worker"]}
         served, blame = {"hit": self["req_was.hit"]}, self._blame(failed)
-        breaks, end = {"breaks": z3.Not(self.held)}, self["req_was.arrived"]
+        breaks = {"breaks": z3.Not(self.held), "unsaid": self["was.unsaid"]}
+        end = self["req_was.arrived"]
         return [
             Move("accept", Kind.CLAIM_ACCEPTED, at(_ACCEPT, "owed"), no, said),
             Move("tell the harm", Kind.CLAIM_HARMED, at(_HARM, "owed"), no),

@@ -46,6 +46,7 @@ _ORDER_RULES = {"ordered_lifecycle_events.disorder": _SORTED}
 _TELEMETRY_RULES = {
     "claim_scoped_telemetry.block told": _UNRANKED,
     "claim_scoped_telemetry.invented": _UNRANKED,
+    "claim_scoped_telemetry.not lost": _UNRANKED,
     "claim_scoped_telemetry.thinned": _UNRANKED,
     "claim_scoped_telemetry:thinned": _UNRANKED,
     "claim_scoped_telemetry.back again, but lost": _UNRANKED,

@@ -66,6 +66,7 @@ def _owed(of: Duty) -> dict[str, Expr]:
     at = of.at
     fallen = at("claim_scoped_telemetry", "fallen")
     thinned = at("claim_scoped_telemetry", "thinned")
+    ranked = of.system.spec.constants["ranked"]
     answers = at("restoration_failure_outcome", "owed", "refusing", "harming")
     routes = [at(name, "owed") for name in _TOLD_ROUTES]
     reuse = at("reuse_routing_attribution", "owed")
@@ -80,6 +81,9 @@ def _owed(of: Duty) -> dict[str, Expr]:
         "a fall owed is not held": z3.Implies(fallen, z3.Not(of.held)),
         "a loss owed is registered": z3.Implies(
             z3.Or(fallen, thinned), z3.And(of["was.registered"], of.live)
+        ),
+        "a lost block owed is unsaid": z3.Implies(
+            z3.And(z3.Or(fallen, thinned), z3.BoolVal(ranked)), of["was.unsaid"]
         ),
         "what a request owes is owed while it is in hand": z3.Implies(
             z3.Or(answers, decides, failed, names, reuse, *routes), of["req_was.arrived"]

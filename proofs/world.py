@@ -90,6 +90,7 @@ def faithful() -> Term:
         # Blocks: what is cached is held, what is lost is not.
         _if(mine & kind(Kind.BLOCK_CACHED, Kind.LOAD_FINISHED), was.lead <= e.lead),
         _if(mine & kind(*BLOCKS_GONE), e.lead <= was.lead),
+        _if(mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(now.lead < c.threshold)),
         # Requests: an id arrives once, and nothing happens to it before.
         _if(e.here & kind(Kind.REQUEST_ARRIVED), ~req_was.seen),
         _if(e.here & kind(*_AT_REQUEST), req_was.seen),
@@ -144,7 +145,6 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(kind(Kind.BLOCK_CACHED), ~e.found & (e.here | ~req_was.arrived)),
         _if(e.mine & kind(Kind.BLOCK_CACHED), was.lead < e.lead),
         _if(e.mine & kind(*BLOCKS_GONE), e.lead < was.lead),
-        _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(now.lead < c.threshold)),
         _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.unsaid.eq(_unsaid)),
         ~kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_REFUSED, Kind.REQUEST_DEFERRED})),
         _if(e.restore, refused & req_was.failed),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FIELDS",
     "IDENTITY",
+    "RENEWS",
     "REQUEST_KINDS",
     "ROUTE_REPORTS",
     "RUNTIME",
@@ -106,6 +107,10 @@ STAMP: Final = ("kind", "stream", "sequence", "time_ns")
 
 IDENTITY: Final = ("cache_identity", "object_id", "predicate", "predicate_id", "token_map")
 """The fields that bind an event to the object of a claim; any event about a claim may have them."""
+
+RENEWS: Final = frozenset({Kind.REQUEST_ARRIVED, Kind.REQUEST_ROUTED, Kind.LOAD_FAILED})
+"""Facts of the next request of an id, where the one before has ended: a router speaks of it before
+its arrival, and where an engine says that a load failed there may be an outcome to come."""
 
 REQUEST_KINDS: Final = CONFLICT_ACTIONS | {
     Kind.REQUEST_ARRIVED,

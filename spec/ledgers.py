@@ -170,14 +170,11 @@ DECLARED = Ledger(
 )
 
 
-def _since_arrival(register: str, happened: Term) -> Term:
-    """Set by `happened` in this request, cleared when a request of this id arrives anew."""
-    before = Var(Scope.REQ_WAS, register, _B)
-    return (before | (e.here & happened)) & ~(e.here & kind(Kind.REQUEST_ARRIVED))
+def _in_request(register: str, happened: Term) -> Term:
+    """Set by `happened` in this request, also before it arrives: a router comes before the engine.
 
-
-def _since_last(register: str, happened: Term) -> Term:
-    """The same, cleared when one arrives that had arrived: a router comes before the engine."""
+    Cleared when one arrives that had arrived: where no ends are observed it is another one.
+    """
     before = Var(Scope.REQ_WAS, register, _B)
     again = e.here & kind(Kind.REQUEST_ARRIVED) & req_was.seen
     return (before | (e.here & happened)) & ~again
@@ -214,15 +211,15 @@ REQUEST_FACTS = Ledger(
             ~_whole,
             e.mine.ite((req_was.seen & ~_whole) | (req_was.away & ~_came_back), req_was.away),
         ),
-        "asks": _since_arrival("asks", conj(e.mine, kind(Kind.PREFIX_LOOKUP), e.covers, _stocked)),
-        "loaded": _since_arrival("loaded", e.mine & kind(Kind.LOAD_FINISHED) & was.there)
+        "asks": _in_request("asks", conj(e.mine, kind(Kind.PREFIX_LOOKUP), e.covers, _stocked)),
+        "loaded": _in_request("loaded", e.mine & kind(Kind.LOAD_FINISHED) & was.there)
         & ~(e.mine & e.here & kind(Kind.LOAD_FAILED)),
-        "failed": _since_arrival("failed", fails),
-        "broke": _since_arrival("broke", e.mine & kind(Kind.LOAD_FAILED)),
-        "routed": _since_last("routed", _there & kind(Kind.REQUEST_ROUTED)),
+        "failed": _in_request("failed", fails),
+        "broke": _in_request("broke", e.mine & kind(Kind.LOAD_FAILED)),
+        "routed": _in_request("routed", _there & kind(Kind.REQUEST_ROUTED)),
         "cost": _taken("cost", _there & kind(Kind.REQUEST_ROUTED), e.cost),
         "worker": _taken("worker", _there & kind(Kind.REQUEST_ROUTED), e.worker),
-        "served": _since_last("served", _there & kind(Kind.REUSE_SERVED)),
+        "served": _in_request("served", _there & kind(Kind.REUSE_SERVED)),
         "hit": _taken("hit", _there & kind(Kind.REUSE_SERVED), e.hit),
     },
 )

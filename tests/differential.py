@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -12,7 +13,8 @@ import msgspec
 from monitor.census import Keep
 from monitor.claim import ClaimRun
 from monitor.engine import Monitor
-from monitor.records import At, Record, Stamp
+from monitor.records import CANONICAL, At, Doubt, Form, Record, Stamp
+from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
@@ -94,8 +96,16 @@ def lines(events: Iterable[Stamped]) -> list[Line]:
 def record(line: Line) -> Record:
     """The line as the monitor takes it."""
     at = At("run", line.at, line.sequence)
-    stamp = Stamp("run", line.sequence, line.time_ns, mark=line.mark, observes=line.observes)
-    return Record(at, stamp, tuple((event, at) for event in line.events))
+    form = _form(line.skips, line.derived, line.foreign)
+    stamp = Stamp("run", line.sequence, line.time_ns, form, line.mark, line.observes)
+    doubts = tuple(Doubt("it says too little", name, only) for name, only in line.doubts)
+    return Record(at, stamp, tuple((event, at) for event in line.events), doubts=doubts)
+
+
+@cache
+def _form(skips: bool, derived: frozenset[Kind], foreign: bool) -> Form:
+    plain = not (skips or derived or foreign)
+    return CANONICAL if plain else Form("recorded", skips=skips, derived=derived)
 
 
 # Comparing.

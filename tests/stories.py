@@ -158,6 +158,11 @@ def block_lost_told(claim: str, request: str) -> list[Event]:
     return [say(Kind.CLAIM_BLOCK_LOST, claim)]
 
 
+def another_block_told(claim: str, request: str) -> list[Event]:
+    """The first block is said to be lost."""
+    return [say(Kind.CLAIM_BLOCK_LOST, claim, block_ids=blocks(claim, 0)["block_ids"])]
+
+
 def demoted(claim: str, request: str) -> list[Event]:
     return [say(Kind.CLAIM_RETIRED, claim), say(Kind.CLAIM_DEMOTED, claim, by="owner")]
 

@@ -62,27 +62,27 @@
   Bool
   (and
     (and
-      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.offload_restorability 1)))
-      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not believed.responsible))
+      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (>= state.offload_restorability 2)))
       (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
       (or
         (not (<= state.ordered_lifecycle_events 0))
-        (not (>= own.ordered_lifecycle_events.stage 2)))
+        (not (>= own.ordered_lifecycle_events.stage 1)))
+      (or believed.answered (not (>= own.ordered_lifecycle_events.stage 9)))
       (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
       (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
       (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
-      (or req_was.away req_was.held was.copied was.there (not req_was.seen) (not was.responsible))
-      (or req_was.away was.there (not req_was.loaded) (not req_was.seen))
       (or req_was.broke (not req_was.failed))
-      (or was.committed (not believed.responsible))
+      (or req_was.failed (not (>= state.claim_harm_attribution 5)))
+      (or req_was.seen (not req_was.served))
+      (or was.committed (not believed.useful))
       (or was.committed (not req_was.failed))
+      (or was.copied (not req_was.failed))
       (or was.copied (not req_was.loaded))
-      (or was.copied (not was.host))
+      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
       (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
       (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.there (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
       (or
         was.host
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
@@ -94,12 +94,25 @@
         (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
         (not (>= state.claim_harm_attribution 2))
         (not believed.useful)
-        (not was.responsible)))
+        (not was.responsible))
+      (or
+        was.responsible
+        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
+        (not was.committed))
+      (or
+        (not (>= own.ordered_lifecycle_events.stage 8))
+        (not (>= state.explicit_acceptance 2))
+        (not believed.useful))
+      (or
+        was.responsible
+        (not (>= (+ state.claim_identity (* state.explicit_acceptance (- 1))) 0))
+        (not was.unreported)))
     (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
       (=> (= state.offload_restorability 1) req_was.seen)
+      (=> (and false (or false false)) was.unsaid)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
       (=> (or false (= state.claim_harm_attribution 2)) req_was.failed)
       (=>

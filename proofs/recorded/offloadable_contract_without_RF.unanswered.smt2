@@ -63,64 +63,11 @@
   Bool
   (and
     (and
-      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.offload_restorability 2)))
-      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
-      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.seen))
-      (or req_was.away was.there (not req_was.loaded) (not req_was.seen))
-      (or req_was.broke (not req_was.failed))
-      (or was.committed (not believed.responsible))
-      (or was.committed (not req_was.failed))
-      (or was.copied (not req_was.failed))
-      (or was.copied (not req_was.loaded))
-      (or was.copied (not was.host))
-      (or was.responsible (not (<= state.explicit_acceptance 1)) (not was.committed))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or
-        believed.restored
-        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 4))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not was.responsible))
-      (or
-        believed.restored
-        was.unsaid
-        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.ordered_lifecycle_events 2))
-        (not was.responsible))
-      (or
-        was.host
-        (not (<= state.claim_harm_attribution 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        was.host
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        was.host
-        (not (<= state.ordered_lifecycle_events 0))
-        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful))
-      (or
-        (not (<= state.explicit_acceptance 1))
-        (not (= (+ state.offload_restorability (* state.ordered_lifecycle_events (- 1))) 0))
-        (not (>= state.ordered_lifecycle_events 2))))
-    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.explicit_acceptance 1) (= own.ordered_lifecycle_events.stage 0))
       (=> (= state.offload_restorability 1) req_was.seen)
+      (=> (and false (or false false)) was.unsaid)
       (=> (or (= state.claim_harm_attribution 1) (= state.claim_harm_attribution 2)) was.committed)
       (=>
         (or (= state.claim_harm_attribution 2) (= state.restoration_failure_outcome 3))
@@ -240,4 +187,71 @@
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
         (and (<= 0 state.offload_restorability) (> 8 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))))
+        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))
+    (and
+      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
+      (or (not (<= state.claim_identity 0)) (not believed.responsible))
+      (or (not (<= state.explicit_acceptance 0)) (not (>= state.claim_harm_attribution 2)))
+      (or (not (<= state.explicit_acceptance 1)) (not (>= state.offload_restorability 2)))
+      (or (not (<= state.explicit_acceptance 1)) (not believed.useful))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (>= state.explicit_acceptance 2)))
+      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away (not (>= (+ c.threshold (* was.lead (- 1))) 1)) (not req_was.seen))
+      (or req_was.broke (not req_was.failed))
+      (or req_was.seen (not (>= state.claim_harm_attribution 5)))
+      (or req_was.seen (not req_was.asks))
+      (or req_was.seen (not req_was.held))
+      (or req_was.seen (not req_was.loaded))
+      (or req_was.seen (not req_was.served))
+      (or was.committed (not (>= state.claim_harm_attribution 2)))
+      (or was.committed (not believed.responsible))
+      (or was.copied (not req_was.broke))
+      (or was.copied (not req_was.loaded))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not req_was.failed))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
+      (or was.responsible (not (= state.explicit_acceptance 1)))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.responsible (not req_was.held))
+      (or was.there (not (<= (+ c.threshold (* was.lead (- 1))) 0)))
+      (or
+        believed.restored
+        (not (= (+ state.explicit_acceptance (* state.offload_restorability (- 1))) 0))
+        (not was.responsible))
+      (or
+        believed.answered
+        req_was.seen
+        (not (<= (+ state.explicit_acceptance (* state.offload_restorability (- 1))) 0))
+        (not (>= state.claim_harm_attribution 4)))
+      (or
+        believed.answered
+        req_was.held
+        (not (>= state.claim_harm_attribution 4))
+        (not req_was.arrived)
+        (not was.responsible))
+      (or
+        (not (<= state.ordered_lifecycle_events 0))
+        (not (>= own.ordered_lifecycle_events.stage 1))
+        (not req_was.failed))
+      (or
+        was.host
+        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.host
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        believed.restored
+        req_was.seen
+        (not (= (+ state.explicit_acceptance (* state.offload_restorability (- 1))) 0))
+        (not (>= state.explicit_acceptance 2)))
+      (or
+        req_was.failed
+        (not (>= own.claim_harm_attribution.untold 1))
+        (not (>= state.claim_harm_attribution 4))))))

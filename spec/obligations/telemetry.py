@@ -150,6 +150,16 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             allowed="a report of what was lost, after it",
         ),
         Rule(
+            Guard.SAID,
+            "not lost",
+            e.mine & c.ranked & kind(Kind.CLAIM_BLOCK_LOST) & ~e.unsaid,
+            VIOLATED,
+            source=("fallen", "thinned"),
+            why="a block is reported lost that was not lost, or was reported before, and the one "
+            "that was lost is not",
+            allowed="a report of the blocks that were lost",
+        ),
+        Rule(
             Guard.TOLD,
             "loss told",
             e.mine & _speaks_of_loss,

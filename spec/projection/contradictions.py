@@ -16,7 +16,7 @@ from spec.claims import Mode
 from spec.facts import FACTS_ARE_FACTS, ROOM, Assumption
 from spec.projection.concerns import is_direct
 from spec.projection.interpret import Look, at_kind, evaluate
-from spec.projection.pool import Claim, held_by, in_hand, is_over, is_tracked, lead
+from spec.projection.pool import Claim, alike, held_by, in_hand, is_over, is_tracked, lead
 from spec.projection.sight import Moment, Sight
 from spec.terms import Term
 
@@ -122,7 +122,8 @@ def of_request(moment: Moment, missing: int, observes: frozenset[Kind] | None) -
 def block_twice(
     moment: Moment, stale: Set[int | None], observes: frozenset[Kind] | None
 ) -> list[Claim]:
-    """The claims that hold a block of the event at another position, with no loss between.
+    """The claims that hold a block of the event at another position, or with another content than
+    the claim has that the event names, with no loss between.
 
     Of claims that are over, or that nobody took on, blocks may be gone unsaid.
 
@@ -136,13 +137,19 @@ def block_twice(
     ):
         return []
     new = set(zip(event.positions, event.block_ids, strict=False))
+    named = moment.pool.claims.get(event.claim_id or "")
     return [
         claim
         for claim in moment.pool.claims.values()
         if is_tracked(moment.pool, claim)
         and any(
-            block == other and at != position and block not in stale
+            block == other and block not in stale and _differ(claim, at, named, position)
             for at, other in held_by(moment.pool, claim)
             for position, block in new
         )
     ]
+
+
+def _differ(one: Claim, here: int, other: Claim | None, there: int) -> bool:
+    """Whether two positions cannot be one block; of no claim in particular nothing is stated."""
+    return here != there or (other is not None and alike(one, here, other, there) is False)

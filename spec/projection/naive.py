@@ -14,6 +14,7 @@ from typing import Final
 from spec.alphabet import BLOCKS_GONE, REPORTS, Kind
 from spec.claims import Mode
 from spec.events import Event
+from spec.fields import RENEWS
 from spec.modes import MODES, Bundle
 from spec.projection import contradictions, losses, rights, routes, unknown
 from spec.projection.blocks import PLACES, after, computed, gained
@@ -168,6 +169,7 @@ class Naive:
         if event.kind is Kind.STREAM_DISORDER:
             self._disorder(line.at)
             return
+        self._renew(event)
         binds = self._tell(event, line.at)
         later = after(self.pool, event) if binds or event.kind in BLOCKS_GONE else self.pool
         moment = Moment(self.pool, later, event, self.mode, line.time_ns, binds)
@@ -177,10 +179,6 @@ class Naive:
             if event.kind is Kind.REQUEST_ARRIVED:
                 self.pool.requests[event.request_id or ""].unsure = True
             return
-        request = self.pool.requests.get(event.request_id or "")
-        if event.kind is Kind.REQUEST_ARRIVED and request is not None and request.ended:
-            for case in self.cases.values():
-                case.renew(event.request_id or "")
         sights = {
             name: Sight(moment, claim, binds or name != event.claim_id)
             for name, claim in self.pool.claims.items()
@@ -199,6 +197,15 @@ class Naive:
         self.pool = moment.later
         first = {name: ends[0] for name, ends in seen.items()}
         self._come_to(moment, first, line)
+
+    def _renew(self, event: Event) -> None:
+        """Of a request that has ended nothing is left where another of its id begins."""
+        name = event.request_id or ""
+        request = self.pool.requests.get(name)
+        if event.kind in RENEWS and request is not None and request.ended:
+            del self.pool.requests[name]
+            for case in self.cases.values():
+                case.renew(name)
 
     def _tell(self, event: Event, at: int) -> bool:
         """Take what the event states of the claim that it names; whether it means its object.
@@ -265,7 +272,7 @@ class Naive:
         gone = self._stale(self._missing)
         twice = contradictions.block_twice(moment, gone, self._observes) if moment.binds else []
         if twice:
-            self._leave(at, "facts contradict: a block is at two positions")
+            self._leave(at, "facts contradict: a block is at two positions, or holds two contents")
             self._lose_track()
         for name, case in self.cases.items():
             sight = sights[name]
@@ -378,10 +385,10 @@ class Naive:
         if name is None:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
-            unsure = None in (event.needed, event.usable)
-            requests[name] = Request(
-                event.needed or 0, event.usable or 0, since=self._count, unsure=unsure
-            )
+            arrived = Request(event.needed or 0, event.usable or 0, since=self._count)
+            arrived.unsure = None in (event.needed, event.usable)
+            arrived.failed = requests.get(name, arrived).failed
+            requests[name] = arrived
         elif event.kind is Kind.REQUEST_FINISHED:
             ended = requests.setdefault(name, Request())
             ended.in_hand, ended.ended = False, True

@@ -266,7 +266,7 @@ class TestContradictions:
             (HARD, [*there(), of("finished", "q")], "request q ends and is not in hand"),
             (HARD, [*there(), arrives("q"), arrives("q")], "request q arrives twice"),
             (HARD, [*there(), cached(CLAIM, 100, 1)], None),
-            (HARD, [*there(), cached(CLAIM, 101, 0)], "held at another"),
+            (HARD, [*there(), cached(CLAIM, 101, 0)], "held with another"),
             (HARD, [*there(), elapses], "a duration elapses of a claim that has none"),
             (EXPIRING, [*expiring, elapses], "before it is over by the clock of the stream"),
             (HARD, [*there(), looked_up("q", 2)], "fewer blocks than it asked for are held"),
@@ -280,13 +280,12 @@ class TestContradictions:
             assert why in contradicts(mode, *lines)
 
     def test_another_object(self) -> None:
-        """One block at one position of two objects is sharing; at two positions nobody knows."""
-        other = [
-            *accepted(OTHER),
-            cached(OTHER, 100, 0, 1, 2, 3),
-            named("claim_materialized", OTHER),
-        ]
-        assert "kept" == verdict(HARD, *there(), *other)
+        """One block at one position of two objects is sharing; at two positions, or with two
+        contents, nobody knows."""
+        there_too = [cached(OTHER, 100, 0, 1, 2, 3), named("claim_materialized", OTHER)]
+        alike = accepted(OTHER, keys=[f"{CLAIM}/{position}" for position in range(4)])
+        assert "kept" == verdict(HARD, *there(), *alike, *there_too)
+        assert "inconclusive" == verdict(HARD, *there(), *accepted(OTHER), *there_too)
         moved = [*accepted(OTHER), cached(OTHER, 99, 1, 2, 3)]
         assert "inconclusive" == verdict(HARD, *there(), *moved)
         freed = [*there(), *released(), canonical("block_evicted", block_ids=BLOCKS)]

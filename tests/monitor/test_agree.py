@@ -90,3 +90,14 @@ def test_a_loss_under_another_identity_after_a_withdrawal() -> None:
     lost = canonical("block_evicted", claim_id=CLAIM, cache_identity="another", block_ids=[100])
     held = found([registered, gone, lost], mode=Mode.BEST_EFFORT)
     assert "inconclusive" == held["claim_identity"]
+
+
+def test_over_too_early_after_a_second_commitment() -> None:
+    """A duration that began anew cannot be over at once, though the first commitment had none."""
+    registered = canonical_claim(mode="expiring", duration="15 s")[0]
+    commits = canonical("claim_committed", claim_id=CLAIM, footprint=4)
+    over = canonical("duration_elapsed", claim_id=CLAIM)
+    first = [{**commits, "time_ns": 1_000}, {**over, "time_ns": 1_000}]
+    again = [{**each, "time_ns": 15_000_002_000} for each in (commits, over)]
+    stream = [*first, {**registered, "time_ns": 2_000}, *again]
+    assert "inconclusive" == found(stream, mode=Mode.EXPIRING)["claim_identity"]

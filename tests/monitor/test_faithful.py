@@ -48,7 +48,7 @@ from tests.monitor.reference import Value
 # in one of the states in which it may apply) that were taken by both in some of them.
 COMPARED = {
     Mode.BEST_EFFORT: (64_474, 33),
-    Mode.SOFT_PRIORITY: (19_044, 28),
+    Mode.SOFT_PRIORITY: (19_044, 30),
     Mode.HARD_PROTECTED: (1_713_727, 127),
     Mode.DEMOTABLE: (11_175, 82),
     Mode.EXPIRING: (11_232, 81),

@@ -99,6 +99,16 @@ def verdicts(stream: Stream, claim: str) -> dict[str, Verdict]:
 class TestSame:
     """The same stream, remembered and forgotten."""
 
+    def test_a_stranger_that_is_recalled(self) -> None:
+        """A claim that no registry ever held is on no object, also when it is recalled."""
+        about = {"claim_id": "claim:stranger", "object_id": "object of claim:a"}
+        told = [
+            Event(kind=Kind.CLAIM_RELEASED, by="somebody", **about),
+            Event(kind=Kind.CLAIM_REJECTED, **about),
+        ]
+        stream = read(HARD, numbered(told), Keep(ended=0))
+        assert Verdict.SATISFIED is verdicts(stream, "claim:stranger")["claim_identity"]
+
     @pytest.mark.parametrize("mode", Mode)
     def test_verdicts(self, mode: Mode) -> None:
         """Each obligation of each claim is judged alike, or inconclusive where blocks or requests

@@ -95,14 +95,14 @@ DUE = {
     "restored_and_harmed_for_another_then_reused": ("offloadable", 0),
     "required_after_harm_and_computed": ("offloadable", 0),
     "required_after_harm_and_given_up": ("offloadable", 0),
-}
-
-STILL_WRONG = {
     "told_of_a_block_that_was_not_lost": ("soft_priority", 1),
+    "overwritten_by_another_claim": ("hard_protected", 3),
     "a_load_that_fails_before_its_request_arrives": ("offloadable", 0),
+    "a_load_that_fails_before_a_second_request_arrives": ("offloadable", 0),
+    "a_second_request_whose_load_failed_in_silence": ("offloadable", 1),
     "a_second_request_routed_before_it_arrives": ("routed_reuse", 0),
+    "a_second_request_routed_in_silence": ("routed_reuse", 1),
 }
-"""Those that both judges still get wrong, with the code that is due (docs/findings.md)."""
 
 
 def codes(name: str, mode: str) -> list[int]:
@@ -118,15 +118,6 @@ def test_due(name: str) -> None:
     assert [due, due] == codes(name, mode)
 
 
-@pytest.mark.parametrize("name", STILL_WRONG)
-@pytest.mark.xfail(strict=True, reason="the obligations say too little, or too much")
-def test_still_wrong(name: str) -> None:
-    """Both judges will give the exit code that is due."""
-    mode, due = STILL_WRONG[name]
-    assert [due, due] == codes(name, mode)
-
-
 def test_all() -> None:
     """Each stream of the folder is in one of the tables."""
-    assert DUE.keys() | STILL_WRONG.keys() == {file.stem for file in FOLDER.iterdir()}
-    assert not DUE.keys() & STILL_WRONG.keys()
+    assert DUE.keys() == {file.stem for file in FOLDER.iterdir()}

@@ -35,6 +35,7 @@ OUT_OF_REACH = {
         "rule thinned",
         "state thinned",
         "rule invented",
+        "rule not lost",
         "rule block told",
         "rule back again, but lost",
     )

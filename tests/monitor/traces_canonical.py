@@ -19,7 +19,7 @@ def canonical(kind: str, **fields: Any) -> Line:
 def lines_of(trace: Trace, missing: int = 0) -> list[Taken]:
     """The trace as both judges take it, where so many lines are missing before the first."""
     return [
-        Taken(at, (msgspec.convert(event, Event),), sequence=at - 1 + missing)
+        Taken(at, (msgspec.convert(event, Event),), at - 1 + missing, event.get("time_ns"))
         for at, event in enumerate(trace, start=1)
     ]
 

@@ -17,14 +17,17 @@ from tests.projection_cases.durations import durations
 from tests.projection_cases.gaps import gaps
 from tests.projection_cases.losses import losses
 from tests.projection_cases.names import names
+from tests.projection_cases.partial import doubts, unobserved
 from tests.projection_cases.ranks import ranks
 from tests.projection_cases.restores import (
     restores,
     restores_again,
+    restores_by_halves,
     restores_for_two,
     restores_misreported,
 )
 from tests.projection_cases.routes import routes
+from tests.projection_cases.uses import uses_of_a_route, uses_of_a_tier
 
 __all__ = ["FAMILIES", "FOUND", "Case", "Found", "said"]
 
@@ -73,10 +76,13 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
     yield "ranks", _all(Mode.SOFT_PRIORITY, ranks())
     yield "losses", _all(Mode.SOFT_PRIORITY, losses())
     yield "routes", _all(Mode.ROUTED_REUSE, routes())
+    yield "uses of a route", _all(Mode.ROUTED_REUSE, uses_of_a_route())
+    yield "uses of a tier", _all(Mode.OFFLOADABLE, uses_of_a_tier())
     for mode in (Mode.OFFLOADABLE, Mode.HARD_PROTECTED):
         yield f"restores, {mode}", _all(mode, restores(mode))
     yield "restores for two", _all(Mode.OFFLOADABLE, restores_for_two(Mode.OFFLOADABLE))
     yield "restores again", _all(Mode.OFFLOADABLE, restores_again(Mode.OFFLOADABLE))
+    yield "restores by halves", _all(Mode.OFFLOADABLE, restores_by_halves(Mode.OFFLOADABLE))
     yield "restores misreported", _all(Mode.OFFLOADABLE, restores_misreported(Mode.OFFLOADABLE))
     yield "conflicts", _all(Mode.HARD_PROTECTED, conflicts(Mode.HARD_PROTECTED))
     found = [*_found()]
@@ -85,6 +91,9 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
             yield f"found, {mode}", some
     for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE):
         yield f"gaps, {mode}", _all(mode, gaps(mode))
+    for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE, Mode.EXPIRING):
+        yield f"unobserved, {mode}", _all(mode, unobserved(mode))
+        yield f"doubts, {mode}", _all(mode, doubts(mode))
     yield "contents", _all(Mode.HARD_PROTECTED, contents(Mode.HARD_PROTECTED))
     for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE, Mode.BEST_EFFORT):
         yield f"names, {mode}", _all(mode, names(mode))

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-import msgspec
-
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.projection.lines import Line
-from tests.spec.projection.stories import arrives, begun, event, finishes, lines, refused
+from tests.spec.projection.stories import arrives, begun, event, finishes, keyed, lines, refused
 
 __all__ = ["contents"]
 
@@ -51,19 +49,10 @@ def _sharing(mode: Mode) -> dict[str, list[Event]]:
     kinds["one block that a load did not name"] = [*kinds["two claims"], *away, unnamed, some]
     for keys in (("k", "l"), ("k", "m"), ("l", "k"), ("k",)):
         kinds[f"keys k, l and {', '.join(keys)}"] = [
-            *_keyed(begun("a", mode), ("k", "l")),
-            *_keyed(begun("b", mode, block=20), keys),
+            *keyed(begun("a", mode), ("k", "l")),
+            *keyed(begun("b", mode, block=20), keys),
         ]
     return kinds
-
-
-def _keyed(claim: list[Event], keys: tuple[str, ...]) -> list[Event]:
-    """The claim, with content keys stated by its commitment."""
-    states: dict[str, Any] = {"content_keys": keys}
-    return [
-        msgspec.structs.replace(each, **states) if each.kind is Kind.CLAIM_COMMITTED else each
-        for each in claim
-    ]
 
 
 def _changes() -> dict[str, list[Event]]:
@@ -95,6 +84,9 @@ def _changes() -> dict[str, list[Event]]:
             found[f"{cached}{who}, found"] = [
                 Event(kind=cached, **fields, found=True, block_ids=(30,), positions=(1,))
             ]
+    for at, block in ((0, 10), (1, 10), (1, 11)):
+        over: dict[str, Any] = {"block_ids": (block,), "positions": (at,)}
+        found[f"b is placed at {at} in {block}"] = [event(cached, "b", **over)]
     return found
 
 

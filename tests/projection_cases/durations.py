@@ -37,6 +37,16 @@ def _over(name: str = "a", by: str | None = "runtime", kind: Kind = Kind.CLAIM_E
 def durations() -> Iterator[tuple[str, list[Line]]]:
     """Durations in seconds and in steps, and ends that somebody tells before or after them."""
     elapsed = event(Kind.DURATION_ELAPSED, "a")
+    for mode in (None, "expiring", "hard_protected", "lru"):
+        for duration in (None, "3 s", "3 steps"):
+            asks = [
+                msgspec.structs.replace(each, mode=mode) for each in _expiring(duration=duration)
+            ]
+            for time in (_SECOND, 3 * _SECOND, None):
+                at = (*(0,) * len(asks), time)
+                name = f"{mode}, {duration}, over at {time}"
+                yield name, _timed(*asks, elapsed, _over(), times=at)
+                yield f"{name}, not introduced", _timed(*asks[3:], elapsed, times=at[3:])
     other = _expiring("b", block=20, duration="5 steps")
     for by in ("runtime", "owner", None):
         for kind in (Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED):

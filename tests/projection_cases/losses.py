@@ -43,6 +43,8 @@ def losses() -> Iterator[tuple[str, list[Line]]]:
             for first in _REPORTED:
                 told = f"{name} is lost and {ids} loaded, {first} reported"
                 yield told, lines(*claims, stored, *lost, back, reports[first])
+                told = f"{name} is lost and {first} reported, {ids} loaded"
+                yield told, lines(*claims, stored, *lost, reports[first], back, reports[first])
     for first in _REPORTED:
         evicted = event(Kind.BLOCK_EVICTED, block_ids=(10, 11))
         others = event(Kind.CLAIM_BLOCK_LOST, "b", block_ids=first)

@@ -12,7 +12,14 @@ from spec.events import Event
 from spec.projection.lines import Line
 from tests.spec.projection.stories import arrives, begun, event, finishes, lines, refused
 
-__all__ = ["restores", "restores_again", "restores_for_two", "restores_misreported"]
+__all__ = [
+    "away",
+    "restores",
+    "restores_again",
+    "restores_by_halves",
+    "restores_for_two",
+    "restores_misreported",
+]
 
 _PLACES: Final = {"block_ids": (30, 31), "positions": (0, 1)}
 _HALF: Final = {"block_ids": (30,), "positions": (0,)}
@@ -34,15 +41,14 @@ def _restored(name: str, request: str, *, from_tier: bool = True) -> Event:
     return event(Kind.CLAIM_RESTORED, name, request_id=request, from_tier=from_tier)
 
 
-def _away(name: str, block: int, mode: Mode) -> list[Event]:
+def away(name: str, block: int, mode: Mode) -> list[Event]:
     """A claim that is stored and evicted; where its mode does not allow that, one that was stored
     before it was claimed."""
     claim = begun(name, mode, block=block)
     if mode is not Mode.OFFLOADABLE:
         return [*claim[:3], event(Kind.HOST_COPY_FOUND, name)]
     gone = event(Kind.BLOCK_EVICTED, block_ids=(block, block + 1))
-    away = [gone, event(Kind.CLAIM_OFFLOADED, name)]
-    return [*claim, event(Kind.STORE_FINISHED, name), *away]
+    return [*claim, event(Kind.STORE_FINISHED, name), gone, event(Kind.CLAIM_OFFLOADED, name)]
 
 
 def _fates() -> dict[str, list[Event]]:
@@ -54,6 +60,10 @@ def _fates() -> dict[str, list[Event]]:
         "two loads fail": [_failed("a", "r"), _failed("a", "r")],
         "it is loaded": [_loaded("a", "r")],
         "half is loaded": [half],
+        "something is loaded": [event(Kind.LOAD_FINISHED, "a", request_id="r")],
+        "something of the object is loaded": [
+            event(Kind.LOAD_FINISHED, object_id="object of a", request_id="r"),
+        ],
         "it is loaded and evicted": [
             _loaded("a", "r"),
             event(Kind.BLOCK_EVICTED, block_ids=(30, 31)),
@@ -78,6 +88,10 @@ def _reports() -> dict[str, list[Event]]:
         more = {"outcome": outcome, "outcome_claim_id": name}
         said = event(Kind.CLAIM_RESTORATION_FAILED, "a", request_id="r", **more)
         told[f"{outcome} of {name} is told"] = [said]
+    for names in (("a",), ("b",), ()):
+        more = {"outcome": "refusal", "outcome_claim_id": "a", "blocking_claim_ids": names}
+        said = event(Kind.CLAIM_RESTORATION_FAILED, "a", request_id="r", **more)
+        told[f"refusal of a for {names} is told"] = [said]
     return told
 
 
@@ -102,7 +116,7 @@ def _acts() -> dict[str, list[Event]]:
 
 def restores(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
     """One request and one claim, beside a claim that is whole."""
-    claims = [*_away("a", 10, mode), *begun("b", mode, block=20)]
+    claims = [*away("a", 10, mode), *begun("b", mode, block=20)]
     needed = [arrives("r", 1), arrives("s", 1), _needed("a", "r")]
     every = product(_fates().items(), _reports().items(), _acts().items())
     for (fate, loads), (told, says), (act, ends) in every:
@@ -112,7 +126,7 @@ def restores(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
 
 def restores_for_two(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
     """Two requests that wait for one claim, and one that waits for two claims."""
-    a, b = _away("a", 10, mode), _away("b", 20, mode)
+    a, b = away("a", 10, mode), away("b", 20, mode)
     first = [arrives("r", 1), arrives("s", 1)]
     ends = [finishes("r"), finishes("s")]
     fates = {"fails": _failed, "comes": _loaded}
@@ -144,7 +158,7 @@ def restores_for_two(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
 def restores_again(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
     """A claim that is back for one request, and what is done and told of it after that."""
     loaded = [_needed("a", "s"), _loaded("a", "s"), _restored("a", "s")]
-    back = [*_away("a", 10, mode), arrives("r", 1), arrives("s", 1), *loaded]
+    back = [*away("a", 10, mode), arrives("r", 1), arrives("s", 1), *loaded]
     gone = event(Kind.BLOCK_EVICTED, block_ids=(30, 31))
     between = {
         "nothing": [],
@@ -177,3 +191,30 @@ def restores_misreported(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
         silent = "loaded" in name and name.endswith("not told, used by s")
         if silent or ("nothing" in name and "asked for by r, told to r" in name):
             yield name, stream
+
+
+def restores_by_halves(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
+    """Two blocks of three that the predicate needs come back one by one, loaded or computed."""
+    claim = begun("a", mode, size=3, predicate="contiguous_range(1, 2)")
+    begins = [
+        *claim,
+        event(Kind.STORE_FINISHED, "a"),
+        event(Kind.BLOCK_EVICTED, block_ids=(10, 11, 12)),
+        event(Kind.CLAIM_OFFLOADED, "a"),
+        arrives("r", 1),
+    ]
+    steps: dict[str, list[Event]] = {"lost": [event(Kind.BLOCK_EVICTED, block_ids=(31, 32))]}
+    for how, kind in (("loaded", Kind.LOAD_FINISHED), ("computed", Kind.BLOCK_CACHED)):
+        for at in ((0,), (1,), (2,), (1, 2)):
+            blocks = tuple(30 + position for position in at)
+            placed = event(kind, "a", request_id="r", block_ids=blocks, positions=at)
+            steps[f"{at} {how}"] = [placed]
+    found = event(Kind.BLOCK_CACHED, "a", found=True, block_ids=(31,), positions=(1,))
+    steps["(1,) found"] = [found]
+    reused = event(Kind.PREFIX_REUSED, "a", request_id="r")
+    for needed in ([], [_needed("a", "r")]):
+        for some in product(steps.items(), repeat=3):
+            name = ", ".join(step for step, _ in some)
+            done = [each for _, events in some for each in events]
+            end = [_restored("a", "r"), reused, finishes("r")]
+            yield f"{name}, {len(needed)} needed", lines(*begins, *needed, *done, *end)

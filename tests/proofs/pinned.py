@@ -83,6 +83,7 @@ GUARDS_NOT_NEEDED = {
         "claim_materialized_event.silent",
         "claim_scoped_telemetry.back again, but lost",
         "claim_scoped_telemetry.invented",
+        "claim_scoped_telemetry.not lost",
         "claim_scoped_telemetry.silent",
         "claim_scoped_telemetry.thinned",
         "materialization_predicate.still there",
@@ -90,6 +91,7 @@ GUARDS_NOT_NEEDED = {
     Mode.SOFT_PRIORITY: {
         "claim_scoped_telemetry.back again, but lost",
         "claim_scoped_telemetry.fell",
+        "claim_scoped_telemetry.not lost",
         "claim_scoped_telemetry.untrue",
     },
     Mode.HARD_PROTECTED: {
@@ -170,6 +172,7 @@ GUARDS_NOT_NEEDED = {
         "claim_scoped_telemetry.back again, but lost",
         "claim_scoped_telemetry.fell",
         "claim_scoped_telemetry.invented",
+        "claim_scoped_telemetry.not lost",
         "claim_scoped_telemetry.silent",
         "claim_scoped_telemetry.thinned",
         "claim_scoped_telemetry.untrue",

@@ -92,7 +92,7 @@ class TestCheck:
         code, out, _ = run(capsys, "check", "best_effort")
         said = " ".join(out.split())
         assert 0 == code
-        assert "Guards: 6 of 12 guards of the contract" in said
+        assert "Guards: 6 of 13 guards of the contract" in said
         assert "proved without any one of: materialization_predicate.still there" in said
 
         code, out, _ = run(capsys, "check", "best_effort", "--story")

@@ -29,12 +29,12 @@ from tests.proofs.test_mutation import OF_OPERATORS, OF_PLACES, mutant
 
 SAMPLE = {
     "structure": 0,
-    "theorem": 3,
+    "theorem": 2,
     "frame": 0,
     "necessity": 0,
-    "traces": 3,
-    "pins": 11,
-    "equivalent": 8,
+    "traces": 2,
+    "pins": 12,
+    "equivalent": 10,
     "survived": 0,
     "unknown": 0,
 }

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 # States and rules reached, and the fewest events after which the last of them was.
 REACHED = {
     Mode.BEST_EFFORT: (29, 5),
-    Mode.SOFT_PRIORITY: (25, 5),
+    Mode.SOFT_PRIORITY: (26, 5),
     Mode.HARD_PROTECTED: (97, 8),
     Mode.DEMOTABLE: (60, 8),
     Mode.EXPIRING: (57, 8),

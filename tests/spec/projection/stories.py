@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event
@@ -34,6 +36,15 @@ def begun(
         event(Kind.CLAIM_ACCEPTED, name, footprint=size),
         cached(name, *range(block, block + size)),
         event(Kind.CLAIM_MATERIALIZED, name),
+    ]
+
+
+def keyed(claim: list[Event], keys: tuple[str, ...]) -> list[Event]:
+    """The claim, with content keys stated by its commitment."""
+    states: dict[str, Any] = {"content_keys": keys}
+    return [
+        msgspec.structs.replace(each, **states) if each.kind is Kind.CLAIM_COMMITTED else each
+        for each in claim
     ]
 
 
