@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.facts import facts_are_facts
 from spec.fields import REQUEST_KINDS, ROUTE_REPORTS
-from spec.ledgers import kind, live, now, req_was, was
+from spec.ledgers import kind, live, req_was, was
 from spec.machine import Ledger, Register
 from spec.terms import Scope, Sort, Term, Var, conj, disj
 from spec.vocabulary import c, e
@@ -90,7 +90,7 @@ def faithful() -> Term:
         # Blocks: what is cached is held, what is lost is not.
         _if(mine & kind(Kind.BLOCK_CACHED, Kind.LOAD_FINISHED), was.lead <= e.lead),
         _if(mine & kind(*BLOCKS_GONE), e.lead <= was.lead),
-        _if(mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(now.lead < c.threshold)),
+        _if(mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(was.lead < c.threshold)),
         # Requests: an id arrives once, and nothing happens to it before.
         _if(e.here & kind(Kind.REQUEST_ARRIVED), ~req_was.seen),
         _if(e.here & kind(*_AT_REQUEST), req_was.seen),
