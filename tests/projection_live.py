@@ -7,8 +7,9 @@ import importlib
 import inspect
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -17,10 +18,11 @@ from typing import Any, Final, NamedTuple
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.projection.lines import Line
+from spec.projection.naive import Naive
 from tests.differential import Heard, follow
 from tests.projection_changes import Change, Part
 
-__all__ = ["Reached", "Stream", "in_time", "made"]
+__all__ = ["Reached", "Stream", "in_time", "made", "state_of"]
 
 _ACTS: Final = {
     *("pool.tell", "pool.bind", "rights.begin", "rights.stop", "sight.Moment.room"),
@@ -148,6 +150,25 @@ def in_time(ignored: Callable[[], bool] = lambda: False) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+def state_of(naive: Naive) -> str:
+    """All that a projection remembers at the end of a stream."""
+    pool, cases = naive.pool, naive.cases.values()
+    pools = [vars(each) for each in (*pool.claims.values(), *pool.requests.values())]
+    rest = [naive.left, sorted(pool.requests), sorted(map(repr, pool.placed))]
+    return repr([_plain(each) for each in (*pools, *map(vars, cases))] + rest)
+
+
+def _plain(found: object) -> object:
+    """The same, in one order."""
+    if isinstance(found, Mapping):
+        return {key: _plain(found[key]) for key in sorted(found, key=repr)}
+    if isinstance(found, set | frozenset):
+        return sorted(map(repr, found))
+    if isinstance(found, list | tuple):
+        return [_plain(each) for each in found]
+    return _plain(vars(found)) if is_dataclass(found) else found
+
+
 class Reached:
     """Which of some changes can matter to a stream, found while the original follows it.
 
@@ -181,8 +202,8 @@ class Reached:
                 self._pure.setdefault(function, []).append((change.name, other))
         self._files = {path for path, _ in self._lines}
 
-    def follow(self, stream: Stream, said: Heard) -> set[str]:
-        """The changes that can matter.
+    def follow(self, stream: Stream, said: Heard) -> tuple[set[str], str]:
+        """The changes that can matter, and the state that the original leaves.
 
         Raises:
             Differs: the original does not agree with the monitor.
@@ -199,8 +220,8 @@ class Reached:
             if self._lines:
                 sys.settrace(self._trace)
             with in_time(lambda: not self._busy):
-                follow(stream.lines, stream.mode, said)
-        return self.found
+                left, _ = follow(stream.lines, stream.mode, said)
+        return self.found, state_of(left)
 
     def _probe(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A function is called: which of its changes compute something else?"""

@@ -6,7 +6,7 @@ than the monitor on some stream, or raises an exception. Of each stream the orig
 it agrees with the monitor, and shows which changes can matter there: those of functions that
 compute something else with the same arguments, and of statements that are executed. What
 matters on `--tries` streams of one sort, of a mode or a family of cases, and is noticed on none, is
-asked of no more of that sort. It ends with 0 where none survives, 1 where some do, and 3 where the
+asked of no more of that sort; a statement matters where it leaves another state at the end. It ends with 0 where none survives, 1 where some do, and 3 where the
 time was over before the last stream.
 """
 
@@ -25,7 +25,7 @@ from tests.differential import Differs, Heard, follow, heard
 from tests.differential_run import MODES as EACH
 from tests.projection_cases import FAMILIES
 from tests.projection_changes import MODULES, OPERATORS, Change, changes
-from tests.projection_live import Reached, Stream, in_time, made
+from tests.projection_live import Reached, Stream, in_time, made, state_of
 from tests.streams_edited import edited, written
 from tests.streams_wide import told
 
@@ -33,6 +33,7 @@ __all__ = ["Fates", "judge", "killed_by", "streams"]
 
 _CASES: Final = 250  # of one family at most
 _EDITED: Final = 4  # streams of a few edits, for one of a whole runtime
+_IDLE: Final = 4  # times as many tries of what is executed and leaves the same state
 TRIES: Final = 20
 """On how many streams of each sort on which it can matter a change is tried at most."""
 
@@ -108,19 +109,27 @@ def judge(
         except Exception as error:  # whatever the checks of a module raise
             fates.exception[change.name] = f"refused: {error}"
             del alive[change.name]
-    spent = Counter[tuple[str, str]]()
+    spent, idle = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for number, stream in enumerate(each):
         if until is not None and time.monotonic() > until:
             return fates._replace(streams=number, whole=False)
-        asked = [c for name, c in alive.items() if spent[name, stream.sort] < tries]
+        asked = [
+            c
+            for name, c in alive.items()
+            if spent[name, stream.sort] < tries and idle[name, stream.sort] < _IDLE * tries
+        ]
         if not asked:
             continue
         said = heard(stream.lines, stream.mode)
-        found = Reached(asked, stream).follow(stream, said)
+        found, left = Reached(asked, stream).follow(stream, said)
         for name in sorted(found):
+            how = killed_by(alive[name], stream, said)
+            if isinstance(how, str) and how == left:
+                idle[name, stream.sort] += 1
+                continue
             fates.tries[name] += 1
             spent[name, stream.sort] += 1
-            if how := killed_by(alive[name], stream, said):
+            if isinstance(how, tuple):
                 table, why = how
                 getattr(fates, table)[name] = f"{stream.name}: {why}"
                 del alive[name]
@@ -130,16 +139,17 @@ def judge(
     return fates
 
 
-def killed_by(change: Change, stream: Stream, said: Heard) -> tuple[str, str] | None:
-    """How a stream notices a change, and what shows it; None where it does not."""
+def killed_by(change: Change, stream: Stream, said: Heard) -> tuple[str, str] | str:
+    """How a stream notices a change, and what shows it; the state that it leaves, where it does
+    not.
+    """
     try:
         with made(change), in_time():
-            follow(stream.lines, stream.mode, said)
+            return state_of(follow(stream.lines, stream.mode, said)[0])
     except Differs as error:
         return "verdict", str(error)
     except Exception as error:  # whatever a wrong definition leads to
         return "exception", f"{type(error).__name__}: {error}"
-    return None
 
 
 def _say(number: int, text: str) -> None:
