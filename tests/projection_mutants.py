@@ -6,8 +6,9 @@ than the monitor on some stream, or raises an exception. Of each stream the orig
 it agrees with the monitor, and shows which changes can matter there: those of functions that
 compute something else with the same arguments, and of statements that are executed. What
 matters on `--tries` streams of one sort, of a mode or a family of cases, and is noticed on none, is
-asked of no more of that sort; a statement matters where it leaves another state at the end. It ends with 0 where none survives, 1 where some do, and 3 where the
-time was over before the last stream.
+asked of no more of that sort; a statement matters where it leaves another state at the end.
+It ends with 0 where none survives, 1 where some do, and 3 where the time was over before the last
+stream.
 """
 
 from __future__ import annotations
