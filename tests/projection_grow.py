@@ -29,7 +29,7 @@ from tests.differential import Differs, follow, heard
 from tests.projection_cases import FOUND, Found
 from tests.projection_changes import MODULES, Change, changes
 from tests.projection_live import Reached, Stream
-from tests.projection_mutants import killed_by, streams
+from tests.projection_mutants import Killed, followed, streams
 from tests.streams_edited import edit
 
 __all__ = ["Item", "as_items", "as_lines", "main"]
@@ -141,7 +141,7 @@ def _near(sought: Sequence[_Sought], each: Iterator[Stream], until: float) -> li
         open_to = {s.change.name: s for s in sought if len(s.near) < _NEAR}
         said = heard(stream.lines, stream.mode)
         asked = [s.change for s in open_to.values()]
-        for name in Reached(asked, stream).follow(stream, said):
+        for name in Reached(asked, stream).follow(stream, said)[0]:
             open_to[name].near.append((stream.mode, items))
     return every
 
@@ -150,7 +150,7 @@ def _kills(change: Change, mode: Mode, items: Sequence[Item]) -> bool:
     """Whether the stream notices the change, and there is no difference without it."""
     stream = _stream(mode, items)
     said = heard(stream.lines, mode)
-    if killed_by(change, stream, said) is None:
+    if not isinstance(followed(change, stream, said), Killed):
         return False
     try:
         follow(stream.lines, mode, said)
@@ -163,7 +163,7 @@ def _kills(change: Change, mode: Mode, items: Sequence[Item]) -> bool:
 def _can_matter(change: Change, mode: Mode, items: Sequence[Item]) -> bool:
     stream = _stream(mode, items)
     said = heard(stream.lines, mode)
-    return change.name in Reached([change], stream).follow(stream, said)
+    return change.name in Reached([change], stream).follow(stream, said)[0]
 
 
 def _found(

@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from spec.projection.lines import line_of
 from tests.differential import Differs, Heard, follow, heard
@@ -30,11 +30,10 @@ from tests.projection_live import Reached, Stream, in_time, made, state_of
 from tests.streams_edited import edited, written
 from tests.streams_wide import told
 
-__all__ = ["Fates", "judge", "killed_by", "streams"]
+__all__ = ["Fates", "Killed", "followed", "judge", "streams"]
 
 _CASES: Final = 250  # of one family at most
 _EDITED: Final = 4  # streams of a few edits, for one of a whole runtime
-_IDLE: Final = 4  # times as many tries of what is executed and leaves the same state
 TRIES: Final = 20
 """On how many streams of each sort on which it can matter a change is tried at most."""
 
@@ -117,22 +116,21 @@ def judge(
         asked = [
             c
             for name, c in alive.items()
-            if spent[name, stream.sort] < tries and idle[name, stream.sort] < _IDLE * tries
+            if spent[name, stream.sort] < tries and idle[name, stream.sort] < tries
         ]
         if not asked:
             continue
         said = heard(stream.lines, stream.mode)
         found, left = Reached(asked, stream).follow(stream, said)
         for name in sorted(found):
-            how = killed_by(alive[name], stream, said)
-            if isinstance(how, str) and how == left:
+            came_to = followed(alive[name], stream, said)
+            if came_to == left:
                 idle[name, stream.sort] += 1
                 continue
             fates.tries[name] += 1
             spent[name, stream.sort] += 1
-            if isinstance(how, tuple):
-                table, why = how
-                getattr(fates, table)[name] = f"{stream.name}: {why}"
+            if isinstance(came_to, Killed):
+                getattr(fates, came_to.by)[name] = f"{stream.name}: {came_to.why}"
                 del alive[name]
         fates = fates._replace(streams=number + 1)
         dead = len(fates.exception) + len(fates.verdict)
@@ -140,17 +138,23 @@ def judge(
     return fates
 
 
-def killed_by(change: Change, stream: Stream, said: Heard) -> tuple[str, str] | str:
-    """How a stream notices a change, and what shows it; the state that it leaves, where it does
-    not.
-    """
+class Killed(NamedTuple):
+    """A stream notices a change: `by` another verdict or an exception."""
+
+    by: Literal["verdict", "exception"]
+    why: str
+
+
+def followed(change: Change, stream: Stream, said: Heard) -> Killed | str:
+    """What a stream comes to with a change: how it notices that, or the state that is left."""
     try:
         with made(change), in_time():
-            return state_of(follow(stream.lines, stream.mode, said)[0])
+            naive, _ = follow(stream.lines, stream.mode, said)
+            return state_of(naive)
     except Differs as error:
-        return "verdict", str(error)
+        return Killed("verdict", str(error))
     except Exception as error:  # whatever a wrong definition leads to
-        return "exception", f"{type(error).__name__}: {error}"
+        return Killed("exception", f"{type(error).__name__}: {error}")
 
 
 def _say(number: int, text: str) -> None:
