@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from spec.alphabet import Kind
 from spec.claims import Mode
+from spec.machines import Automaton
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from tests.differential import Heard, follow
@@ -166,6 +167,8 @@ def _plain(found: object) -> object:
         return sorted(map(repr, found))
     if isinstance(found, list | tuple):
         return [_plain(each) for each in found]
+    if isinstance(found, Automaton):  # what it is of, and what is unknown to it, is told beside it
+        return "automaton"
     return _plain(vars(found)) if is_dataclass(found) else found
 
 
