@@ -1,6 +1,6 @@
 """Changes the definitions of the naive projection one at a time; the comparison must notice each.
 
-`python -m tests.projection_mutants [MODULE ...] [--streams N] [--minutes M]` makes every change of
+`python -m tests.projection_mutants [MODULE ...] [--streams N] [--only FILE]` makes every change of
 `tests.projection_changes`. A change is killed if with it the naive projection holds another verdict
 than the monitor on some stream, or raises an exception. Of each stream the original is asked first:
 it agrees with the monitor, and shows which changes can matter there: those of functions that
@@ -18,6 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from random import Random
 from typing import Final, Literal, NamedTuple
 
@@ -32,7 +33,7 @@ from tests.streams_wide import told
 
 __all__ = ["Fates", "Killed", "followed", "judge", "streams"]
 
-_CASES: Final = 250  # of one family at most
+_CASES: Final = 250  # of one family
 _EDITED: Final = 4  # streams of a few edits, for one of a whole runtime
 TRIES: Final = 20
 """On how many streams of each sort on which it can matter a change is tried at most."""
@@ -53,9 +54,12 @@ class Fates(NamedTuple):
 # Streams.
 
 
-def streams(count: int) -> Iterator[Stream]:
+def streams(count: int, cases_each: int = _CASES) -> Iterator[Stream]:
     """Traces written by hand, those that fooled somebody, some of each family of cases, edits of
     all these, and so many by chance.
+
+    Args:
+        cases_each: of one family at most.
     """
     if not count:
         return
@@ -66,7 +70,7 @@ def streams(count: int) -> Iterator[Stream]:
     cases = [
         (sort, case)
         for sort, family in FAMILIES.items()
-        for case in chance.sample(family, min(_CASES, len(family)))
+        for case in chance.sample(family, min(cases_each, len(family)))
     ]
     chance.shuffle(cases)
     for sort, case in cases:
@@ -205,6 +209,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--tries", type=int, default=TRIES, help=f"of each change and sort ({TRIES})"
     )
+    parser.add_argument(
+        "--cases", type=int, default=_CASES, help=f"of each family of cases ({_CASES})"
+    )
+    parser.add_argument("--only", type=Path, help="a file with names of changes, one a line")
     parser.add_argument("--minutes", type=float, help="begin no stream after so long")
     parser.add_argument("--killers", action="store_true", help="say what killed each, too")
     asked = parser.parse_args(argv)
@@ -212,7 +220,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"no module {', '.join(sorted(odd))}; there are {', '.join(MODULES)}")
     until = None if asked.minutes is None else time.monotonic() + 60 * asked.minutes
     changed = [change for name in asked.module or MODULES for change in changes(name)]
-    fates = judge(changed, streams(asked.streams), asked.tries, until)
+    if asked.only is not None:
+        try:
+            names = set(asked.only.read_text(encoding="utf-8").split())
+        except OSError as error:
+            parser.error(f"{asked.only}: {error.strerror}")
+        changed = [change for change in changed if change.name in names]
+        if odd := names - {change.name for change in changed}:
+            parser.error(f"{asked.only}: no change {min(odd)}")
+    fates = judge(changed, streams(asked.streams, asked.cases), asked.tries, until)
     if asked.killers:
         for name, why in (fates.exception | fates.verdict).items():
             print(f"{name}: {why}")
