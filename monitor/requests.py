@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from spec.alphabet import FACTS, Kind
+from spec.fields import REQUEST_KINDS
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -22,6 +25,7 @@ __all__ = ["Request", "Requests"]
 PAIRS: Final = 50_000
 """Requests that are followed for claims of one stream, each counted once for each claim."""
 
+_OF_REQUESTS: Final = REQUEST_KINDS | {Kind.BLOCK_CACHED}
 _PAST_KEPT = 10_000  # requests of which it is known that they ended
 
 
@@ -118,6 +122,18 @@ class Requests:
         missing.
         """
         return self.has(request_id) and self.get(request_id).missing == self._track.missing
+
+    def is_out_of_hand(self, event: Event) -> bool:
+        """Whether an event is of a request before its arrival, or a fact of one that has ended:
+        the theorem assumes that there is none. Ends of long ago are forgotten.
+        """
+        name, kind = event.request_id, event.kind
+        if name is None or kind not in _OF_REQUESTS:
+            return False
+        there = name in self._in_hand
+        if kind is Kind.REQUEST_ARRIVED:
+            return there
+        return not there and (kind in FACTS or name not in self._ended)
 
     @property
     def in_hand(self) -> Collection[str]:

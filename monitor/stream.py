@@ -170,6 +170,8 @@ class Stream:
             return
         if event.kind in RENEWS and event.request_id is not None:
             self.requests.renew(event.request_id)
+        if self.left is None and self.requests.is_out_of_hand(event):
+            self.left = at, "a request is spoken of that is not in hand"
         if event.kind in _AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -240,9 +242,9 @@ class Stream:
             if bound and (not claim.committed or claim.constants.lapses):
                 return
         elapses = event.kind is Kind.DURATION_ELAPSED and event.kind not in self._derived
-        if elapses and (fault := self._clock.early(claim, event)):
+        if bound and elapses and (fault := self._clock.early(claim, event)):
             self._contradict([claim], at, fault)
-        if len(set(event.content_keys)) < len(event.content_keys):
+        if bound and len(set(event.content_keys)) < len(event.content_keys):
             why = "a claim has one content at two of its positions"
             self._contradict([claim], at, why)
             self._track.lose(at, f"facts contradict: {why}")

@@ -136,6 +136,7 @@ def _accepted(of: Duty) -> dict[str, Expr]:
     harm = at("claim_harm_attribution", "owed", "failed")
     boundary = at("claim_expired_boundary", "owed")
     later = [at(name, "owed") for name in ("ordered_lifecycle_events", "offload_restorability")]
+    later += [at("offload_restorability", "harmed")]
     return {
         "committed is owed or accepted": of["was.committed"] == z3.Or(owed, told),
         "an end or a restore is owed after acceptance": z3.Implies(z3.Or(later), told),

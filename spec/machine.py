@@ -78,7 +78,7 @@ class Observer:
 
     Rules are tried in order and the first that applies is taken; where none applies nothing
     changes. An observer with `per_request` is followed once for the claim itself and once for each
-    request in hand, and its verdict is the heaviest of these.
+    request, and its verdict is the heaviest of these.
 
     Raises:
         ValueError: an unknown state, a rule out of a violated state, a register that is not

@@ -50,7 +50,7 @@ def obligations_page() -> str:
         "stands in one state, reads the events that concern one claim, and tries its rules in "
         "order; the first that applies is taken, and where none applies nothing changes. An "
         "observer that is watched per claim and request is followed once for the claim and once "
-        "for each request in hand, and the heaviest verdict counts.",
+        "for each request, and the heaviest verdict counts.",
         table(
             ("verdict", "meaning"), ((verdict.value, says) for verdict, says in _VERDICTS.items())
         ),

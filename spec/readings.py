@@ -35,10 +35,10 @@ READINGS: tuple[Reading, ...] = (
     Reading(
         "due-by",
         "an owed report is due before the runtime acts again",
-        "A report that is owed is due at the earlier of two events: the next fact about the claim "
-        "that the runtime chooses, and the next action on, or end of, any request of the pool, "
-        "even one that has nothing to do with the claim. Caching that leaves the predicate as it "
-        "was is no such fact.",
+        "A report that is owed is due at the earlier of two events. One is a commitment, "
+        "retirement, eviction or reuse of the claim, or caching that makes its predicate true. The "
+        "other is the next action on, or end of, any request of the pool, even one that has "
+        "nothing to do with the claim. Look-ups and routes close nothing.",
         "If the environment's facts closed the window too, a reset right after a commitment would "
         "put a blameless runtime in the wrong.",
     ),

@@ -30,7 +30,7 @@ _B, _I = Sort.BOOL, Sort.INT
 EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "mine": (_B, "the event concerns this claim's object: the key that hooks see"),
     "named": (_B, "the event names this claim's id: what an auditor reads"),
-    "here": (_B, "the event belongs to the request in hand"),
+    "here": (_B, "the event belongs to the request that is followed"),
     "lead": (_I, "contiguous blocks held from the predicate's start after a block fact"),
     "footprint": (_I, "blocks that a commitment or an acceptance states"),
     "needed": (_I, "blocks that the arriving request needs"),

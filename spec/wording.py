@@ -12,6 +12,7 @@ from spec.machine import Guard
 from spec.obligations.ends import lifecycle_allows, lifecycle_follows
 from spec.obligations.pressure import blame_is_right
 from spec.readings import CLOSES
+from spec.states import ClaimState
 from spec.terms import And, KindIn, Or, Scope, Sort, Term, Var, show
 
 if TYPE_CHECKING:
@@ -49,9 +50,10 @@ SCOPE_MEANS: Final[Mapping[Scope, str]] = MappingProxyType(
         Scope.CLAIM: "a constant of the claim or of the mode",
         Scope.WAS: "the facts about the claim before the event",
         Scope.NOW: "the same after the event",
-        Scope.REQ_WAS: "the facts about the request in hand before the event",
+        Scope.REQ_WAS: "the facts about the request that is followed, before the event",
         Scope.REQ: "the same after the event",
-        Scope.OWN: "a register of the observer itself",
+        Scope.OWN: "a register of the observer itself; `stage` is a state of the lifecycle: "
+        + ", ".join(f"{number} {state}" for number, state in enumerate(ClaimState)),
         Scope.BELIEVED: "what an auditor believed before the event",
         Scope.BELIEVES: "the same after the event",
     }

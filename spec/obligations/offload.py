@@ -32,7 +32,7 @@ OFFLOAD_RESTORABILITY = Observer(
         pending("owed", "a reuse needs the claim restored and it is not yet"),
         satisfied("restored", "the claim was restored from the tier before the reuse"),
         idle("the restore failed, so nothing was reused", name="failed"),
-        idle("the claim was harmed while its restore was outstanding", name="harmed"),
+        idle("the claim was harmed, so its restore is not owed until it is back", name="harmed"),
         idle("the claim was harmed, and is not back", name="excused"),
         idle("the request ended, or was refused, before the claim was back", name="given_up"),
         violated("the claim was reused without a restore from the tier"),
@@ -184,6 +184,15 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the claim is back, and not from the tier",
         ),
         Rule(
+            Guard.OWED,
+            "back from the tier",
+            conj(_ours, kind(Kind.LOAD_FINISHED), c.threshold <= now.lead, was.responsible),
+            "owed",
+            source=("harmed",),
+            why="the claim, which was harmed, is back from the tier, and that is to be reported "
+            "before the reuse",
+        ),
+        Rule(
             Guard.NOTED,
             "needed after harm",
             _needs & was.responsible,
@@ -220,7 +229,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "needed",
             _needs & was.responsible,
             "owed",
-            source=("idle", "failed", "harmed", "restored", "given_up"),
+            source=("idle", "failed", "restored", "given_up"),
             why="a reuse needs the claim back from the tier",
         ),
     ),

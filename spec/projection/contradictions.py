@@ -11,16 +11,18 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from spec.alphabet import Kind
+from spec.alphabet import FACTS, Kind
 from spec.claims import Mode
+from spec.events import Event
 from spec.facts import FACTS_ARE_FACTS, ROOM, Assumption
+from spec.fields import REQUEST_KINDS
 from spec.projection.concerns import is_direct
 from spec.projection.interpret import Look, at_kind, evaluate
-from spec.projection.pool import Claim, alike, held_by, in_hand, is_over, is_tracked, lead
+from spec.projection.pool import Claim, Pool, alike, held_by, in_hand, is_over, is_tracked, lead
 from spec.projection.sight import Moment, Sight
 from spec.terms import Term
 
-__all__ = ["RESTS", "block_twice", "of_claim", "of_request"]
+__all__ = ["RESTS", "block_twice", "of_claim", "of_request", "out_of_hand"]
 
 _LOST: Final = frozenset({Kind.BLOCK_EVICTED, Kind.BLOCK_LOST})
 
@@ -117,6 +119,19 @@ def of_request(moment: Moment, missing: int, observes: frozenset[Kind] | None) -
     if again and observed("one request of a name", observes):
         return "facts contradict: a request arrives that is in hand"
     return ""
+
+
+def out_of_hand(pool: Pool, event: Event) -> bool:
+    """Whether an event is of a request before its arrival, or a fact of one that has ended: the
+    theorem assumes that there is none (`proofs.world.faithful`). It contradicts nothing.
+    """
+    kind, request = event.kind, pool.requests.get(event.request_id or "")
+    if event.request_id is None or kind not in REQUEST_KINDS | {Kind.BLOCK_CACHED}:
+        return False
+    there = request is not None and request.in_hand
+    if kind is Kind.REQUEST_ARRIVED:
+        return there
+    return not there and (kind in FACTS or request is None or not request.ended)
 
 
 def block_twice(

@@ -170,6 +170,8 @@ class Naive:
             self._disorder(line.at)
             return
         self._renew(event)
+        if contradictions.out_of_hand(self.pool, event):
+            self._leave(line.at, "a request is spoken of that is not in hand")
         binds = self._tell(event, line.at)
         later = after(self.pool, event) if binds or event.kind in BLOCKS_GONE else self.pool
         moment = Moment(self.pool, later, event, self.mode, line.time_ns, binds)

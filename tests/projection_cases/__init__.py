@@ -94,8 +94,9 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
     for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE, Mode.EXPIRING):
         yield f"unobserved, {mode}", _all(mode, unobserved(mode))
         yield f"doubts, {mode}", _all(mode, doubts(mode))
-    yield "contents", _all(Mode.HARD_PROTECTED, contents(Mode.HARD_PROTECTED))
-    for mode in (Mode.HARD_PROTECTED, Mode.OFFLOADABLE, Mode.BEST_EFFORT):
+    for mode in (Mode.HARD_PROTECTED, Mode.SOFT_PRIORITY, Mode.OFFLOADABLE):
+        yield f"contents, {mode}", _all(mode, contents(mode))
+    for mode in Mode:
         yield f"names, {mode}", _all(mode, names(mode))
     yield "proofs", _all(Mode.HARD_PROTECTED, proofs(Mode.HARD_PROTECTED))
 

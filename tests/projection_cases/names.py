@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from spec.alphabet import Kind
+from spec.alphabet import CONFLICT_ACTIONS, Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.fields import required_of
@@ -45,6 +45,7 @@ def _whose() -> dict[str, dict[str, Any]]:
         "the object": right,
         "the object in no cache": {"object_id": "object of a"},
         "another object": {"object_id": "another", "cache_identity": "cache"},
+        "its blocks": {"block_ids": (10, 11)},
         "nobody": {},
     }
 
@@ -60,18 +61,17 @@ def _said(kind: Kind, whose: dict[str, Any]) -> Event | None:
         fields = {"footprint": 2}
     if kind is Kind.CLAIM_REGISTERED:
         fields = {"mode": "hard_protected"}
-    said = Event(kind=kind, request_id="r", **fields, **whose)
+    if kind in (Kind.REQUEST_ROUTED, Kind.ROUTE_COST_REPORTED, Kind.ROUTE_PLACEMENT_REPORTED):
+        fields = {"cost": 3, "worker": "w"}
+    if kind in (Kind.REUSE_SERVED, Kind.ROUTE_REUSE_REPORTED):
+        fields = {"hit": True}
+    said = Event(kind=kind, request_id="r", **(fields | whose))
     whole = all(getattr(said, name) not in (None, ()) for name in required_of(kind))
     return said if whole else None
 
 
-_KINDS = (
-    *(Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED, Kind.BLOCK_CACHED),
-    *(Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.STORE_FINISHED, Kind.LOAD_FINISHED),
-    *(Kind.LOAD_FAILED, Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED, Kind.CLAIM_ACCEPTED),
-    *(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_HARMED, Kind.CLAIM_RELEASED, Kind.CLAIM_BLOCK_LOST),
-    *(Kind.CLAIM_RESTORE_REQUIRED, Kind.CLAIM_RESTORED, Kind.CLAIM_REJECTED),
-)
+_AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+_KINDS = [kind for kind in Kind if kind not in _AT_REQUEST | {Kind.STREAM_DISORDER}]
 
 
 def names(mode: Mode) -> Iterator[tuple[str, list[Line]]]:

@@ -44,6 +44,10 @@ def _contradictions(mode: Mode) -> dict[str, list[Event]]:
             event(Kind.LOAD_FINISHED, "a", request_id="r", block_ids=(10,), positions=(1,)),
         ],
         "one content is at two positions": keyed(a, ("k", "k")),
+        "one content is at two positions of another object": [
+            *a,
+            event(Kind.CLAIM_COMMITTED, "a", object_id="another", content_keys=("k", "k")),
+        ],
         "it is committed to twice": [*a, a[1]],
         "it is ended twice": [*a, *[event(Kind.CLAIM_RETIRED, "a", by="owner")] * 2],
         "it is stored and was never there": [*a[:3], event(Kind.STORE_FINISHED, "a")],
