@@ -52,6 +52,6 @@ def differs(claim: ClaimRun, event: Event) -> bool:
 
 
 def ends_early(event: Event, claim: ClaimRun) -> bool:
-    """Whether the runtime ends the entry of a claim whose duration is not over."""
+    """Whether the entry of a claim ends whose duration is not over."""
     lasts = claim.duration is not None and not claim.elapsed
-    return event.kind is Kind.CLAIM_RETIRED and event.by == RUNTIME and lasts
+    return event.kind is Kind.CLAIM_RETIRED and lasts

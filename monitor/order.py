@@ -113,6 +113,7 @@ class Clock:
         if claim.duration is None:
             return
         self.over(claim)  # of an earlier life
+        claim.elapsed = False
         duration = Duration.parse(claim.duration)
         if duration.unit is TimeUnit.STEPS:
             self.lose(claim, at, _STEPS)
@@ -189,7 +190,11 @@ class Clock:
             plain = claim.registered and asked in MODES and asked != Mode.EXPIRING
             return "a duration elapses of a claim that has none" if plain else ""
         end = self._until.get(claim.claim_id)
-        if end is not None and event.time_ns is not None and event.time_ns < end:
+        if end is None or claim.elapsed:
+            return ""
+        if event.time_ns is None:
+            return "a duration elapses, and the line has no time by which it could be over"
+        if event.time_ns < end:
             return "a duration elapses before it is over by the clock of the stream"
         return ""
 

@@ -323,6 +323,8 @@ class Stream:
             self._early.tell(claim, at)
             if self._track.lost is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
+        if claim.unwatched and event.kind in _BEGINS:
+            claim.distrust(at, "its entry ended, and its blocks were not followed since")
         if claim.missed and event.kind in _ABOUT_CLAIMS:
             claim.distrust(at, "it ended, and since then events may be missing")
         if event.kind in _INTRODUCES:
@@ -600,7 +602,8 @@ class Stream:
         beside, stated = self._census.objects.beside, True
         for claim in claims:
             # What a claim that states no contents holds all on its object do: they are asked once.
-            among = None if claim.keys or not claim.known else (claim.object, claim.held.start)
+            start = 0 if event.block_ids and event.positions else claim.held.start
+            among = None if claim.keys or not claim.known else (claim.object, start)
             kin = [] if among in asked else [c for c in beside(claim) if c.tracked]
             if among is not None:
                 asked.add(among)

@@ -63,6 +63,34 @@
   Bool
   (and
     (and
+      (or (<= state.ordered_lifecycle_events 0) (not (<= own.ordered_lifecycle_events.stage 0)))
+      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
+      (or (not (<= state.claim_identity 0)) (not believed.responsible))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not (= state.offload_restorability 2)))
+      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
+      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
+      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
+      (or believed.restored (not (= state.offload_restorability 2)) (not was.responsible))
+      (or req_was.away req_was.held was.there (not req_was.seen) (not was.committed))
+      (or was.committed (not believed.responsible))
+      (or was.committed (not req_was.failed))
+      (or was.copied (not req_was.failed))
+      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not was.committed))
+      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
+      (or was.there (not (<= (+ c.threshold (* was.lead (- 1))) 0)))
+      (or
+        was.host
+        (not (<= state.claim_harm_attribution 0))
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not believed.useful)
+        (not was.responsible))
+      (or
+        was.host
+        (not (>= (+ c.threshold (* was.lead (- 1))) 1))
+        (not (>= state.claim_harm_attribution 2))
+        (not believed.useful)
+        (not was.responsible)))
+    (and
       (= was.committed (or (= state.explicit_acceptance 1) (= state.explicit_acceptance 2)))
       (=> (= state.claim_harm_attribution 1) (or false was.responsible))
       (=> (= state.offload_restorability 1) req_was.seen)
@@ -192,80 +220,4 @@
         (and (<= 0 state.materialization_predicate) (> 3 state.materialization_predicate))
         (and (<= 0 state.offload_restorability) (> 8 state.offload_restorability))
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
-        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))
-    (and
-      (or (not (<= own.ordered_lifecycle_events.stage 0)) (not (= state.offload_restorability 2)))
-      (or (not (<= state.claim_harm_attribution 0)) (not req_was.failed))
-      (or (not (<= state.claim_identity 0)) (not (= state.offload_restorability 2)))
-      (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.responsible))
-      (or (not (<= state.ordered_lifecycle_events 0)) (not believed.useful))
-      (or believed.accuses (not (>= believed.blamed_least 1)))
-      (or believed.answered (not (>= state.claim_harm_attribution 3)) (not req_was.failed))
-      (or believed.responsible (not (>= state.explicit_acceptance 2)) (not was.responsible))
-      (or req_was.away (not (<= (+ was.lead (* c.threshold (- 1))) (- 1))) (not req_was.seen))
-      (or req_was.seen (not believed.accuses))
-      (or was.committed (not req_was.failed))
-      (or was.copied (not req_was.loaded))
-      (or was.responsible (not (<= state.ordered_lifecycle_events 0)) (not req_was.failed))
-      (or was.responsible (not (= state.explicit_acceptance 1)))
-      (or was.responsible (not (>= state.ordered_lifecycle_events 2)) (not believed.responsible))
-      (or was.there (not (= state.offload_restorability 2)))
-      (or was.there (not (>= (+ was.lead (* c.threshold (- 1))) 0)))
-      (or
-        req_was.seen
-        (not (= state.offload_restorability 2))
-        (not (>= (+ state.claim_identity (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not req_was.away)
-        (not was.responsible))
-      (or
-        was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (<= state.claim_harm_attribution 0))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        (not (= (<= state.ordered_lifecycle_events 0) (>= own.ordered_lifecycle_events.stage 2)))
-        (not believed.useful))
-      (or
-        believed.restored
-        (not (<= (+ state.offload_restorability (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not (= (+ state.ordered_lifecycle_events (* state.offload_restorability (- 1))) 0))
-        (not believed.responsible)
-        (not req_was.arrived))
-      (or
-        was.host
-        (not (<= (+ was.lead (* c.threshold (- 1))) (- 1)))
-        (not (>= state.claim_harm_attribution 2))
-        (not believed.useful)
-        (not was.responsible))
-      (or
-        believed.restored
-        (not (<= (+ state.ordered_lifecycle_events (* state.offload_restorability (- 1))) 0))
-        (not (<= state.offload_restorability 2))
-        (not (>= (+ state.explicit_acceptance (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not (>= own.ordered_lifecycle_events.stage 2))
-        (not req_was.loaded)
-        (not was.responsible))
-      (or
-        (not (<= (+ was.footprint (* state.claim_identity (- 1))) 0))
-        (not (<= state.claim_identity 0))
-        (not was.committed))
-      (or
-        believed.answered
-        (not (<= own.ordered_lifecycle_events.stage 0))
-        (not (<= state.offload_restorability 2))
-        (not (= (<= state.offload_restorability 1) (>= state.explicit_acceptance 2)))
-        (not req_was.held)
-        (not req_was.loaded))
-      (or
-        believed.restored
-        (not (<= (+ state.offload_restorability (* own.ordered_lifecycle_events.stage (- 1))) 0))
-        (not (<= (+ state.ordered_lifecycle_events (* state.offload_restorability (- 1))) 0))
-        (not (= (+ state.offload_restorability (* state.explicit_acceptance (- 1))) 0))
-        (not was.responsible))
-      (or
-        believed.restored
-        (not (= state.offload_restorability 2))
-        (not (>= state.explicit_acceptance 2))
-        (not was.responsible)))))
+        (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))))

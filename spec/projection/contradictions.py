@@ -88,9 +88,11 @@ def _of_duration(sight: Sight) -> str:
     lasts = (claim.mode or sight.moment.mode) in set(Mode) - {Mode.EXPIRING}
     if claim.introduced and claim.duration is None and lasts:
         return "facts contradict: the duration is over of a claim that has none"
-    if time is not None and claim.end is not None and time < claim.end:
-        return "facts contradict: the duration is over before the stream's clock says so"
-    return ""
+    if claim.end is None or claim.elapsed:
+        return ""
+    if time is None:
+        return "facts contradict: the duration is over, and the line has no time"
+    return "facts contradict: the duration is over before its time" * (time < claim.end)
 
 
 def _of_lookup(sight: Sight, found: int) -> str:

@@ -220,6 +220,8 @@ class Naive:
         claim = case.claim
         if claim.missed and event.kind in _ABOUT_CLAIMS:
             case.distrust(at)  # it ended, and what it is told of may be missing
+        if claim.unwatched and event.kind in _BEGINS:
+            case.distrust(at)  # its blocks are not followed any more
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
             case.distrust(at)  # its acceptance may be among the events that are missing
         if self.constants["watched"] and event.kind in _SPEAKS and not claim.introduced:
@@ -348,7 +350,8 @@ class Naive:
             self._introduce(named, at)
         if event.kind is Kind.CLAIM_COMMITTED:
             rights.begin(claim, at, line.time_ns)
-        claim.elapsed |= event.kind is Kind.DURATION_ELAPSED
+        if event.kind is Kind.DURATION_ELAPSED:
+            claim.elapsed = claim.told = True
         if event.kind is Kind.CLAIM_RETIRED and self.constants["watched"]:
             due = claim.elapsed or event.by == claim.owner is not None
             claim.unwatched |= due and not claim.facts["committed"]

@@ -35,6 +35,7 @@ def begin(claim: Claim, line: int, time_ns: int | None) -> None:
     """The claim is committed to: from now its duration runs, if it has one."""
     if claim.duration is None:
         return
+    claim.elapsed = False
     if in_steps(claim):
         claim.unclear = claim.unclear or (line, True)
     elif time_ns is None:
@@ -69,7 +70,7 @@ def unclear(pool: Pool, claim: Claim) -> int | None:
     if claim.elapsed or claim.unclear is None:
         return None
     line, steps = claim.unclear
-    told = any(other.elapsed and in_steps(other) for other in pool.claims.values())
+    told = any(other.told and in_steps(other) for other in pool.claims.values())
     return None if steps and told else line
 
 
@@ -99,9 +100,9 @@ def authorised(sight: Sight) -> bool:
 
 
 def ends_early(sight: Sight) -> bool:
-    """Whether the runtime ends the entry of a claim whose duration is not over: it may say later
-    that it expired the claim, and the claim was gone too soon.
+    """Whether the entry of a claim ends whose duration is not over: the runtime may say later that
+    it expired the claim, and the claim was gone too soon.
     """
-    event, claim = sight.event, sight.claim
+    claim = sight.claim
     lasts = claim.duration is not None and not claim.elapsed
-    return event.kind is Kind.CLAIM_RETIRED and event.by == RUNTIME and lasts
+    return sight.event.kind is Kind.CLAIM_RETIRED and lasts

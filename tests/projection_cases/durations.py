@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, Final
 
 import msgspec
@@ -77,3 +78,11 @@ def durations() -> Iterator[tuple[str, list[Line]]]:
             retired = event(Kind.CLAIM_RETIRED, "a", by=by)
             for_ever = (*(0,) * len(late), _SECOND, None, 4 * _SECOND)
             yield f"retired, {named}", _timed(*late, retired, beside, end, times=for_ever)
+            seen = (*(0,) * len(late), _SECOND, 4 * _SECOND)
+            for ends in (end, _over(kind=kind)):
+                name = f"retired too soon, {named}, and {ends.by} says so"
+                yield name, _timed(*late, retired, ends, times=seen)
+            for asks, stands in product((late, steps), (0, 1, len(late))):
+                stream = [*asks[:stands], elapsed, *asks[stands:], retired, end]
+                name = f"{asks[0].duration} over before line {stands}, {named}"
+                yield name, _timed(*stream, times=(*(0,) * len(asks), 1, 2))

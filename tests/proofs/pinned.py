@@ -147,6 +147,7 @@ GUARDS_NOT_NEEDED = {
         "explicit_acceptance.post hoc",
         "explicit_acceptance.silent",
         "materialization_predicate.still there",
+        "offload_restorability.back from the tier",
         "offload_restorability.left without a copy",
         "offload_restorability.not in the tier",
         "offload_restorability.not loaded",

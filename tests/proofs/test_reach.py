@@ -22,7 +22,7 @@ REACHED = {
     Mode.HARD_PROTECTED: (97, 8),
     Mode.DEMOTABLE: (60, 8),
     Mode.EXPIRING: (57, 8),
-    Mode.OFFLOADABLE: (109, 11),
+    Mode.OFFLOADABLE: (110, 11),
     Mode.ROUTED_REUSE: (48, 5),
 }
 
