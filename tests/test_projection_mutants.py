@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 from random import Random
 from types import CodeType, FunctionType
 from typing import Any, Final
@@ -14,6 +15,8 @@ from tests.differential import compare
 from tests.projection_cases import FAMILIES
 from tests.projection_changes import MODULES, OPERATORS, Change, changes
 from tests.projection_mutants import judge, made, main, streams
+
+DOCS: Final = Path(__file__).parents[1] / "docs"
 
 KILLED: Final = (
     *("ranks.is_ranked:negate-1", "ranks._ranked:lack-1"),
@@ -130,6 +133,13 @@ def test_operators() -> None:
     found = [change for name in MODULES for change in changes(name)]
     assert set(OPERATORS) == {change.operator for change in found}
     assert len(found) == len({change.name for change in found})
+
+
+def test_page() -> None:
+    """docs/mutation.md has how many changes each module has, once."""
+    page = (DOCS / "mutation.md").read_text(encoding="utf-8")
+    for module in MODULES:
+        assert 1 == page.count(f"\n| `{module}` | {len([*changes(module)])} |\n")
 
 
 class TestCommand:

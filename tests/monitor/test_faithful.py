@@ -52,7 +52,7 @@ COMPARED = {
     Mode.HARD_PROTECTED: (1_713_727, 127),
     Mode.DEMOTABLE: (11_175, 82),
     Mode.EXPIRING: (11_232, 81),
-    Mode.OFFLOADABLE: (43_452, 188),
+    Mode.OFFLOADABLE: (43_644, 188),
     Mode.ROUTED_REUSE: (25_402, 53),
 }
 
