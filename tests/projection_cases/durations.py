@@ -79,9 +79,9 @@ def durations() -> Iterator[tuple[str, list[Line]]]:
             for_ever = (*(0,) * len(late), _SECOND, None, 4 * _SECOND)
             yield f"retired, {named}", _timed(*late, retired, beside, end, times=for_ever)
             seen = (*(0,) * len(late), _SECOND, 4 * _SECOND)
-            for ends in (end, _over(kind=kind)):
-                name = f"retired too soon, {named}, and {ends.by} says so"
-                yield name, _timed(*late, retired, ends, times=seen)
+            for who in dict.fromkeys((by, "runtime")):
+                name = f"retired too soon, {named}, and {who} says so"
+                yield name, _timed(*late, retired, _over(by=who, kind=kind), times=seen)
             for asks, stands in product((late, steps), (0, 1, len(late))):
                 stream = [*asks[:stands], elapsed, *asks[stands:], retired, end]
                 name = f"{asks[0].duration} over before line {stands}, {named}"
