@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from monitor import blocks, requests
 from monitor import claim as claim_module
+from monitor.blocks import Blocks, Held
 from monitor.claim import ClaimRun
 from monitor.compile import compile_mode
 from monitor.records import At
@@ -203,6 +204,27 @@ class TestCost:
         about = run.crowd()
         cached = run.take(Kind.BLOCK_CACHED, **about, block_ids=(1, 2), positions=(0, 1))
         assert len(CLAIMS) * run.width == cached
+
+    def test_starts_of_an_object(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Blocks of an object whose places are stated are given once to all claims on it, whatever
+        these begin with, and once to each.
+        """
+        asked: list[int] = []
+        hold = blocks.Blocks.hold
+
+        def counted(held: Blocks, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun]) -> Held:
+            asked.append(len(kin))
+            return hold(held, event, claim, kin)
+
+        monkeypatch.setattr(blocks.Blocks, "hold", counted)
+        run = Counted(Mode.HARD_PROTECTED)
+        about = {"object_id": "o", "cache_identity": "m"}
+        for number, claim in enumerate(CLAIMS):
+            predicate = f"contiguous_range({number}, 1)"
+            run.take(Kind.CLAIM_REGISTERED, claim_id=claim, **about, predicate=predicate)
+            run.take(Kind.CLAIM_COMMITTED, claim_id=claim, footprint=20)
+        run.take(Kind.BLOCK_CACHED, **about, block_ids=(1, 2), positions=(0, 1))
+        assert 2 * len(CLAIMS) - 1 == sum(asked)
 
     def test_shared_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims share so many blocks; of those alive where there are more nothing is concluded."""
