@@ -135,15 +135,21 @@ def _statements(module: str) -> list[tuple[int, CodeType]]:
 
 
 @contextmanager
-def in_time(ignored: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """What is done here is interrupted when it runs for so long, unless that is to be ignored."""
+def in_time(
+    ignored: Callable[[], bool] = lambda: False, seconds: float = _PATIENCE
+) -> Iterator[None]:
+    """What is done here is interrupted when it runs for so long, unless that is to be ignored.
+
+    Args:
+        seconds: of one core.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         if not ignored():
             raise _NeverEndsError("it does not end")
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _PATIENCE, _PATIENCE)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, seconds)
     try:
         yield
     finally:

@@ -51,7 +51,7 @@ def _shares(one: Claim, other: Claim, position: int) -> bool:
     An object may be longer than a claim on it: what is behind its extent is none of the claim's.
     """
     within = other.known and position < other.extent
-    return within and bool(alike(one, position, other, position))
+    return within and bool(alike(one, other, position))
 
 
 def after(pool: Pool, event: Event) -> Pool:
@@ -81,8 +81,6 @@ def placed(pool: Pool, event: Event) -> frozenset[Placed]:
     Raises:
         TooLarge: it counts more blocks than are looked at one by one.
     """
-    if event.kind not in PLACES:
-        return frozenset()
     pairs: list[tuple[int, int | None]] = [(position, None) for position in event.positions]
     named = bool(event.block_ids and event.positions)
     if named:

@@ -198,7 +198,7 @@ def is_mine(sight: Sight) -> bool:
     What names the claim with another identity is not; nor is any fact, once it is watched no more.
     """
     kind = sight.event.kind
-    if (sight.claim.unwatched and kind in FACTS) or (_names(sight) and not sight.binds):
+    if (sight.claim.unwatched and kind in FACTS) or not sight.binds:
         return False
     if _is_moot(sight):
         return False
@@ -214,7 +214,7 @@ def _is_moot(sight: Sight) -> bool:
     if not _names(sight) or not sight.binds or not claim.known or claim.watched:
         return False
     if kind in ROUTE_REPORTS:
-        return not claim.owed.get((sight.event.request_id or "", kind))
+        return not claim.owed.get((sight.event.request_id, kind))
     ranked = MODES[sight.moment.mode].constants["ranked"]
     if not ranked or kind not in (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED):
         return False
@@ -234,7 +234,7 @@ def is_named(sight: Sight) -> bool:
     kind = sight.event.kind
     if _is_moot(sight):
         return False
-    if kind in FACTS and (sight.claim.unwatched or sight.binds or not _names(sight)):
+    if kind in FACTS and (sight.claim.unwatched or sight.binds):
         return is_mine(sight)
     about = kind in REPORTS - CONFLICT_ACTIONS
     return _names(sight) and (about or not sight.binds)
@@ -256,7 +256,7 @@ def belongs_to(sight: Sight) -> frozenset[str]:
 
 def is_direct(sight: Sight) -> bool:
     """Whether a fact names or means the claim, which is not only on the same content as another."""
-    return sight.binds and any(ABOUT[by](sight) for by in (By.NAME, By.OBJECT, By.BLOCKS))
+    return any(ABOUT[by](sight) for by in (By.NAME, By.OBJECT, By.BLOCKS))
 
 
 _missing = set(Kind) - set(CONCERNS)

@@ -112,8 +112,8 @@ def of_request(moment: Moment, missing: int, observes: frozenset[Kind] | None) -
     Args:
         missing: the last event before which lines may be missing, below 0 if none may.
     """
-    event = moment.event
-    request = in_hand(moment.pool).get(event.request_id or "")
+    event, request = moment.event, moment.pool.request_of(moment.event)
+    request = request if request is not None and request.in_hand else None
     ends, arrives = event.kind is Kind.REQUEST_FINISHED, event.kind is Kind.REQUEST_ARRIVED
     if ends and request is None and missing < 0 and observed("a request to end", observes):
         return "facts contradict: a request ends that is not in hand"
@@ -127,7 +127,7 @@ def out_of_hand(pool: Pool, event: Event) -> bool:
     """Whether an event is of a request before its arrival, or a fact of one that has ended: the
     theorem assumes that there is none (`proofs.world.faithful`). It contradicts nothing.
     """
-    kind, request = event.kind, pool.requests.get(event.request_id or "")
+    kind, request = event.kind, pool.request_of(event)
     if event.request_id is None or kind not in REQUEST_KINDS | {Kind.BLOCK_CACHED}:
         return False
     there = request is not None and request.in_hand
@@ -169,4 +169,4 @@ def block_twice(
 
 def _differ(one: Claim, here: int, other: Claim | None, there: int) -> bool:
     """Whether two positions cannot be one block; of no claim in particular nothing is stated."""
-    return here != there or (other is not None and alike(one, here, other, there) is False)
+    return here != there or (other is not None and alike(one, other, here) is False)

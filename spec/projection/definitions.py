@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from spec.alphabet import Kind
-from spec.events import CapacityProof
 from spec.projection import concerns, ranks, rights, room, routes
 from spec.projection import pool as blocks
 from spec.projection.blocks import computed
@@ -17,7 +16,6 @@ from spec.projection.room import Cells
 from spec.projection.sight import Sight
 
 _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
-_NO_PROOF: Final = CapacityProof(resident=0, active=0, total=0, usable=0, shortfall=0)
 
 
 # Whom it concerns.
@@ -75,16 +73,16 @@ def spared(sight: Sight) -> bool:
 # Room.
 
 
-def footprint(sight: Sight) -> int:
-    return sight.event.footprint or 0
+def footprint(sight: Sight) -> int | None:
+    return sight.event.footprint
 
 
-def needed(sight: Sight) -> int:
-    return sight.event.needed or 0
+def needed(sight: Sight) -> int | None:
+    return sight.event.needed
 
 
-def usable(sight: Sight) -> int:
-    return sight.event.usable or 0
+def usable(sight: Sight) -> int | None:
+    return sight.event.usable
 
 
 def _everyone(sight: Sight) -> Cells:
@@ -149,31 +147,36 @@ def proof(sight: Sight) -> bool:
     return sight.event.proof is not None and sight.claim.responsible
 
 
-def said_resident(sight: Sight) -> int:
-    return (sight.event.proof or _NO_PROOF).resident
+def _of_proof(sight: Sight, name: str) -> int | None:
+    found: int | None = getattr(sight.event.proof, name, None)
+    return found
 
 
-def said_active(sight: Sight) -> int:
-    return (sight.event.proof or _NO_PROOF).active
+def said_resident(sight: Sight) -> int | None:
+    return _of_proof(sight, "resident")
 
 
-def said_total(sight: Sight) -> int:
-    return (sight.event.proof or _NO_PROOF).total
+def said_active(sight: Sight) -> int | None:
+    return _of_proof(sight, "active")
 
 
-def said_usable(sight: Sight) -> int:
-    return (sight.event.proof or _NO_PROOF).usable
+def said_total(sight: Sight) -> int | None:
+    return _of_proof(sight, "total")
 
 
-def said_shortfall(sight: Sight) -> int:
-    return (sight.event.proof or _NO_PROOF).shortfall
+def said_usable(sight: Sight) -> int | None:
+    return _of_proof(sight, "usable")
+
+
+def said_shortfall(sight: Sight) -> int | None:
+    return _of_proof(sight, "shortfall")
 
 
 # Restores, and outcomes.
 
 
 def _request(sight: Sight) -> Request:
-    return sight.pool.requests.get(sight.event.request_id or "") or Request()
+    return sight.pool.request_of(sight.event) or Request()
 
 
 def restore(sight: Sight) -> bool:
@@ -240,8 +243,8 @@ def by(sight: Sight) -> int:
     return routes.number(sight.event.by)
 
 
-def cost(sight: Sight) -> int:
-    return sight.event.cost or 0
+def cost(sight: Sight) -> int | None:
+    return sight.event.cost
 
 
 def worker(sight: Sight) -> int:

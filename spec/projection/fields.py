@@ -14,21 +14,19 @@ from spec.projection.interpret import Value
 from spec.projection.room import Sharing
 from spec.projection.sight import Sight
 from spec.projection.unknown import POOL
-from spec.terms import Sort
 from spec.vocabulary import EVENT_FIELDS
 
 __all__ = ["FIELDS", "Field", "views"]
 
 
 class Field(NamedTuple):
-    """A field of `e`: the kinds on which it is computed, what it says, and its definition's name.
+    """A field of `e`: the kinds on which it is computed, and what it says.
 
-    On every other kind it is False or 0, and nothing reads it.
+    On every other kind nothing reads it.
     """
 
     kinds: frozenset[Kind]
     says: str
-    definition: str
 
 
 _ALL: Final = frozenset(Kind)
@@ -41,7 +39,6 @@ _PLACED: Final = BLOCKS_GONE | _CACHED | {Kind.LOAD_FINISHED}
 _FAILED: Final = frozenset({Kind.CLAIM_RESTORATION_FAILED})
 _REFUSED: Final = frozenset({Kind.REQUEST_REFUSED})
 _ACTS: Final = CONFLICT_ACTIONS
-_ROOM: Final = _ARRIVED | _FINISHED | _ACTS
 _WHERE: Final[Mapping[str, frozenset[Kind]]] = {
     "mine": _ALL,
     "named": _ALL,
@@ -93,19 +90,17 @@ if set(_WHERE) != set(EVENT_FIELDS) or not all(hasattr(definitions, name) for na
     raise TypeError("each field of an event has one row, and a definition under its name")
 
 FIELDS: Final[Mapping[str, Field]] = MappingProxyType(
-    {name: Field(_WHERE[name], says, name) for name, (_, says) in EVENT_FIELDS.items()}
+    {name: Field(_WHERE[name], says) for name, (_, says) in EVENT_FIELDS.items()}
 )
 """One row a field, in the order of the vocabulary."""
 
 
 def view(sight: Sight, names: frozenset[str] = frozenset(FIELDS)) -> dict[str, Value | None]:
-    """These fields of an event, as one claim sees it."""
-    fields = {name: FIELDS[name] for name in FIELDS if name in names}
+    """These fields of an event, as one claim sees it; None for those that nothing reads."""
+    kind = sight.event.kind
     return {
-        name: getattr(definitions, row.definition)(sight)
-        if sight.event.kind in row.kinds
-        else (False if EVENT_FIELDS[name][0] is Sort.BOOL else 0)
-        for name, row in fields.items()
+        name: getattr(definitions, name)(sight) if kind in FIELDS[name].kinds else None
+        for name in names
     }
 
 
@@ -114,7 +109,5 @@ def views(sight: Sight) -> list[dict[str, Value | None]]:
     be.
     """
     first = view(sight)
-    if sight.event.kind not in _ROOM:
-        return [first]
-    found = [first | view(replace(sight, sharing=sharing), POOL) for sharing in Sharing]
-    return [found[0]] if found[0] == found[1] else found
+    least, most = (first | view(replace(sight, sharing=sharing), POOL) for sharing in Sharing)
+    return [least] if least == most else [least, most]

@@ -202,9 +202,8 @@ class Naive:
 
     def _renew(self, event: Event) -> None:
         """Of a request that has ended nothing is left where another of its id begins."""
-        name = event.request_id or ""
-        request = self.pool.requests.get(name)
-        if event.kind in RENEWS and request is not None and request.ended:
+        name, request = event.request_id, self.pool.request_of(event)
+        if event.kind in RENEWS and name is not None and request is not None and request.ended:
             del self.pool.requests[name]
             for case in self.cases.values():
                 case.renew(name)
@@ -368,7 +367,7 @@ class Naive:
             claim.computed = computed(sight)
         failed = event.kind is Kind.LOAD_FAILED and is_mine(sight)
         if failed or event.kind in (Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED):
-            claim.waiting -= {event.request_id or ""}
+            claim.waiting = claim.waiting.difference([event.request_id])
         if event.claim_id != claim.claim_id or not sight.binds:
             return
         claim.early |= rights.ends_early(sight)

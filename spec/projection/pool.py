@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import Final, NamedTuple
 
 from spec.alphabet import Kind
@@ -56,7 +56,7 @@ _INTRODUCES: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kin
 _OWNS: Final = _INTRODUCES - {Kind.CLAIM_ACCEPTED}
 _WITHIN: Final = ("cache_identity", "token_map")
 
-predicate_of = lru_cache(maxsize=256)(parse_predicate)
+predicate_of = cache(parse_predicate)
 
 
 class TooLarge(SpecError):
@@ -101,7 +101,7 @@ class Claim:
     early: bool = False
     computed: frozenset[int] = frozenset()
     waiting: frozenset[str] = frozenset()
-    owed: dict[tuple[str, Kind], list[Value]] = field(default_factory=dict)
+    owed: dict[tuple[str | None, Kind], list[Value]] = field(default_factory=dict)
     unsaid: frozenset[int | None] = frozenset()
     took: int = 0
     end: int | None = None
@@ -154,7 +154,7 @@ class Claim:
     @property
     def torn(self) -> bool:
         """Whether it goes by two modes: it asked for one, and was accepted in the other."""
-        return self.other_mode is not None and {self.mode, self.other_mode} <= set(Mode)
+        return {self.mode, self.other_mode} <= set(Mode)
 
     @property
     def alive(self) -> bool:
@@ -182,7 +182,7 @@ class Request:
 class Object(NamedTuple):
     """What a fact that names no claim is about."""
 
-    object_id: str
+    object_id: str | None
     cache_identity: str | None
     token_map: str | None
 
@@ -209,6 +209,10 @@ class Pool:
     requests: dict[str, Request] = field(default_factory=dict)
     placed: frozenset[Placed] = frozenset()
     watched: bool = False
+
+    def request_of(self, event: Event) -> Request | None:
+        """The request that an event belongs to, if anything is known of it."""
+        return self.requests.get(event.request_id or "")
 
 
 # What claims state.
@@ -245,27 +249,28 @@ def bind(claim: Claim, event: Event) -> bool:
     if "predicate" in said:
         said["predicate"] = str(predicate_of(said["predicate"]))
     agrees = all(claim.stated.get(name, value) == value for name, value in said.items())
-    claim.stated |= {n: v for n, v in said.items() if agrees and n not in claim.stated}
+    if agrees:
+        claim.stated |= said
     return agrees
 
 
 def same_object(one: Claim, other: Claim) -> bool | None:
     """Whether two claims are on one object; None where nobody knows that they share nothing."""
-    caches = [claim.stated.get("cache_identity") for claim in (one, other)]
-    objects = [claim.stated.get("object_id") for claim in (one, other)]
-    maps = [claim.stated.get("token_map") for claim in (one, other)]
-    if None not in caches and caches[0] != caches[1]:
+    here, there = (_object_of(claim) for claim in (one, other))
+    caches = {here.cache_identity, there.cache_identity} - {None}
+    if len(caches) > 1:
         return False
-    stated = objects[0] is not None and objects[0] == objects[1]
-    return True if stated and caches[0] == caches[1] and maps[0] == maps[1] else None
+    return True if here.object_id is not None and here == there else None
 
 
-def alike(one: Claim, here: int, other: Claim, there: int) -> bool | None:
-    """Whether a position of one claim and one of another hold the same, by what was stated."""
-    keys = [claim.keys[at : at + 1] for claim, at in ((one, here), (other, there))]
-    if all(keys):
-        return keys[0] == keys[1]
-    return same_object(one, other) if here == there else False
+def _object_of(claim: Claim) -> Object:
+    return Object(*map(claim.stated.get, Object._fields))
+
+
+def alike(one: Claim, other: Claim, position: int) -> bool | None:
+    """Whether a position of two claims holds the same, by what was stated."""
+    keys = [claim.keys[position : position + 1] for claim in (one, other)]
+    return keys[0] == keys[1] if all(keys) else same_object(one, other)
 
 
 def meant(pool: Pool, event: Event) -> list[Claim]:
@@ -276,7 +281,7 @@ def meant(pool: Pool, event: Event) -> list[Claim]:
 
 def about_of(event: Event) -> Object:
     """The object that an event names."""
-    return Object(event.object_id or "", event.cache_identity, event.token_map)
+    return Object(event.object_id, event.cache_identity, event.token_map)
 
 
 def means(about: Object, claim: Claim) -> bool:
@@ -336,6 +341,7 @@ def attributed(pool: Pool, event: Event) -> list[str]:
 
     Blocks that nobody says who cached were cached by the only request in hand.
     """
-    if event.request_id is not None or event.kind is not Kind.BLOCK_CACHED or event.found:
-        return [] if event.request_id is None else [event.request_id]
-    return list(in_hand(pool))
+    if event.request_id is not None:
+        return [event.request_id]
+    computed = event.kind is Kind.BLOCK_CACHED and not event.found
+    return list(in_hand(pool)) if computed else []

@@ -18,7 +18,7 @@ _MOVES: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.v
 
 def owed(sight: Sight) -> list[Value]:
     """What a report could tell before the event, the oldest first."""
-    return sight.claim.owed.get((sight.event.request_id or "", sight.event.kind), [])
+    return sight.claim.owed.get((sight.event.request_id, sight.event.kind), [])
 
 
 def told(event: Event) -> Value:
@@ -32,7 +32,7 @@ def follow(sight: Sight) -> None:
     Nothing is to be told any more once the request has ended.
     """
     event, claim = sight.event, sight.claim
-    request = event.request_id or ""
+    request = event.request_id
     if event.kind is Kind.REQUEST_FINISHED:
         claim.owed = {key: values for key, values in claim.owed.items() if key[0] != request}
     if event.kind not in _MOVES or not is_mine(sight):

@@ -85,11 +85,11 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
         lost: the last event before track of the stream was lost, below 0 if it never was.
     """
     event, claim = sight.event, sight.claim
-    request = sight.pool.requests.get(event.request_id or "")
+    request = sight.pool.request_of(event)
     found: set[str] = set()
     if event.kind in ENDS and seen["mine"] and owner_unknown(sight):
         found |= AUTHORITY
-    if seen["passed"] is None or (lost >= 0 and _ranked_loss(sight, seen)):
+    if _ranked_loss(sight, seen) and (seen["passed"] is None or lost >= 0):
         found |= CHOICE
     if event.kind in _AT_REQUEST and (claim.responsible or seen["blamed"]):
         arrives = event.kind is Kind.REQUEST_ARRIVED
@@ -127,7 +127,7 @@ def _presses(event: Event, request: Request | None) -> bool:
 
 def _has_part(sight: Sight, seen: Mapping[str, object]) -> bool:
     """Whether the claim has a part in an action on a request."""
-    request = sight.pool.requests.get(sight.event.request_id or "")
+    request = sight.pool.request_of(sight.event)
     failed = request is not None and sight.claim.claim_id in request.failed
     part = bool(seen["blamed"]) or sight.claim.responsible or failed
     return sight.event.kind in CONFLICT_ACTIONS and part

@@ -41,7 +41,7 @@ class TestTables:
         """Each field has a definition, and a value of its sort where it is not computed."""
         assert list(EVENT_FIELDS) == list(FIELDS)
         for name, row in FIELDS.items():
-            assert callable(getattr(definitions, row.definition))
+            assert callable(getattr(definitions, name))
             assert row.kinds, name
             assert EVENT_FIELDS[name][1] == row.says
 
@@ -50,6 +50,13 @@ class TestTables:
         assert set(Kind) == set(CONCERNS)
         assert set(By) == set(ABOUT) | {By.REQUEST, By.POOL}
         assert all(ways for ways in CONCERNS.values())
+
+    def test_pool(self) -> None:
+        """What every claim hears of is no fact or report about a claim, but for an eviction."""
+        everyone = {kind for kind, ways in CONCERNS.items() if By.POOL in ways}
+        requests = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+        assert requests | {Kind.BLOCK_EVICTED, Kind.STREAM_DISORDER} == everyone
+        assert {By.REQUEST, By.POOL} == {way for kind in requests for way in CONCERNS[kind]}
 
     def test_names(self) -> None:
         """Every report about a claim finds it by name, and no action on a request does."""
@@ -60,11 +67,10 @@ class TestTables:
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_nothing_else_is_read(kind: Kind) -> None:
-    """No term reads a field on a kind on which the field is not computed."""
+def test_what_is_read(kind: Kind) -> None:
+    """A field is computed on exactly the kinds on which a term reads it."""
     computed = {name for name, row in FIELDS.items() if kind in row.kinds}
-    for where, term in terms():
-        assert reads(at_kind(term, kind)) <= computed, where
+    assert computed == {name for _, term in terms() for name in reads(at_kind(term, kind))}
 
 
 def test_ledgers_are_certain() -> None:
