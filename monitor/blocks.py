@@ -263,10 +263,10 @@ class Blocks:
             for claim in meant:
                 whole = event.claim_id is not None
                 for run in claim.held.all_runs() if whole else claim.held.runs():
-                    losers |= self._lose_run(claim, *run)
+                    self._lose_run(claim, *run, losers, strays)
             meant = ()
-        self.stated.lose(blocks)
         unseen: dict[str, ClaimRun] = {}
+        forgot: list[ClaimRun] = []
         for place, block in enumerate(blocks):
             holders = self._owners.pop(block, {})
             self._shares -= max(0, len(holders) - 1)
@@ -284,21 +284,27 @@ class Blocks:
                     continue
                 if event.positions:
                     position = event.positions[place]
-                    losers |= self._lose_run(claim, position, position + 1)
-                    if not claim.held.holds(position):  # else another copy is left
+                    self._lose_run(claim, position, position + 1, losers, strays)
+                    if claim.owns(position) and not claim.held.holds(position):  # no copy is left
                         losers[claim.claim_id] = claim
-                elif claim.held.unnamed:
+                    continue
+                if claim.held.unnamed:
                     unseen[claim.claim_id] = claim
-                    if claim.held.sole:  # whichever it was
-                        losers[claim.claim_id] = claim
-                elif not holders or not claim.held:
-                    losers[claim.claim_id] = claim
+                places = self.stated.places(block, claim)
+                if places and not any(map(claim.owns, places)):
+                    continue  # it was behind the claim's end
+                if claim.held.sole if claim.held.unnamed else not holders or not claim.held:
+                    losers[claim.claim_id] = claim  # whichever position it was
+                    forgot += [claim] if self.stated.forgot(claim) else []
             if nobody and not holders:
                 unseen.update(self._unnamed)
                 self._unnamed.clear()
+        self.stated.lose(blocks)
+        for claim in forgot:
+            losers.pop(claim.claim_id, None)
         return Lost(
             losers,
-            [claim for claim in unseen.values() if claim.held.unnamed],
+            [*forgot, *(claim for claim in unseen.values() if claim.held.unnamed)],
             [claim for name, claim in strays.items() if name not in losers],
         )
 
@@ -316,11 +322,24 @@ class Blocks:
         self.stated.clear()
         return Lost(losers, [], [claim for name, claim in holding.items() if name not in losers])
 
-    def _lose_run(self, claim: ClaimRun, begin: int, end: int) -> dict[str, ClaimRun]:
-        """Blocks that nobody named are gone from these positions, for all who share them."""
+    def _lose_run(
+        self,
+        claim: ClaimRun,
+        begin: int,
+        end: int,
+        losers: dict[str, ClaimRun],
+        strays: dict[str, ClaimRun],
+    ) -> None:
+        """Blocks that nobody named are gone from these positions, for all who share them: who loses
+        a position of its own, and who one behind its end.
+        """
         kin = list(self._on.get(claim.object, {}).values())
-        parts = [(claim, begin, end), *self._alike_runs(claim, kin, begin, end)]
-        return {each.claim_id: each for each, *run in parts if each.held.drop_unnamed(*run)}
+        for each, first, last in [(claim, begin, end), *self._alike_runs(claim, kin, begin, end)]:
+            cut = min(max(first, each.own_end), last)
+            if each.held.drop_unnamed(first, cut):
+                losers[each.claim_id] = each
+            if each.held.drop_unnamed(cut, last):
+                strays[each.claim_id] = each
 
     def wipe(self, claim: ClaimRun) -> None:
         """The claim holds nothing any more."""

@@ -275,9 +275,14 @@ class ClaimRun:
         return not any(start <= at < start + self.constants.threshold for at in self.computed)
 
     def owns(self, position: int) -> bool:
-        """Whether a position is the claim's own: an object may be longer than was committed."""
-        size = self.fact("footprint")
-        return not size or self.predicate is None or position < max(size, self.predicate.end)
+        """Whether a position is the claim's own."""
+        return position < self.own_end
+
+    @property
+    def own_end(self) -> int:
+        """Where the claim's own positions end: an object may be longer than was committed."""
+        size, predicate = self.fact("footprint"), self.predicate
+        return UNSTATED if not size or predicate is None else max(size, predicate.end)
 
     @property
     def holds_own(self) -> bool:

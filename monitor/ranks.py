@@ -91,7 +91,7 @@ class Ranks:
             return False, _TOO_HIGH
         if lowest >= rank:
             return False, ""
-        if lowest in taken:
+        if lowest == least or lowest in taken:
             return False, _TOOK
         between: Sequence[int] = self._priorities[bisect_left(self._priorities, lowest) :]
         return (True, "") if between and between[0] < rank else (False, _NOBODY)

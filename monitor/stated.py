@@ -108,15 +108,29 @@ class Stated:
 
     def of(self, claim: ClaimRun) -> Iterator[tuple[int, int]]:
         """Positions of the claim that are held for its object, each with a block."""
-        bound = claim.binding.get("cache_identity"), claim.binding.get("token_map")
         for within, pairs in self._objects.get(_object_of(claim), {}).items():
-            names = zip(("cache_identity", "token_map"), bound, within, strict=True)
-            if all(value is None or same(name, known, value) for name, known, value in names):
+            if _may_be(claim, within):
                 yield from (pair for pair in pairs if pair[0] < claim.extent)
+
+    def places(self, block: int, claim: ClaimRun) -> list[int]:
+        """The positions of the claim's object that are held in a block."""
+        about = _object_of(claim)
+        return [
+            position
+            for name, within, position in self._places.get(block, ())
+            if name == about and _may_be(claim, within)
+        ]
 
     def forgot(self, claim: ClaimRun) -> bool:
         """Whether blocks of the claim's object may have been forgotten."""
         return digest("stated", _object_of(claim).hex()) in self._seen
+
+
+def _may_be(claim: ClaimRun, within: _Within) -> bool:
+    """Whether a claim may be in this cache, and have this token map, as far as both say."""
+    bound = claim.binding.get("cache_identity"), claim.binding.get("token_map")
+    names = zip(("cache_identity", "token_map"), bound, within, strict=True)
+    return all(value is None or same(name, known, value) for name, known, value in names)
 
 
 def _object_of(claim: ClaimRun) -> bytes:

@@ -31,6 +31,13 @@ _ACTS: Final = {
 }
 """Functions, and modules of functions, that change what they are given, or remember."""
 
+_COMPUTES: Final = {
+    *("case.Case._finding", "case.Case.settled", "case._Scope.is_of", "case._line"),
+    *("lines.Order.cut", "lines.Order.why", "naive.Naive._moves", "naive.Naive._object_of"),
+    *("naive.Naive._stale", "naive.Naive.is_judged"),
+}
+"""Functions of these modules that only compute."""
+
 _BY_ITSELF: Final = {Kind.DURATION_ELAPSED, Kind.STREAM_DISORDER}
 """Events that the projection adds to those of a stream."""
 
@@ -202,7 +209,7 @@ class Reached:
             function, _ = _live(change.part)
             if _remembers(change.part):
                 self.found.add(change.name)
-            elif {change.part.module, f"{change.part.module}.{change.part.name}"} & _ACTS:
+            elif _acts(change.part):
                 for line in change.lines:
                     at = (function.__code__.co_filename, line)
                     self._lines.setdefault(at, []).append(change.name)
@@ -265,6 +272,12 @@ class Reached:
         names = self._lines.pop((frame.f_code.co_filename, frame.f_lineno), None)
         if names:
             self.found.update(names)
+
+
+def _acts(part: Part) -> bool:
+    """Whether the function changes what it is given."""
+    name = f"{part.module}.{part.name}"
+    return bool({part.module, name} & _ACTS) and name not in _COMPUTES
 
 
 def _remembers(part: Part) -> bool:

@@ -1,4 +1,4 @@
-"""Changes the definitions of the naive projection one at a time; the comparison must notice each.
+"""Changes the definitions of the naive projection one at a time; each must be noticed.
 
 `python -m tests.projection_mutants [MODULE ...] [--streams N] [--only FILE]` makes every change of
 `tests.projection_changes`. A change is killed if with it the naive projection holds another verdict
@@ -7,8 +7,10 @@ it agrees with the monitor, and shows which changes can matter there: those of f
 compute something else with the same arguments, and of statements that are executed. What
 matters on `--tries` streams of one sort, of a mode or a family of cases, and is noticed on none, is
 asked of no more of that sort; a statement matters where it leaves another state at the end.
-It ends with 0 where none survives, 1 where some do, and 3 where the time was over before the last
-stream.
+What no stream notices is asked of the examples, the tests in `tests/spec/projection`. What these do
+not notice either survives, unless `tests/projection_equal.txt` says why it is no change.
+It ends with 0 where none survives, 1 where some do, or where one is killed that is called no
+change, and 3 where the time was over before.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from tests.differential import Differs, Heard, follow, heard
 from tests.differential_run import MODES as EACH
 from tests.projection_cases import FAMILIES
 from tests.projection_changes import MODULES, OPERATORS, Change, changes
+from tests.projection_equal import EQUAL
+from tests.projection_examples import noticed
 from tests.projection_live import Reached, Stream, in_time, made, state_of
 from tests.streams_edited import edited, written
 from tests.streams_wide import told
@@ -41,14 +45,21 @@ TRIES: Final = 20
 
 class Fates(NamedTuple):
     """The changes that are killed, each by its name with what shows it; how many streams were
-    judged, and whether these are all. `tries` are the streams on which each could matter.
+    judged, and whether nothing is left to be asked. `tries` are the streams on which each could
+    matter.
     """
 
     exception: dict[str, str]
     verdict: dict[str, str]
+    example: dict[str, str]
     tries: Counter[str]
     streams: int
     whole: bool
+
+    @property
+    def killed(self) -> dict[str, str]:
+        """What shows each of the changes that are killed."""
+        return self.exception | self.verdict | self.example
 
 
 # Streams.
@@ -103,7 +114,7 @@ def judge(
         Differs: the original does not agree with the monitor.
     """
     fates, alive = (
-        Fates({}, {}, Counter(), 0, whole=True),
+        Fates({}, {}, {}, Counter(), 0, whole=True),
         {change.name: change for change in changed},
     )
     for change in changed:
@@ -142,6 +153,18 @@ def judge(
     return fates
 
 
+def ask_examples(changed: Sequence[Change], fates: Fates, until: float | None = None) -> Fates:
+    """The same fates, once the examples were asked of every change that no stream notices."""
+    left = [change for change in changed if change.name not in fates.killed]
+    for number, change in enumerate(left, 1):
+        if until is not None and time.monotonic() > until:
+            return fates._replace(whole=False)
+        if why := noticed(change):
+            fates.example[change.name] = why
+        _say(number, f"of {len(left)} changes {len(fates.example)} are noticed", "examples")
+    return fates
+
+
 class Killed(NamedTuple):
     """A stream notices a change: `by` another verdict or an exception."""
 
@@ -161,9 +184,9 @@ def followed(change: Change, stream: Stream, said: Heard) -> Killed | str:
         return Killed("exception", f"{type(error).__name__}: {error}")
 
 
-def _say(number: int, text: str) -> None:
+def _say(number: int, text: str, what: str = "streams") -> None:
     if sys.stderr.isatty() or number in (1, 10) or number % 50 == 0:
-        print(f"{number} streams: {text}", file=sys.stderr, flush=True)
+        print(f"{number} {what}: {text}", file=sys.stderr, flush=True)
 
 
 # The page.
@@ -171,34 +194,44 @@ def _say(number: int, text: str) -> None:
 
 def report(changed: Sequence[Change], fates: Fates) -> str:
     """How many of each module and by each operator, and those that survived."""
-    dead = {*fates.exception, *fates.verdict}
-    left = [change for change in changed if change.name not in dead]
-    told_of = [
-        f"{len(left)} of {len(changed)} changes survive {fates.streams} streams: "
-        f"{len(fates.verdict)} change a verdict, {len(fates.exception)} raise an exception"
+    left, refuted = _left(changed, fates)
+    said = [
+        f"{len(left)} of {len(changed)} changes survive {fates.streams} streams and the examples: "
+        f"{len(fates.verdict)} change a verdict, {len(fates.exception)} raise an exception, "
+        f"{len(fates.example)} fail an example"
     ]
     sets: tuple[list[Change], ...] = (
         [*changed],
-        [c for c in changed if c.name in fates.verdict],
-        [c for c in changed if c.name in fates.exception],
+        *([c for c in changed if c.name in by] for by in (fates.verdict, fates.exception)),
+        [c for c in changed if c.name in fates.example],
+        [c for c in changed if c.name in EQUAL],
         left,
     )
     tables: tuple[tuple[str, Callable[[Change], str], Sequence[str]], ...] = (
         ("module", lambda c: c.part.module, MODULES),
         ("operator", lambda c: c.operator, [*OPERATORS]),
     )
+    titles = ("changes", "verdict", "exception", "example", "equal", "survive")
     for title, of, rows in tables:
-        told_of += ["", f"{title:16}{'changes':>9}{'verdict':>9}{'exception':>11}{'survive':>9}"]
+        said += ["", f"{title:16}" + "".join(f"{each:>10}" for each in titles)]
         counts = [Counter(map(of, each)) for each in sets]
-        for row in rows:
-            if counts[0][row]:
-                every, verdict, error, alive = (count[row] for count in counts)
-                told_of.append(f"{row:16}{every:9}{verdict:9}{error:11}{alive:9}")
-    told_of += ["", "Survivors:"] if left else []
-    for c in left:
-        where, tried = f"spec/projection/{c.part.module}.py:{c.line}", fates.tries[c.name]
-        told_of.append(f"{where} {c.name} ({tried} tries): {c.says}")
-    return "\n".join(told_of)
+        said += [
+            f"{row:16}" + "".join(f"{count[row]:10}" for count in counts)
+            for row in rows
+            if counts[0][row]
+        ]
+    for title, some in (("Survivors:", left), ("Killed, and said to be no change:", refuted)):
+        said += ["", title] if some else []
+        for c in some:
+            where, tried = f"spec/projection/{c.part.module}.py:{c.line}", fates.tries[c.name]
+            said.append(f"{where} {c.name} ({tried} tries): {c.says}")
+    return "\n".join(said)
+
+
+def _left(changed: Sequence[Change], fates: Fates) -> tuple[list[Change], list[Change]]:
+    """The changes that survive, and those that are killed and said to be none."""
+    left = [c for c in changed if c.name not in fates.killed and c.name not in EQUAL]
+    return left, [c for c in changed if c.name in fates.killed and c.name in EQUAL]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -229,13 +262,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if odd := names - {change.name for change in changed}:
             parser.error(f"{asked.only}: no change {min(odd)}")
     fates = judge(changed, streams(asked.streams, asked.cases), asked.tries, until)
+    fates = ask_examples(changed, fates, until)
     if asked.killers:
-        for name, why in (fates.exception | fates.verdict).items():
+        for name, why in fates.killed.items():
             print(f"{name}: {why}")
     print(report(changed, fates))
-    if not fates.whole:
-        return 3
-    return int(len(changed) > len(fates.exception) + len(fates.verdict))
+    return 3 if not fates.whole else int(any(_left(changed, fates)))
 
 
 if __name__ == "__main__":

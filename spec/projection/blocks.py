@@ -75,8 +75,8 @@ def _unmoved(pool: Pool, event: Event) -> frozenset[Placed]:
 
 
 def placed(pool: Pool, event: Event) -> frozenset[Placed]:
-    """What an event brings: to the claim that it names, or to its object, or to the owners of its
-    blocks; and to all that are tracked of the same content.
+    """What an event brings: to the claim that it names, or to its object, if it says in which
+    blocks, or to the owners of its blocks; and to all that are tracked of the same content.
 
     Raises:
         TooLarge: it counts more blocks than are looked at one by one.
@@ -161,7 +161,7 @@ def _left(pool: Pool, event: Event) -> frozenset[Placed]:
         if not event.block_ids:
             gone |= {block for _, block in held if block is not None}
             places |= {(claim.claim_id, position) for position, _ in held}
-        elif event.positions:
+        else:
             pairs = zip(event.positions, event.block_ids, strict=False)
             places |= {(claim.claim_id, at) for at, block in pairs if (at, block) not in held}
     places |= {

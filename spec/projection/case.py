@@ -37,8 +37,7 @@ class Finding(NamedTuple):
 
 @cache
 def _automaton(name: str, unknown: frozenset[str] = frozenset()) -> Automaton:
-    observer = without(name, unknown) if unknown else None
-    return Automaton(observer or OBLIGATIONS[name])
+    return Automaton(without(name, unknown) or OBLIGATIONS[name])
 
 
 @dataclass
@@ -65,7 +64,7 @@ class _Scope:
 
     def is_of(self, requests: Container[str]) -> bool:
         """Whether it is the scope of one of these requests."""
-        return self.request is not None and self.request in requests and not self.over
+        return self.request in requests and not self.over
 
 
 class Case:
@@ -151,7 +150,7 @@ class Case:
         self, name: str, scope: _Scope, ends: Sequence[Look], between: Look, kind: Kind, at: int
     ) -> None:
         """One step of an observer. Where the ends disagree nobody knows which; nor where they agree
-        on a breach that need not be one between them.
+        on a breach that need not be one between them. Where they agree the first end has the rule.
         """
         automaton, watch = self._steps[name], scope.watches[name]
         if automaton is None:
@@ -230,7 +229,9 @@ class Case:
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """Each obligation with what it came to so far: the heaviest of all scopes.
 
-        What was satisfied stays so when its state is left. Of several breaches the first counts.
+        What was satisfied stays so when its state is left. Of several breaches the first counts; of
+        anything else what the claim itself comes to now, then what it was when that was satisfied,
+        and then the requests.
         """
         for name in self._steps:
             watches = (scope.watches.get(name) for scope in self._scopes)
@@ -248,8 +249,9 @@ class Case:
 
     def _finding(self, name: str, watch: _Watch) -> Finding:
         verdict = OBLIGATIONS[name].state(watch.state).verdict
-        unexercised = watch.rule is None or verdict is Verdict.UNEXERCISED
-        return Finding(verdict) if unexercised else Finding(verdict, watch.at, watch.rule)
+        if verdict is Verdict.UNEXERCISED:
+            return Finding(verdict)
+        return Finding(verdict, watch.at, watch.rule)
 
 
 def _line(finding: Finding) -> int:

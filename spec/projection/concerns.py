@@ -15,7 +15,7 @@ from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events import Event
 from spec.fields import REQUEST_KINDS, ROUTE_REPORTS
 from spec.modes import MODES
-from spec.projection.pool import Claim, held_by, meant, owners
+from spec.projection.pool import Claim, Object, held_by, means, meant, owners
 from spec.projection.sight import Sight
 
 __all__ = [
@@ -132,13 +132,18 @@ def _by_loss(sight: Sight) -> bool:
 
 def _loses_unknown(sight: Sight) -> bool:
     """Whether a block of the claim is gone that it is not known to hold: its position is not held
-    any more, or any of its positions may have been in that block.
+    any more, or any of its positions may have been in that block. A block that held none of its own
+    positions is no block of the claim.
     """
     event, held = sight.event, held_by(sight.pool, sight.claim)
-    if not held:
-        return True
     known, unnamed = {block for _, block in held}, {at for at, block in held if block is None}
-    strange = [place for place, block in enumerate(event.block_ids) if block not in known]
+    strange = [
+        place
+        for place, block in enumerate(event.block_ids)
+        if block not in known and not _was_behind(sight, place)
+    ]
+    if not held:
+        return bool(strange) or not event.block_ids
     if event.positions:
         left = {at for at, _ in held_by(sight.later, sight.claim)}
         return any(event.positions[place] not in left for place in strange)
@@ -147,9 +152,23 @@ def _loses_unknown(sight: Sight) -> bool:
     return any(not owners(sight.pool, [event.block_ids[place]]) for place in strange)
 
 
+def _was_behind(sight: Sight, place: int) -> bool:
+    """Whether a block that goes was behind the end of the claim: by the position that the event
+    states, else by those at which it is held for the claim's object.
+    """
+    event, claim = sight.event, sight.claim
+    places = [
+        at
+        for owner, at, block in sight.pool.placed
+        if block == event.block_ids[place] and isinstance(owner, Object) and means(owner, claim)
+    ]
+    places = [event.positions[place]] if event.positions else places
+    return bool(places) and not any(_owns(claim, position) for position in places)
+
+
 def _by_foreign_name(sight: Sight) -> bool:
     name = sight.event.claim_id
-    strange = name is not None and not _names(sight) and not sight.pool.claims[name].known
+    strange = name is not None and not sight.pool.claims[name].known
     return strange and _is_among(sight.claim, meant(sight.pool, sight.event))
 
 
@@ -226,7 +245,7 @@ def unsaid(claim: Claim, event: Event) -> bool:
     ids it may.
     """
     told = frozenset(event.block_ids)
-    return bool(claim.unsaid) and (not told or None in claim.unsaid or told <= claim.unsaid)
+    return bool(claim.unsaid) and (None in claim.unsaid or told <= claim.unsaid)
 
 
 def is_named(sight: Sight) -> bool:

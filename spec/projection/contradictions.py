@@ -18,7 +18,7 @@ from spec.facts import FACTS_ARE_FACTS, ROOM, Assumption
 from spec.fields import REQUEST_KINDS
 from spec.projection.concerns import is_direct
 from spec.projection.interpret import Look, at_kind, evaluate
-from spec.projection.pool import Claim, Pool, alike, held_by, in_hand, is_over, is_tracked, lead
+from spec.projection.pool import Claim, Pool, alike, held_by, is_over, is_tracked, lead
 from spec.projection.sight import Moment, Sight
 from spec.terms import Term
 
@@ -102,7 +102,7 @@ def _of_lookup(sight: Sight, found: int) -> str:
         return "a look-up finds less than is held, and does not say what it asked for" * (
             found < held
         )
-    wanted = min(max(asked - sight.claim.start, 0), held)
+    wanted = min(asked - sight.claim.start, held)
     return "facts contradict: a look-up finds less than is held" * (found < wanted)
 
 

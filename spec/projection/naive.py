@@ -225,9 +225,9 @@ class Naive:
             case.distrust(at)  # its acceptance may be among the events that are missing
         if self.constants["watched"] and event.kind in _SPEAKS and not claim.introduced:
             case.distrust(at)  # it is spoken of before it is registered
-        if event.kind in _INTRODUCES and claim.facts["committed"] and claim.duration is None:
-            late = event.duration is not None
-            claim.unclear = claim.unclear or ((at, False) if late else None)
+        late = claim.facts["committed"] and claim.duration is None and event.duration is not None
+        if event.kind in _INTRODUCES and late:
+            claim.unclear = at, False
         if event.kind in _INTRODUCES and rights.differs(claim, event):
             claim.unclear = claim.unclear or (at, False)
         claim.met = claim.met or at
@@ -314,13 +314,14 @@ class Naive:
             return False
         if event.kind is Kind.PREFIX_LOOKUP and event.held is None:
             return not seen["mine"]
-        lost_by_others = event.kind is Kind.BLOCK_EVICTED and not seen["mine"]
-        return bool(not lost_by_others or seen["named"] or ranked_losers(sight))
+        lost_by_others = event.kind is Kind.BLOCK_EVICTED and not seen["named"]
+        return not lost_by_others or bool(ranked_losers(sight))
 
     def is_judged(self, claim: Claim) -> bool:
-        """Whether the claim asked for the mode that judges, or for none, or was accepted in it."""
-        said = {claim.mode, claim.other_mode} - {None}
-        return not said or self.mode in said or claim.mode not in MODES
+        """Whether the claim asked for the mode that judges, or for none that there is, or was
+        accepted in it.
+        """
+        return self.mode in {claim.mode, claim.other_mode} or claim.mode not in MODES
 
     # What becomes of it.
 
@@ -398,6 +399,6 @@ class Naive:
             ended.in_hand, ended.ended = False, True
         elif event.kind is Kind.LOAD_FAILED:
             request = requests.setdefault(name, Request(in_hand=False))
-            failed = {n for n, view in seen.items() if view["mine"] or view["named"]}
+            failed = {n for n, view in seen.items() if view["named"]}
             failed = {n for n in failed if self.pool.claims[n].known}
             request.failed |= failed

@@ -29,14 +29,15 @@ def passed(sight: Sight) -> bool | None:
 
     It could if one such claim still holds blocks, and the event states a lowest priority of what
     could be taken that is that low. If a claim of just that priority loses a block by the event,
-    that block may be the one that could be taken; if one of less goes, what is stated is not so.
+    that block may be the one that could be taken, and so may a copy of one of its blocks; if one of
+    less goes, what is stated is not so.
     """
     own, lowest = sight.claim.priority or 0, sight.event.lowest_priority
     lower = [r for r, c in _ranked(sight.pool) if r < own and held_by(sight.later, c)]
     taken, least = ranked_losers(sight), _least(sight)
     if not lower or (lowest is not None and own <= lowest <= least):
         return False
-    if lowest is None or lowest in taken or least < lowest:
+    if lowest is None or lowest in taken or least <= lowest:
         return None
     return True if any(lowest <= rank for rank in lower) else None
 

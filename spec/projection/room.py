@@ -168,5 +168,5 @@ def least_share(room: Cells, claim: Claim, names: Set[str]) -> int:
 
 
 def frees_nothing(room: Cells, ids: Set[str], names: Set[str]) -> bool:
-    """Whether any of these ids is not among the responsible ones named, or has no share."""
-    return any(name not in names or share(room, names, name) == 0 for name in ids)
+    """Whether any of these ids has no share, as any that is not among those named."""
+    return any(share(room, names, name) == 0 for name in ids)

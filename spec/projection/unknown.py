@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from spec.alphabet import CONFLICT_ACTIONS, ENDS, REPORTS, Kind
+from spec.alphabet import CONFLICT_ACTIONS, ENDS, Kind
 from spec.events import Event
 from spec.machine import Observer
 from spec.obligations import OBLIGATIONS
@@ -93,7 +93,7 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
         found |= CHOICE
     if event.kind in _AT_REQUEST and (claim.responsible or seen["blamed"]):
         arrives = event.kind is Kind.REQUEST_ARRIVED
-        stated = arrives and None not in (event.needed, event.usable)
+        stated = None not in (event.needed, event.usable)
         unsure = request is not None and request.in_hand and request.unsure and not arrives
         acts = event.kind in CONFLICT_ACTIONS
         unmet = acts and (request is None or not (request.in_hand or request.ended))
@@ -106,7 +106,7 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
     judged = seen["mine"] if event.kind is Kind.CLAIM_RESTORATION_FAILED else _has_part(sight, seen)
     if since <= lost and judged:
         found |= FAILURES
-    if event.kind in REPORTS and seen["mine"] and not seen["named"]:
+    if seen["mine"] and not seen["named"]:
         found |= NAMES
     return frozenset(found)
 

@@ -9,6 +9,10 @@ from monitor.__main__ import main
 FOLDER = Path(__file__).parent / "hostile"
 
 DUE = {
+    "a_copy_of_the_lower_went_too": ("soft_priority", 3),
+    "the_rest_of_the_object_went": ("soft_priority", 0),
+    "the_rest_of_the_object_went_from_its_place": ("soft_priority", 0),
+    "the_rest_of_the_object_and_a_block_of_its_own_went": ("soft_priority", 1),
     "recomputed_after_an_empty_load": ("offloadable", 1),
     "retired_under_another_object": ("hard_protected", 1),
     "named_twice_before_it_was_known": ("offloadable", 1),

@@ -41,6 +41,10 @@ def _sharing(mode: Mode) -> dict[str, list[Event]]:
             *begun("a", mode),
         ],
     }
+    behind: dict[str, Any] = {**same, "block_ids": (12, 13), "positions": (2, 3)}
+    for cache in ("cache", "another", None):
+        more = event(Kind.BLOCK_CACHED, **behind, cache_identity=cache)
+        kinds[f"more of an object in {cache or 'no cache'}"] = [*begun("a", mode), more]
     away = [event(Kind.STORE_FINISHED, "a"), event(Kind.BLOCK_LOST, block_ids=(10, 11))]
     unnamed = event(Kind.LOAD_FINISHED, "a", request_id="r", held=2)
     kinds["blocks that a load did not name"] = [*begun("a", mode), *away, unnamed]
@@ -68,10 +72,11 @@ def _changes() -> dict[str, list[Event]]:
     found: dict[str, list[Event]] = {"nothing": []}
     for who, fields in whose.items():
         for kind in (lost, evicted):
-            for ids in ((), (10,), (10, 11), (21,), (99,)):
+            for ids in ((), (10,), (10, 11), (21,), (99,), (12,), (11, 12)):
                 found[f"{kind}{who}, {ids}"] = [Event(kind=kind, **fields, block_ids=ids)]
-        placed: dict[str, Any] = {"block_ids": (99,), "positions": (0,)}
-        found[f"{lost}{who} at 0"] = [Event(kind=lost, **fields, **placed)]
+        for ids, at in (((99,), (0,)), ((99,), (2,)), ((12,), (2,)), ((12, 11), (2, 1))):
+            placed: dict[str, Any] = {"block_ids": ids, "positions": at}
+            found[f"{lost}{who}, {ids} at {at}"] = [Event(kind=lost, **fields, **placed)]
         if fields:
             for kind, ids, at in product((cached, loaded), ((10,), (30,)), ((0,), (1,), (5,))):
                 name = f"{kind}{who}, {ids} at {at}"
