@@ -328,12 +328,10 @@ class Census:
         return list(untold.values())
 
     def finish(self) -> None:
-        """The stream is over: what came of the claims' durations must be known by now."""
-        if not self._constants["lapses"]:
-            return
+        """The stream is over: what came of durations that end claims must be known by now."""
 
         def distrust(run: ClaimRun) -> bool:
-            unknown = self.clock.unknown(run)
+            unknown = self.clock.unknown(run) if run.constants.lapses else None
             if unknown is not None:
                 run.distrust(*unknown)
             return unknown is not None

@@ -105,8 +105,19 @@ class Clock:
     _ties: Iterator[int] = field(default_factory=itertools.count)
     _most: int = _ENDS
     _until: dict[str, int] = field(default_factory=dict)
+    _least: dict[str, int] = field(default_factory=dict)  # no end is earlier
+    _seen: int | None = None  # the last time
     _unknown: dict[str, tuple[At | None, str]] = field(default_factory=dict)
     _steps_told: bool = False
+
+    def enter(self, claim: ClaimRun) -> None:
+        """The claim is registered or committed to: its duration is over no earlier than if it ran
+        from the last time that was seen.
+        """
+        if claim.duration is not None and self._seen is not None:
+            duration = Duration.parse(claim.duration)
+            if duration.unit is not TimeUnit.STEPS:
+                self._least[claim.claim_id] = self._seen + int(duration.exact * _NS)
 
     def start(self, claim: ClaimRun, at: At, time_ns: int | None) -> None:
         """The claim's duration, if it has one, counts from this commitment."""
@@ -158,6 +169,7 @@ class Clock:
         """The claim is forgotten."""
         self._unknown.pop(claim.claim_id, None)
         self._until.pop(claim.claim_id, None)
+        self._least.pop(claim.claim_id, None)
 
     def liken(self, claim: ClaimRun, like: ClaimRun) -> None:
         """What is known of the duration of a claim is what is known of another one's."""
@@ -190,11 +202,11 @@ class Clock:
             plain = claim.registered and asked in MODES and asked != Mode.EXPIRING
             return "a duration elapses of a claim that has none" if plain else ""
         end = self._until.get(claim.claim_id)
-        if end is None or claim.elapsed:
+        if claim.elapsed or (end is None and event.time_ns is None):
             return ""
         if event.time_ns is None:
             return "a duration elapses, and the line has no time by which it could be over"
-        if event.time_ns < end:
+        if event.time_ns < max(end or 0, self._least.get(claim.claim_id, 0)):
             return "a duration elapses before it is over by the clock of the stream"
         return ""
 
@@ -204,7 +216,8 @@ class Clock:
         return None if found and found[1] == _STEPS and self._steps_told else found
 
     def due(self, time_ns: int | None) -> Iterable[ClaimRun]:
-        """Claims whose duration is over at this time, each once."""
+        """Claims whose duration is over at this time, the last one seen, each once."""
+        self._seen = self._seen if time_ns is None else time_ns
         return self._take_due(time_ns) if self._ends and time_ns is not None else ()
 
     def _take_due(self, time_ns: int) -> Iterator[ClaimRun]:

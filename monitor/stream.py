@@ -21,6 +21,7 @@ from monitor.terms import binds, fix_terms, predicate_of, unstated
 from monitor.track import Track
 from monitor.view import View
 from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
+from spec.claims import Mode
 from spec.fields import RENEWS
 from spec.modes import MODES
 
@@ -263,7 +264,10 @@ class Stream:
             claim.elapsed = True
             self._clock.tell(claim)
         elif event.kind is Kind.CLAIM_COMMITTED:
+            self._clock.enter(claim)
             self._clock.start(claim, at, event.time_ns)
+        elif event.kind is Kind.CLAIM_REGISTERED and not claim.committed:
+            self._clock.enter(claim)
         if event.kind in REPORTS and not claim.known:
             self._misnamed(event, claim, at)
         if not bound:
@@ -337,6 +341,8 @@ class Stream:
             if differs(claim, event):
                 self._clock.differ(claim, at)
             fix_terms(claim, event)
+            if claim.declared_mode in MODES:
+                claim.constants.lapses = claim.declared_mode == Mode.EXPIRING
             if claim.elapsed:
                 self._clock.tell(claim)
             if claim.declared_mode not in (None, self._compiled.mode):

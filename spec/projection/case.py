@@ -9,12 +9,15 @@ from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from spec.alphabet import Kind
+from spec.claims import Mode
 from spec.events import Event
 from spec.ledgers import REQUEST_FACTS
 from spec.machines import Automaton
+from spec.modes import MODES
 from spec.obligations import OBLIGATIONS
 from spec.projection.interpret import Look, Value, claim_after, request_after
 from spec.projection.pool import Claim
+from spec.projection.rights import lapses
 from spec.projection.unknown import CACHED_BY, without
 from spec.states import next_state
 from spec.terms import Scope
@@ -74,7 +77,7 @@ class Case:
     obligations. `taken` counts rules, each by the names of its observer and itself.
 
     Args:
-        constants: those that the mode fixes.
+        mode: the one that judges.
         requests: the ids of all requests of the stream.
     """
 
@@ -82,10 +85,10 @@ class Case:
         self,
         claim: Claim,
         names: Sequence[str],
-        constants: Mapping[str, bool],
+        mode: Mode,
         requests: Iterable[str],
     ) -> None:
-        self.claim, self._constants = claim, constants
+        self.claim, self._mode = claim, mode
         self._steps: dict[str, Automaton | None] = {name: _automaton(name) for name in names}
         self._unknown: frozenset[str] = frozenset()
         self._left: dict[str, Finding] = {}
@@ -104,7 +107,8 @@ class Case:
         return self._look(views, {Scope.WAS: self.claim.facts})
 
     def _look(self, views: Sequence[View], known: Mapping[Scope, Mapping[str, Value]]) -> Look:
-        constants = {"threshold": self.claim.threshold, **self._constants}
+        constants = {**MODES[self._mode].constants, "threshold": self.claim.threshold}
+        constants["lapses"] = lapses(self.claim, self._mode)
 
         def look(scope: Scope, name: str) -> tuple[Value, ...]:
             if scope is Scope.EVENT:

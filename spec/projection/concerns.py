@@ -16,6 +16,7 @@ from spec.events import Event
 from spec.fields import REQUEST_KINDS, ROUTE_REPORTS
 from spec.modes import MODES
 from spec.projection.pool import Claim, Object, held_by, means, meant, owners
+from spec.projection.rights import lapses
 from spec.projection.sight import Sight
 
 __all__ = [
@@ -108,8 +109,8 @@ def _by_name(sight: Sight) -> bool:
 
 
 def _by_entry(sight: Sight) -> bool:
-    facts, lapses = sight.claim.facts, MODES[sight.moment.mode].constants["lapses"]
-    over = not facts["responsible"] and (lapses or not facts["committed"])
+    facts, ends = sight.claim.facts, lapses(sight.claim, sight.moment.mode)
+    over = not facts["responsible"] and (ends or not facts["committed"])
     return _by_name(sight) and not over
 
 

@@ -88,11 +88,12 @@ def _of_duration(sight: Sight) -> str:
     lasts = (claim.mode or sight.moment.mode) in set(Mode) - {Mode.EXPIRING}
     if claim.introduced and claim.duration is None and lasts:
         return "facts contradict: the duration is over of a claim that has none"
-    if claim.end is None or claim.elapsed:
+    if claim.elapsed or (time is None and claim.end is None):
         return ""
     if time is None:
         return "facts contradict: the duration is over, and the line has no time"
-    return "facts contradict: the duration is over before its time" * (time < claim.end)
+    early = time < max(claim.least or 0, claim.end or 0)
+    return "facts contradict: the duration is over before its time" * early
 
 
 def _of_lookup(sight: Sight, found: int) -> str:

@@ -71,7 +71,7 @@ class Naive:
         known = {name: Claim(name) for name in claims if name is not None}
         self.pool = Pool(known, watched=self.constants["watched"])
         self.cases = {
-            name: Case(claim, self.names, self.constants, self.requests)
+            name: Case(claim, self.names, self.mode, self.requests)
             for name, claim in self.pool.claims.items()
         }
         self.order = Order(first)
@@ -92,8 +92,9 @@ class Naive:
         if self.order.cut is not None:
             self._leave(self.order.cut, self.order.why)
             self._lose(self.order.cut)
-        for case in self.cases.values() if self.constants["lapses"] else ():
-            case.distrust(rights.unclear(self.pool, case.claim))
+        for case in self.cases.values():
+            if rights.lapses(case.claim, self.mode):
+                case.distrust(rights.unclear(self.pool, case.claim))
 
     # Lines.
 
@@ -297,7 +298,8 @@ class Naive:
             case.distrust(at)
         if seen["mine"] and self.constants["ranked"]:
             case.leave_open(unknown.may_mean_another(sight), at)
-        if seen["mine"] and event.kind is Kind.CLAIM_EXPIRED and self.constants["lapses"]:
+        expires = event.kind is Kind.CLAIM_EXPIRED and rights.lapses(claim, self.mode)
+        if seen["mine"] and expires:
             case.distrust(rights.unclear(self.pool, claim))
         if seen["mine"]:
             case.attribute(event, attributed(self.pool, event), at)
@@ -348,7 +350,10 @@ class Naive:
             self._lose_track()
         if event.kind in _INTRODUCES:
             self._introduce(named, at)
-        if event.kind is Kind.CLAIM_COMMITTED:
+        commits = event.kind is Kind.CLAIM_COMMITTED
+        if commits or (event.kind is Kind.CLAIM_REGISTERED and not claim.facts["committed"]):
+            rights.enter(claim, self.order.time_ns)
+        if commits:
             rights.begin(claim, at, line.time_ns)
         if event.kind is Kind.DURATION_ELAPSED:
             claim.elapsed = claim.told = True

@@ -70,15 +70,15 @@ class Claim:
     `met` is the line that first names it, 0 before. The first statement of everything holds;
     `owner` is what its registration or its commitment states, `footprint` the most of any. It is
     `known` once a registry holds it, an auditor's or the runtime's. `took` is the event by which
-    responsibility for it last began. `end` is when its duration is over, `unclear` since which line
-    nobody can see that; `elapsed` says that it is, `told` that it was of this commitment or of one
-    before. It `strayed` once an event took blocks from behind its end, and none of its own; it was
-    `missed` if anything may have happened since it ended that nobody saw. Its end was `early` if
-    its entry ended before its duration was over. `computed` are the positions that were
-    computed since it was last away, `waiting` the requests for which a restore of it is
-    required. `owed` are, by request and kind of report, what its routes and their reuse came to
-    and nobody told yet, in the order in which it happened. `unsaid` are the blocks that it lost
-    and no report named, None for such whose ids nobody knows.
+    responsibility for it last began. `least` is the earliest time at which its duration can be
+    over, `end` when it is, `unclear` since which line nobody can see that; `elapsed` says that it
+    is, `told` that it was of this commitment or of one before. It `strayed` once an event took
+    blocks from behind its end, and none of its own; it was `missed` if anything may have happened
+    since it ended that nobody saw. Its end was `early` if its entry ended before its duration was
+    over. `computed` are the positions that were computed since it was last away, `waiting` the
+    requests for which a restore of it is required. `owed` are, by request and kind of report, what
+    its routes and their reuse came to and nobody told yet, in the order in which it happened.
+    `unsaid` are the blocks that it lost and no report named, None for such whose ids nobody knows.
     """
 
     claim_id: str
@@ -104,6 +104,7 @@ class Claim:
     owed: dict[tuple[str | None, Kind], list[Value]] = field(default_factory=dict)
     unsaid: frozenset[int | None] = frozenset()
     took: int = 0
+    least: int | None = None
     end: int | None = None
     unclear: tuple[int, bool] | None = None  # the line; whether only the steps are not told
     elapsed: bool = False

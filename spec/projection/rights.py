@@ -18,6 +18,7 @@ __all__ = [
     "differs",
     "ends_early",
     "is_due",
+    "lapses",
     "owner_unknown",
     "stop",
     "unclear",
@@ -31,6 +32,25 @@ def in_steps(claim: Claim) -> bool:
     return claim.duration is not None and Duration.parse(claim.duration).unit is TimeUnit.STEPS
 
 
+def lapses(claim: Claim, mode: Mode) -> bool:
+    """Whether responsibility for the claim ends at its duration: in the mode that it asks for, or
+    in the one that judges where it asks for none that there is.
+    """
+    return (claim.mode if claim.mode in set(Mode) else mode) == Mode.EXPIRING
+
+
+def enter(claim: Claim, seen_ns: int | None) -> None:
+    """The claim is registered or committed to: its duration is over no earlier than if it ran from
+    the last time that was seen.
+    """
+    if claim.duration is not None and not in_steps(claim) and seen_ns is not None:
+        claim.least = seen_ns + _length(claim.duration)
+
+
+def _length(duration: str) -> int:
+    return int(Duration.parse(duration).exact * _NS)
+
+
 def begin(claim: Claim, line: int, time_ns: int | None) -> None:
     """The claim is committed to: from now its duration runs, if it has one."""
     if claim.duration is None:
@@ -41,7 +61,7 @@ def begin(claim: Claim, line: int, time_ns: int | None) -> None:
     elif time_ns is None:
         claim.unclear = claim.unclear or (line, False)
     else:
-        claim.end = time_ns + int(Duration.parse(claim.duration).exact * _NS)
+        claim.end = time_ns + _length(claim.duration)
 
 
 def stop(claim: Claim, line: int) -> None:

@@ -9,6 +9,10 @@ from monitor.__main__ import main
 FOLDER = Path(__file__).parent / "hostile"
 
 DUE = {
+    "beside_a_claim_whose_duration_is_over": ("hard_protected", 0),
+    "blamed_after_its_duration": ("hard_protected", 1),
+    "committed_without_a_time": ("expiring", 3),
+    "over_too_soon_and_never_committed": ("best_effort", 3),
     "a_copy_of_the_lower_went_too": ("soft_priority", 3),
     "the_rest_of_the_object_went": ("soft_priority", 0),
     "the_rest_of_the_object_went_from_its_place": ("soft_priority", 0),

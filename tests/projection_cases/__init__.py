@@ -13,7 +13,7 @@ from spec.events import MARKS, Event, StreamMark
 from spec.projection.lines import Line, line_of
 from tests.projection_cases.conflicts import conflicts, proofs
 from tests.projection_cases.contents import contents
-from tests.projection_cases.durations import durations
+from tests.projection_cases.durations import durations, guests
 from tests.projection_cases.gaps import gaps
 from tests.projection_cases.losses import losses
 from tests.projection_cases.names import names
@@ -71,6 +71,7 @@ def _found() -> Iterator[Case]:
 
 def _families() -> Iterator[tuple[str, Sequence[Case]]]:
     yield "durations", _all(Mode.EXPIRING, durations())
+    yield "guests", _all(Mode.HARD_PROTECTED, guests())
     steps = ((name, stream) for name, stream in durations() if "seconds," not in name)
     yield "who ends a claim", _all(Mode.DEMOTABLE, steps)
     yield "ranks", _all(Mode.SOFT_PRIORITY, ranks())

@@ -74,9 +74,9 @@ def _changes() -> dict[str, list[Event]]:
         for kind in (lost, evicted):
             for ids in ((), (10,), (10, 11), (21,), (99,), (12,), (11, 12)):
                 found[f"{kind}{who}, {ids}"] = [Event(kind=kind, **fields, block_ids=ids)]
-        for ids, at in (((99,), (0,)), ((99,), (2,)), ((12,), (2,)), ((12, 11), (2, 1))):
-            placed: dict[str, Any] = {"block_ids": ids, "positions": at}
-            found[f"{lost}{who}, {ids} at {at}"] = [Event(kind=lost, **fields, **placed)]
+        for ids, places in (((99,), (0,)), ((99,), (2,)), ((12,), (2,)), ((12, 11), (2, 1))):
+            placed: dict[str, Any] = {"block_ids": ids, "positions": places}
+            found[f"{lost}{who}, {ids} at {places}"] = [Event(kind=lost, **fields, **placed)]
         if fields:
             for kind, ids, at in product((cached, loaded), ((10,), (30,)), ((0,), (1,), (5,))):
                 name = f"{kind}{who}, {ids} at {at}"

@@ -12,9 +12,9 @@ from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event
 from spec.projection.lines import Line
-from tests.spec.projection.stories import begun, event, lines
+from tests.spec.projection.stories import arrives, begun, event, finishes, lines, refused
 
-__all__ = ["durations"]
+__all__ = ["durations", "guests"]
 
 
 _SECOND: Final = 1_000_000_000
@@ -86,3 +86,25 @@ def durations() -> Iterator[tuple[str, list[Line]]]:
                 stream = [*asks[:stands], elapsed, *asks[stands:], retired, end]
                 name = f"{asks[0].duration} over before line {stands}, {named}"
                 yield name, _timed(*stream, times=(*(0,) * len(asks), 1, 2))
+    for untimed, time in product(range(3), (_SECOND, 3 * _SECOND, 4 * _SECOND)):
+        asks = _expiring(duration="3 s")
+        for first in (0, _SECOND, None):
+            at = [first, *(_SECOND,) * (len(asks) - 1), time]
+            at[untimed] = None
+            name = f"seconds from {first}, line {untimed} untimed, over at {time}"
+            yield name, _timed(*asks, elapsed, _over(), times=tuple(at))
+            yield f"{name}, no commitment", _timed(asks[0], elapsed, times=(first, time))
+
+
+def guests() -> Iterator[tuple[str, list[Line]]]:
+    """The same beside a claim of the mode that judges, and a request that asks for room."""
+    host, asks = begun("h", Mode.HARD_PROTECTED, block=50), arrives("r", 5)
+    ends = {
+        "silent": [asks, finishes("r")],
+        "refused": [asks, refused("r", "a")],
+        "refused for both": [asks, refused("r", "a", "h")],
+    }
+    for (name, stream), (end, said) in product(durations(), ends.items()):
+        events = [each for line in stream for each in line.events]
+        times = [events[0].time_ns] * len(host) + [each.time_ns for each in events]
+        yield f"{name}, {end}", _timed(*host, *events, *said, times=tuple(times))

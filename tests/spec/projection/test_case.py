@@ -9,7 +9,6 @@ import pytest
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.events import Event, Mark
-from spec.modes import MODES
 from spec.projection.blocks import placed
 from spec.projection.case import Case, Finding, View
 from spec.projection.lines import Line, Order
@@ -299,7 +298,7 @@ class Course:
     ) -> None:
         self.claim, _ = claim("a", responsible=responsible)
         self.claim.facts["lead"] = lead
-        self.case = Case(self.claim, names, MODES[mode].constants, requests)
+        self.case = Case(self.claim, names, mode, requests)
         self.at = 0
 
     def take(self, kind: Kind, *views: View, here: str = "") -> None:

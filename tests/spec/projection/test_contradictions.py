@@ -9,7 +9,6 @@ import pytest
 from spec.alphabet import FACTS, Kind
 from spec.claims import Mode
 from spec.facts import FACTS_ARE_FACTS
-from spec.modes import MODES
 from spec.projection import contradictions
 from spec.projection.case import Case
 from spec.projection.fields import views
@@ -29,7 +28,7 @@ def found(
 ) -> str:
     """What a fact that names a claim contradicts."""
     seen = sight(made, name, kind, mode, claim_id=name, **fields)
-    case = Case(seen.claim, (), MODES[mode].constants, ())
+    case = Case(seen.claim, (), mode, ())
     return contradictions.of_claim(seen, case.look(views(seen)), observes)
 
 

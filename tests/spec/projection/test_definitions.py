@@ -10,7 +10,6 @@ import pytest
 from spec.alphabet import FACTS, Kind
 from spec.claims import Mode
 from spec.events import CapacityProof, Event
-from spec.modes import MODES
 from spec.projection import contradictions, definitions, room
 from spec.projection.blocks import after
 from spec.projection.case import Case
@@ -265,7 +264,7 @@ class TestFactsOfClaims:
         self, made: Pool, kind: Kind, observes: frozenset[Kind] | None = None, **fields: Any
     ) -> str:
         seen = sight(made, "a", kind, Mode.EXPIRING, claim_id="a", **fields)
-        case = Case(seen.claim, (), MODES[Mode.EXPIRING].constants, ())
+        case = Case(seen.claim, (), Mode.EXPIRING, ())
         return contradictions.of_claim(seen, case.look(views(seen)), observes)
 
     def test_rests(self) -> None:
