@@ -26,7 +26,7 @@ from tests.projection_changes import Change, Part
 __all__ = ["Reached", "Stream", "in_time", "made", "state_of"]
 
 _ACTS: Final = {
-    *("pool.tell", "pool.bind", "rights.begin", "rights.stop", "sight.Moment.room"),
+    *("pool.tell", "pool.bind", "rights.begin", "rights.enter", "rights.stop", "sight.Moment.room"),
     *("case", "lines", "naive", "losses.follow", "routes.follow"),
 }
 """Functions, and modules of functions, that change what they are given, or remember."""

@@ -11,9 +11,11 @@ from typing import Any, Final
 import pytest
 
 from spec.projection import definitions, fields, naive, pool, ranks, rights, unknown
+from tests import projection_mutants
 from tests.differential import compare
 from tests.projection_cases import FAMILIES
 from tests.projection_changes import MODULES, OPERATORS, Change, changes
+from tests.projection_equal import EQUAL
 from tests.projection_mutants import judge, made, main, streams
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
@@ -135,6 +137,13 @@ def test_operators() -> None:
     assert len(found) == len({change.name for change in found})
 
 
+def test_equal() -> None:
+    """Every change that is said to be none exists, as it is written there, and has a reason."""
+    found = {change.name: change.says for name in MODULES for change in changes(name)}
+    assert {name: each.says for name, each in EQUAL.items()} == {n: found.get(n) for n in EQUAL}
+    assert all(each.why for each in EQUAL.values())
+
+
 def test_page() -> None:
     """docs/mutation.md has how many changes each module has, once."""
     page = (DOCS / "mutation.md").read_text(encoding="utf-8")
@@ -143,8 +152,11 @@ def test_page() -> None:
 
 
 class TestCommand:
-    def test_survivors(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """With no stream at all nothing is noticed: the exit code and the page say so."""
+    def test_survivors(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With no stream and no example nothing is noticed: the exit code and the page say so."""
+        monkeypatch.setattr(projection_mutants, "noticed", lambda change: "")
         assert 1 == main(["sight", "--streams", "0"])
         said = capsys.readouterr().out
         assert "survive 0 streams" in said
