@@ -293,7 +293,8 @@ class Blocks:
                 places = self.stated.places(block, claim)
                 if places and not any(map(claim.owns, places)):
                     continue  # it was behind the claim's end
-                if claim.held.sole if claim.held.unnamed else not holders or not claim.held:
+                its_own = not holders or not claim.held
+                if claim.held.sole if claim.held.unnamed else its_own:
                     losers[claim.claim_id] = claim  # whichever position it was
                     forgot += [claim] if self.stated.forgot(claim) else []
             if nobody and not holders:

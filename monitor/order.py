@@ -92,6 +92,14 @@ def _missing(first: int, last: int) -> str:
     return f"sequences {first} to {last} are missing"
 
 
+def _length(claim: ClaimRun) -> int | None:
+    """The claim's duration in nanoseconds; None where it has none, or counts scheduler steps."""
+    if claim.duration is None:
+        return None
+    duration = Duration.parse(claim.duration)
+    return None if duration.unit is TimeUnit.STEPS else int(duration.exact * _NS)
+
+
 @dataclass(slots=True)
 class Clock:
     """Claims with a duration in seconds, by the time at which it is over; no claim is scanned.
@@ -114,24 +122,24 @@ class Clock:
         """The claim is registered or committed to: its duration is over no earlier than if it ran
         from the last time that was seen.
         """
-        if claim.duration is not None and self._seen is not None:
-            duration = Duration.parse(claim.duration)
-            if duration.unit is not TimeUnit.STEPS:
-                self._least[claim.claim_id] = self._seen + int(duration.exact * _NS)
+        length = _length(claim)
+        if length is not None and self._seen is not None:
+            self._least[claim.claim_id] = self._seen + length
 
     def start(self, claim: ClaimRun, at: At, time_ns: int | None) -> None:
         """The claim's duration, if it has one, counts from this commitment."""
         if claim.duration is None:
             return
+        self.enter(claim)
         self.over(claim)  # of an earlier life
         claim.elapsed = False
-        duration = Duration.parse(claim.duration)
-        if duration.unit is TimeUnit.STEPS:
+        length = _length(claim)
+        if length is None:
             self.lose(claim, at, _STEPS)
         elif time_ns is None:
             self.lose(claim, at, "its commitment has no time_ns from which its duration counts")
         else:
-            self._until[claim.claim_id] = end = time_ns + int(duration.exact * _NS)
+            self._until[claim.claim_id] = end = time_ns + length
             if claim.claim_id not in self._unknown:
                 tie = next(self._ties)
                 heapq.heappush(self._ends, (end, tie, claim.claim_id))

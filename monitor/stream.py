@@ -264,7 +264,6 @@ class Stream:
             claim.elapsed = True
             self._clock.tell(claim)
         elif event.kind is Kind.CLAIM_COMMITTED:
-            self._clock.enter(claim)
             self._clock.start(claim, at, event.time_ns)
         elif event.kind is Kind.CLAIM_REGISTERED and not claim.committed:
             self._clock.enter(claim)

@@ -39,11 +39,13 @@ def noticed(change: Change, examples: Path = EXAMPLES) -> str:
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(reads)
-        os.write(writes, _failing(change, examples).encode()[:_LONGEST])
-        os._exit(0)
+        try:
+            os.close(reads)
+            os.write(writes, _failing(change, examples).encode()[:_LONGEST])
+        finally:
+            os._exit(0)
     os.close(writes)
-    with os.fdopen(reads, encoding="utf-8") as said:
+    with os.fdopen(reads, encoding="utf-8", errors="replace") as said:
         found = said.read()
     os.waitpid(child, 0)
     return found

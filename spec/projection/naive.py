@@ -24,11 +24,13 @@ from spec.projection.fields import views
 from spec.projection.lines import Line, Order
 from spec.projection.pool import (
     Claim,
+    Object,
     Pool,
     Request,
     attributed,
     held_by,
     lead,
+    object_of,
     owners,
     tell,
 )
@@ -244,12 +246,12 @@ class Naive:
             case.measure()
         return binds
 
-    def _object_of(self, claim: Claim) -> tuple[str | None, ...] | None:
+    def _object_of(self, claim: Claim) -> Object | None:
         """The object that a claim is on, its cache, and the map of its positions, once it is known
         to a registry."""
         if not claim.known or "object_id" not in claim.stated:
             return None
-        return tuple(map(claim.stated.get, ("object_id", "cache_identity", "token_map")))
+        return object_of(claim)
 
     def _gain(self, case: Case, at: int) -> None:
         """What is held of the content that a claim comes to is its own from now on."""

@@ -41,6 +41,7 @@ __all__ = [
     "lead",
     "means",
     "meant",
+    "object_of",
     "owners",
     "same_object",
     "tell",
@@ -257,14 +258,15 @@ def bind(claim: Claim, event: Event) -> bool:
 
 def same_object(one: Claim, other: Claim) -> bool | None:
     """Whether two claims are on one object; None where nobody knows that they share nothing."""
-    here, there = (_object_of(claim) for claim in (one, other))
+    here, there = (object_of(claim) for claim in (one, other))
     caches = {here.cache_identity, there.cache_identity} - {None}
     if len(caches) > 1:
         return False
     return True if here.object_id is not None and here == there else None
 
 
-def _object_of(claim: Claim) -> Object:
+def object_of(claim: Claim) -> Object:
+    """The object that a claim is on, as far as it is stated."""
     return Object(*map(claim.stated.get, Object._fields))
 
 
