@@ -13,7 +13,7 @@ from spec.events import Mark
 from spec.modes import MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from monitor.claim import ClaimRun
     from monitor.records import At, Form, Stamp
@@ -222,6 +222,16 @@ class Clock:
         """Why nobody knows whether the claim's duration is over; None where it is known."""
         found = None if claim.elapsed else self._unknown.get(claim.claim_id)
         return None if found and found[1] == _STEPS and self._steps_told else found
+
+    def unseen(self, claims: Mapping[str, ClaimRun]) -> tuple[At | None, str] | None:
+        """Why nobody knows whether the duration of one of these claims is over that lapses by it,
+        if so; one in steps lasts until a fact tells its end.
+        """
+        for name, (at, why) in self._unknown.items():
+            claim = claims.get(name)
+            if why != _STEPS and claim is not None and claim.constants.lapses and not claim.elapsed:
+                return at, f"claim {name}: {why}"
+        return None
 
     def due(self, time_ns: int | None) -> Iterable[ClaimRun]:
         """Claims whose duration is over at this time, the last one seen, each once."""

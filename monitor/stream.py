@@ -493,6 +493,8 @@ class Stream:
             unknown.append((NEED, at, f"request {request_id} was acted on and never arrived"))
         if event.kind in CONFLICT_ACTIONS and not told:
             unknown.append((OTHERS, at, "nobody states what another request in hand needs"))
+        if (unseen := self._unseen(event, request)) is not None:
+            unknown.append((POOL, *unseen))
         if self._track.lost is None and named:
             strangers = [name for name in named if name not in self.claims]
             self._early.add(strangers, event, at, blames[0], tuple(unknown))
@@ -528,6 +530,15 @@ class Stream:
                 self.requests.close(claim, request_id)
         if event.claim_id is not None and not bound:
             self._two_identities(about, at)
+
+    def _unseen(self, event: Event, request: Request) -> tuple[At | None, str] | None:
+        """Why nobody knows who else is in the pool, where that matters to a request."""
+        unseen = self._clock.unseen(self._census.responsible)
+        if unseen is None or event.kind in CONFLICT_ACTIONS:
+            return unseen
+        taken = sum(claim.declared for claim in self._census.responsible.values())
+        presses = request.needed <= request.usable < request.needed + taken
+        return unseen if request.arrived and presses else None
 
     def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: View) -> bool:
         """Whether a claim follows the request, or does so from this event on."""

@@ -20,6 +20,7 @@ __all__ = [
     "is_due",
     "lapses",
     "owner_unknown",
+    "some_end_unseen",
     "stop",
     "unclear",
 ]
@@ -92,6 +93,19 @@ def unclear(pool: Pool, claim: Claim) -> int | None:
     line, steps = claim.unclear
     told = any(other.told and in_steps(other) for other in pool.claims.values())
     return None if steps and told else line
+
+
+def some_end_unseen(pool: Pool, mode: Mode) -> bool:
+    """Whether nobody can see if the runtime is still responsible for some claim, whose duration is
+    in seconds; of one in steps, it is until a fact tells its end.
+    """
+    return any(
+        claim.responsible
+        and lapses(claim, mode)
+        and not in_steps(claim)
+        and unclear(pool, claim) is not None
+        for claim in pool.claims.values()
+    )
 
 
 def owner_unknown(sight: Sight) -> bool:

@@ -14,9 +14,9 @@ from spec.obligations import OBLIGATIONS
 from spec.observed import facts_of, without_fields
 from spec.projection.blocks import may_share
 from spec.projection.concerns import is_mine
-from spec.projection.pool import Request, held_by, is_over, lead, meant, owners
+from spec.projection.pool import Pool, Request, held_by, is_over, lead, meant, owners
 from spec.projection.ranks import is_ranked
-from spec.projection.rights import owner_unknown
+from spec.projection.rights import owner_unknown, some_end_unseen
 from spec.projection.sight import Sight
 
 __all__ = [
@@ -99,6 +99,8 @@ def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset
         unmet = acts and (request is None or not (request.in_hand or request.ended))
         found |= NEED if unsure or unmet or (arrives and not stated) else frozenset()
         found |= POOL if lost >= 0 and _presses(event, request) else frozenset()
+        unseen = some_end_unseen(sight.pool, sight.moment.mode)
+        found |= POOL if unseen and _presses(event, request, sight.pool) else frozenset()
         found |= OTHERS if acts and sight.moment.others_unsure else frozenset()
     if lost < 0:
         return frozenset(found)
@@ -116,13 +118,24 @@ def _ranked_loss(sight: Sight, seen: Mapping[str, object]) -> bool:
     return bool(evicted and seen["mine"] and is_ranked(sight.claim))
 
 
-def _presses(event: Event, request: Request | None) -> bool:
-    """Whether what the pool holds matters to an event of a request: it fits an empty pool."""
+def _presses(event: Event, request: Request | None, pool: Pool | None = None) -> bool:
+    """Whether what the pool holds matters to an event of a request: it fits an empty pool.
+
+    Args:
+        pool: where given, it does not fit beside all claims that may be responsible.
+    """
     if event.kind in CONFLICT_ACTIONS:
         return True
     if event.kind is Kind.REQUEST_ARRIVED:
-        return (event.needed or 0) <= (event.usable or 0)
-    return request is not None and request.in_hand and request.needed <= request.usable
+        needed, usable = event.needed or 0, event.usable or 0
+    elif request is not None and request.in_hand:
+        needed, usable = request.needed, request.usable
+    else:
+        return False
+    if pool is None:
+        return needed <= usable
+    taken = sum(c.size for c in pool.claims.values() if c.responsible)
+    return needed <= usable < needed + taken
 
 
 def _has_part(sight: Sight, seen: Mapping[str, object]) -> bool:

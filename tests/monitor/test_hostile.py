@@ -11,6 +11,9 @@ FOLDER = Path(__file__).parent / "hostile"
 DUE = {
     "beside_a_claim_whose_duration_is_over": ("hard_protected", 0),
     "blamed_after_its_duration": ("hard_protected", 1),
+    "beside_a_claim_whose_end_is_unseen": ("hard_protected", 3),
+    "blamed_and_its_end_is_unseen": ("hard_protected", 3),
+    "fits_beside_a_claim_whose_end_is_unseen": ("hard_protected", 0),
     "committed_without_a_time": ("expiring", 3),
     "over_too_soon_and_never_committed": ("best_effort", 3),
     "a_copy_of_the_lower_went_too": ("soft_priority", 3),
