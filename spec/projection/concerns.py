@@ -132,9 +132,9 @@ def _by_loss(sight: Sight) -> bool:
 
 
 def _loses_unknown(sight: Sight) -> bool:
-    """Whether a block of the claim is gone that it is not known to hold: its position is not held
-    any more, or any of its positions may have been in that block. A block that held none of its own
-    positions is no block of the claim.
+    """Whether a block of the claim is gone that it is not known to hold: nor is the position that
+    the event states, or any of its positions may have been in that block. A block that held none of
+    its own positions is no block of the claim.
     """
     event, held = sight.event, held_by(sight.pool, sight.claim)
     known, unnamed = {block for _, block in held}, {at for at, block in held if block is None}
@@ -146,8 +146,8 @@ def _loses_unknown(sight: Sight) -> bool:
     if not held:
         return bool(strange) or not event.block_ids
     if event.positions:
-        left = {at for at, _ in held_by(sight.later, sight.claim)}
-        return any(event.positions[place] not in left for place in strange)
+        held_at = {at for at, _ in held}
+        return any(event.positions[place] not in held_at for place in strange)
     if unnamed:
         return bool(strange) and all(block is None for at, block in held if at in unnamed)
     return any(not owners(sight.pool, [event.block_ids[place]]) for place in strange)

@@ -10,7 +10,7 @@ from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.projection import definitions, losses, routes
 from spec.projection.concerns import belongs_to, is_direct, is_mine, is_named, loses, strays
-from spec.projection.pool import Claim, Placed, Pool
+from spec.projection.pool import Claim, Object, Placed, Pool
 from tests.spec.projection.pools import claim, pool, sight
 
 
@@ -93,12 +93,19 @@ class TestUnknownBlocks:
         assert {"a", "c"} == evicted(made, 7, claim_id="c")
         assert {"a"} == evicted(made, 7, claim_id="b")
 
+    def test_no_block(self) -> None:
+        """An event that names no block is about the claim that it names, whatever that holds."""
+        made = pool(claim("a", held="7 8"), claim("c"))
+        assert {"c"} == evicted(made, claim_id="c")
+
     def test_position(self) -> None:
         """Where the loss states positions it is about the claim if one of them is not held."""
         made = pool(claim("a", 6, held="7 8"))
         assert set() == evicted(made, 99, positions=(1,), claim_id="a")
         assert {"a"} == evicted(made, 99, positions=(5,), claim_id="a")
         assert {"a"} == evicted(made, 98, 99, positions=(1, 5), claim_id="a")
+        nameless = with_more(pool(claim("a", held="7")), ("a", 1, None))
+        assert {"a"} == evicted(nameless, 99, positions=(1,), claim_id="a")
 
     def test_known_copy(self) -> None:
         """A block that the claim is known to hold is no unknown one: its position is held still,
@@ -113,6 +120,13 @@ class TestUnknownBlocks:
         made = with_more(pool(claim("a", held="7 8")), ("a", 2, 9))
         assert set() == evicted(made, 9, positions=(2,), claim_id="a")
         assert strays(sight(made, "a", Kind.BLOCK_EVICTED, block_ids=(9,)))
+
+    def test_partly_behind_its_end(self) -> None:
+        """A block that the object has within the claim, too, may have been the claim's."""
+        made, thing = pool(claim("a", held="7 8", on="o")), Object("o", "cache", None)
+        placed = {Placed(thing, 1, 9), Placed(thing, 5, 9)}
+        made = replace(made, placed=made.placed | placed)
+        assert {"a"} == evicted(made, 9, claim_id="a")
 
     def test_unnamed(self) -> None:
         """A position in a block that nobody named may have been in it, unless there is a copy."""
@@ -292,6 +306,23 @@ class TestPassed:
         for name in ("top", "mid"):
             found = self.passed(made, name, 99, object_id="o", lowest_priority=90)
             assert found is False, name
+
+    def test_shared_with_a_higher(self) -> None:
+        """A low claim that loses a block of a higher one's, too, may have lost what could be taken:
+        the one of its priority."""
+        made = pool(
+            claim("top", priority=90, held="7"),
+            claim("low", priority=10, held="7 8"),
+        )
+        assert self.passed(made, "top", 7, lowest_priority=10) is None
+
+    def test_copy_of_zero(self) -> None:
+        """A copy that goes may be what could be taken, of a claim of priority 0, too."""
+        made = with_more(
+            pool(claim("hi", priority=5, held="7"), claim("zero", priority=0, held="3")),
+            ("zero", 0, 4),
+        )
+        assert self.passed(made, "hi", 7, 4, lowest_priority=0) is None
 
     def test_zero(self) -> None:
         """A priority of 0 is one like any other, above those that are negative."""

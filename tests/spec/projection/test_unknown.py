@@ -287,6 +287,12 @@ class TestOpen:
         others = frozenset({"materialization_predicate"})
         assert set() == unknown.open_without(kind, others)
 
+    def test_whose_failure(self) -> None:
+        """On a failed load that is nobody's rests who is blamed for a refusal, and who is harmed."""
+        rest = frozenset({"blocking_claim_ids", "claim_harm_attribution"})
+        bundle = rest | {"footprint_accounting"}
+        assert rest == unknown.open_without(Kind.LOAD_FAILED, bundle)
+
     def test_whose_route(self) -> None:
         """On a route that is nobody's rests what is said of its cost and its place, as far as the
         bundle has it; on its reuse what is said of that.
