@@ -134,8 +134,7 @@ def _presses(event: Event, request: Request | None, pool: Pool | None = None) ->
         return False
     if pool is None:
         return needed <= usable
-    taken = sum(c.size for c in pool.claims.values() if c.responsible)
-    return needed <= usable < needed + taken
+    return needed <= usable < needed + sum(claim.size for claim in pool.claims.values())
 
 
 def _has_part(sight: Sight, seen: Mapping[str, object]) -> bool:

@@ -132,6 +132,58 @@ class TestRoom:
         assert set() == on_request(Request(9, 8), Kind.REQUEST_FINISHED, lost)
 
 
+class TestEndUnseen:
+    """Nobody can see whether the runtime is still responsible for some claim of the pool."""
+
+    def crowd(self, made: Pool, kind: Kind, **fields: Any) -> set[str]:
+        """What is unknown of a request that this pool hears of, to the claim that stays."""
+        return unsure(made, "stays", kind, NEVER, request_id="r", **fields)
+
+    def beside(self, request: Request, **terms: Any) -> Pool:
+        """A claim of 2 blocks that stays, and one of 3 whose duration is unclear since line 4."""
+        guest = {"mode": "expiring", "duration": "2 s", "unclear": (4, False)} | terms
+        return pool(claim("stays"), claim("guest", 3, **guest), r=request)
+
+    def test_arrival(self) -> None:
+        """That matters to a request that fits the empty pool, and not beside all claims."""
+        found = []
+        for needed, usable in ((4, 8), (3, 8), (8, 8), (9, 8)):
+            terms = {"needed": needed, "usable": usable}
+            made = self.beside(Request(**terms))
+            arrives = self.crowd(made, Kind.REQUEST_ARRIVED, **terms)
+            assert arrives == self.crowd(made, Kind.REQUEST_FINISHED)
+            found.append(arrives)
+        assert [unknown.POOL, set(), unknown.POOL, set()] == found
+
+    def test_responsible(self) -> None:
+        """Claims that nobody is responsible for take no room."""
+        made = self.beside(Request(3, 8))
+        made.claims["gone"], _ = claim("gone", responsible=False)
+        assert set() == self.crowd(made, Kind.REQUEST_FINISHED)
+
+    def test_action(self) -> None:
+        """It matters to every action on a request."""
+        assert unknown.POOL == self.crowd(self.beside(Request(1, 8)), Kind.REQUEST_REFUSED)
+
+    @pytest.mark.parametrize(
+        "seen",
+        [
+            {"unclear": None},
+            {"responsible": False},
+            {"elapsed": True},
+            {"mode": "hard_protected"},
+            {"mode": None},
+            {"duration": "2 steps", "unclear": (4, True)},
+        ],
+    )
+    def test_seen(self, seen: dict[str, Any]) -> None:
+        """It is seen where the duration is clear or over, where nobody is responsible, or where the
+        claim does not lapse by it; one in steps lasts until a fact tells its end.
+        """
+        made = self.beside(Request(7, 8), **seen)
+        assert set() == self.crowd(made, Kind.REQUEST_FINISHED)
+
+
 class TestFailures:
     """Which loads failed for a request."""
 
