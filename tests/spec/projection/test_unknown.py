@@ -340,7 +340,7 @@ class TestOpen:
         assert set() == unknown.open_without(kind, others)
 
     def test_whose_failure(self) -> None:
-        """On a failed load that is nobody's rests who is blamed for a refusal, and who is harmed."""
+        """On a failed load that is nobody's rests who is harmed, and who is blamed."""
         rest = frozenset({"blocking_claim_ids", "claim_harm_attribution"})
         bundle = rest | {"footprint_accounting"}
         assert rest == unknown.open_without(Kind.LOAD_FAILED, bundle)
