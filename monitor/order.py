@@ -229,7 +229,9 @@ class Clock:
         """
         for name, (at, why) in self._unknown.items():
             claim = claims.get(name)
-            if why != _STEPS and claim is not None and claim.constants.lapses and not claim.elapsed:
+            if claim is None or claim.elapsed or not claim.constants.lapses:
+                continue
+            if claim.duration is None or _length(claim) is not None:
                 return at, f"claim {name}: {why}"
         return None
 
