@@ -30,7 +30,7 @@ class _Runs:
     def remove(self, begin: int, end: int) -> int:
         """Take positions out, from one to before another; how many there were."""
         first, last = bisect_right(self._ends, begin), bisect_left(self._begins, end)
-        if first >= last:
+        if begin >= end or first >= last:
             return 0
         low, high = self._begins[first], self._ends[last - 1]
         runs = zip(self._begins[first:last], self._ends[first:last], strict=True)

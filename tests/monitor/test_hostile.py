@@ -16,6 +16,7 @@ DUE = {
     "fits_beside_a_claim_whose_end_is_unseen": ("hard_protected", 0),
     "committed_without_a_time": ("expiring", 3),
     "over_too_soon_and_never_committed": ("best_effort", 3),
+    "cached_again_after_a_strange_block_went": ("soft_priority", 0),
     "a_copy_of_the_lower_went_too": ("soft_priority", 3),
     "the_rest_of_the_object_went": ("soft_priority", 0),
     "the_rest_of_the_object_went_from_its_place": ("soft_priority", 0),

@@ -56,3 +56,10 @@ class TestPositions:
         assert 997 == positions.lead
         positions.hold([(1000, 7)])
         assert MOST - 3 == positions.lead
+
+    def test_nothing_dropped(self) -> None:
+        """To drop no position, within a run of held ones, changes nothing."""
+        made = Positions()
+        made.hold([(0, 10), (1, 11), (2, 12)])
+        assert not made.drop_unnamed(1, 1)
+        assert 3 == made.lead
