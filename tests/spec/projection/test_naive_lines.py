@@ -124,6 +124,16 @@ class TestLines:
         assert "victim_exclusion_before_violation" in first.cases["a"].open
         assert {} == later.cases["a"].open
 
+    def test_unobserved(self) -> None:
+        """What the first line does not observe contradicts nothing in the lines after it: a request
+        may end of whose arrival nothing was seen.
+        """
+        told = lines(*begun("a"), finishes("r"))
+        told = [line._replace(at=line.at + 1, sequence=None) for line in told]
+        for observes, taint in ((FACTS, 7), (FACTS - {Kind.REQUEST_ARRIVED}, None)):
+            opened = Line(1, mark=Mark.STREAM_OPENED, observes=observes)
+            assert {"a": taint} == taints(taken([opened, *told]))
+
     def test_no_time(self) -> None:
         """An event without a time hides whether a duration that runs is over; a mark does not."""
         told = timed(*begun("a", Mode.EXPIRING, duration="60 s"), arrives("r", 1), without=6)
@@ -321,6 +331,25 @@ class TestDuration:
         told = begun("a", Mode.EXPIRING, duration="60 s")
         other = [event(Kind.CLAIM_ACCEPTED, "a", duration=f"{n} s") for n in (70, 80)]
         assert (3, False) == self.unclear(*told[:2], *other)
+
+    def test_least(self) -> None:
+        """The earliest end counts from the registration, and anew from each commitment; what comes
+        between, or registers what is committed to, moves it not.
+        """
+        registered, committed, accepted, *_ = begun("a", Mode.EXPIRING, duration="3 s")
+        over = event(Kind.DURATION_ELAPSED, "a")
+        told = timed(registered, accepted, over, committed, registered)
+        naive = Naive(told, Mode.EXPIRING)
+        found = [naive.pool.claims["a"].least for _ in naive]
+        assert [n * 10**9 for n in (4, 4, 4, 7, 7)] == found
+
+    def test_lapse_in_doubt(self) -> None:
+        """Whoever ends a claim of which nobody can see whether its duration is over, nothing is
+        concluded of it since then, though it is over soon after.
+        """
+        told = begun("a", Mode.EXPIRING, duration="60 s")
+        end = [event(Kind.CLAIM_EXPIRED, "a"), event(Kind.DURATION_ELAPSED, "a")]
+        assert {"a": 2} == taints(said(*told, *end, mode=Mode.EXPIRING))
 
     def test_elsewhere(self) -> None:
         """Only what introduces a claim states its duration."""
