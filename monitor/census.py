@@ -186,6 +186,11 @@ class Census:
             for claim in self.claims.values():
                 self._doubt_kin(claim)
 
+    def may_hold_more(self, claim: ClaimRun) -> bool:
+        """Whether a claim may hold blocks that were forgotten: its own, or such as it shares."""
+        own = claim.past is not None and not claim.constants.watched
+        return own or (bool(claim.keys) and False in self._unclear)
+
     def _doubt_kin(self, claim: ClaimRun) -> None:
         for gone, at in self._unclear.items():
             if gone or claim.keys:

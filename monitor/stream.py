@@ -679,13 +679,18 @@ class Stream:
         """
         if not self._census.observed >= BLOCKS_GONE:
             return
-        if event.held is None or event.held >= claim.lead or claim.predicate is None:
+        if event.held is None or claim.predicate is None:
             return
-        if event.asked is None:
+        wanted = None if event.asked is None else event.asked - claim.predicate.start
+        if self._census.may_hold_more(claim) and (wanted is None or event.held < wanted):
+            claim.distrust(at, "a look-up found fewer blocks than it may hold: some are forgotten")
+        if event.held >= claim.lead:
+            return
+        if wanted is None:
             why = "a look-up found fewer blocks than are held, and does not say what it asked for"
             self.left = self.left or (at, why)
             claim.distrust(at, why)
-        elif event.held < min(event.asked - claim.predicate.start, claim.lead):
+        elif event.held < min(wanted, claim.lead):
             self._contradict([claim], at, "a look-up found fewer blocks than it asked for are held")
 
     def _contradict(self, claims: Iterable[ClaimRun] | None, at: At, why: str) -> None:
