@@ -30,8 +30,8 @@ FORGOTTEN = keyed(begun("a", Mode.OFFLOADABLE), ("s", "x"))[:3]
     ids=["its own", "such as it shares"],
 )
 def test_found_fewer(mode: Mode, told: list[Event]) -> None:
-    """Where a look-up finds less than a claim may hold, a monitor that forgot its blocks is not more
-    sure of it than the naive projection, which forgets nothing.
+    """Where a look-up finds less than a claim may hold, a monitor that forgot blocks is not surer
+    of it than the naive projection, which forgets nothing.
     """
     looked = event(Kind.PREFIX_LOOKUP, "b", request_id="r", held=0, asked=2)
     compare(lines(*told, looked), mode, keep=Keep(ended=0))
