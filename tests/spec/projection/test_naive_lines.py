@@ -334,14 +334,15 @@ class TestDuration:
 
     def test_least(self) -> None:
         """The earliest end counts from the registration, and anew from each commitment; what comes
-        between, or registers what is committed to, moves it not.
+        between, registers what is committed to, or retires it, moves it not.
         """
         registered, committed, accepted, *_ = begun("a", Mode.EXPIRING, duration="3 s")
         over = event(Kind.DURATION_ELAPSED, "a")
-        told = timed(registered, accepted, over, committed, registered)
+        retired = event(Kind.CLAIM_RETIRED, "a", by="owner")
+        told = timed(registered, accepted, over, committed, registered, retired)
         naive = Naive(told, Mode.EXPIRING)
         found = [naive.pool.claims["a"].least for _ in naive]
-        assert [n * 10**9 for n in (4, 4, 4, 7, 7)] == found
+        assert [n * 10**9 for n in (4, 4, 4, 7, 7, 7)] == found
 
     def test_lapse_in_doubt(self) -> None:
         """Whoever ends a claim of which nobody can see whether its duration is over, nothing is
