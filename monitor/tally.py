@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from spec.verdicts import Verdict, pool
+from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from monitor.verdict import Report
@@ -20,7 +20,7 @@ class Tally:
         claims: how many have each verdict of a mode.
         total: how many were judged.
         found: for each obligation how many claims have each verdict.
-        pooled: for each obligation the verdict over all of them.
+        pooled: for each obligation the verdict over all that were judged, as the report has it.
     """
 
     def __init__(self, report: Report) -> None:
@@ -34,7 +34,7 @@ class Tally:
         for claim in report.claims:
             for name, counts in self.found.items():
                 counts[claim.obligations[name].verdict] += 1
-        self.pooled = {name: pool(+counts) for name, counts in self.found.items()}
+        self.pooled = report.obligations
 
     def having(self, *verdicts: Verdict) -> list[str]:
         """The obligations of which one of these is the verdict over all claims."""

@@ -31,7 +31,7 @@ MOST_CLAIMS: Final = 20
 _MOST_NAMES: Final = 20
 _LABEL: Final = 16
 _GLUE: Final = "\ue000"  # a space at which no line is broken; no text from a trace holds it
-_ABSENT: Final = ("not accepted", "not registered")
+_ABSENT: Final = ("not accepted", "not registered", "it was accepted in another mode")
 _ORDER: Final = tuple(reversed(Verdict))
 _STYLES: Final = {**STYLES, "kept": "green"}
 _SHOWN: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
@@ -166,7 +166,7 @@ def _claim(claim: ClaimReport, mode: str, width: int) -> Text:
     ]
     if claim.declared_mode not in (None, mode):
         rows.append(("declared", printable(claim.declared_mode or "")))
-    if claim.why in _ABSENT:
+    if claim.why.startswith(_ABSENT):
         rows.append(("because", claim.why))
     for names, found in _alike(claim):
         rows.append(("", ""))
@@ -180,13 +180,18 @@ def _claim(claim: ClaimReport, mode: str, width: int) -> Text:
 
 
 def _alike(claim: ClaimReport) -> Iterator[tuple[list[str], ObligationReport]]:
-    """The obligations to show, those with one and the same finding together, the worst first."""
+    """The obligations to show, those with one and the same finding together: the worst first, and
+    of one verdict the earliest."""
     found: dict[ObligationReport, list[str]] = {}
     for name, obligation in claim.obligations.items():
         if obligation.verdict in _SHOWN:
             found.setdefault(obligation, []).append(name)
-    for obligation in sorted(found, key=lambda o: _ORDER.index(o.verdict)):
+    for obligation in sorted(found, key=_urgency):
         yield found[obligation], obligation
+
+
+def _urgency(found: ObligationReport) -> tuple[int, int]:
+    return _ORDER.index(found.verdict), 0 if found.at is None else found.at.line
 
 
 def _trust(report: Report, *, verbose: bool) -> str:

@@ -21,6 +21,7 @@ from tests.projection_cases.partial import doubts, unobserved
 from tests.projection_cases.ranks import ranks
 from tests.projection_cases.restores import (
     restores,
+    restores_after_harm,
     restores_again,
     restores_by_halves,
     restores_for_two,
@@ -84,6 +85,7 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
     yield "restores for two", _all(Mode.OFFLOADABLE, restores_for_two(Mode.OFFLOADABLE))
     yield "restores again", _all(Mode.OFFLOADABLE, restores_again(Mode.OFFLOADABLE))
     yield "restores by halves", _all(Mode.OFFLOADABLE, restores_by_halves(Mode.OFFLOADABLE))
+    yield "restores after harm", _all(Mode.OFFLOADABLE, restores_after_harm(Mode.OFFLOADABLE))
     yield "restores misreported", _all(Mode.OFFLOADABLE, restores_misreported(Mode.OFFLOADABLE))
     yield "conflicts", _all(Mode.HARD_PROTECTED, conflicts(Mode.HARD_PROTECTED))
     found = [*_found()]

@@ -15,6 +15,7 @@ from tests.spec.projection.stories import arrives, begun, event, finishes, lines
 __all__ = [
     "away",
     "restores",
+    "restores_after_harm",
     "restores_again",
     "restores_by_halves",
     "restores_for_two",
@@ -183,6 +184,38 @@ def restores_again(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
         yield name, lines(*back, *first, *needed, *says, *use, *ends)
         if needed:
             yield f"asked before: {name}", lines(*back, *needed, *first, *says, *use, *ends)
+
+
+def restores_after_harm(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
+    """A claim that is away and harmed, and a request that needs it: who brings it back, and what
+    is done with it then."""
+    harmed, needed = event(Kind.CLAIM_HARMED, "a"), _needed("a", "r")
+    lost = event(Kind.HOST_COPY_LOST, "a")
+    orders = {
+        "needed, then harmed": [needed, lost, harmed],
+        "harmed, then needed": [lost, harmed, needed],
+        "harmed without a loss": [needed, harmed],
+    }
+    backs = {"it is loaded": [_loaded("a", "r")]}
+    for name in ("r", "s", None):
+        more = {} if name is None else {"request_id": name}
+        backs[f"{name} computes it"] = [event(Kind.BLOCK_CACHED, "a", **more, **_PLACES)]
+        first = event(Kind.BLOCK_CACHED, "a", **more, **_HALF)
+        rest = event(Kind.BLOCK_CACHED, "a", **more, block_ids=(31,), positions=(1,))
+        backs[f"{name} computes it by halves"] = [first, rest]
+    used = event(Kind.PREFIX_REUSED, "a", request_id="s")
+    thens = {
+        "it is not reused": [],
+        "it is reused": [used],
+        "it is said to be restored": [_restored("a", "r"), used],
+        "it is needed again": [_needed("a", "s"), used],
+        "it is lost again": [event(Kind.BLOCK_EVICTED, block_ids=(30, 31)), harmed],
+    }
+    begins = [*away("a", 10, mode), arrives("r", 1), arrives("s", 1)]
+    every = product(orders.items(), backs.items(), thens.items())
+    for (order, harm), (back, came), (then, what) in every:
+        ends = [finishes("r"), finishes("s")]
+        yield f"{order}, {back}, {then}", lines(*begins, *harm, *came, *what, *ends)
 
 
 def restores_misreported(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
