@@ -9,18 +9,18 @@ from typing import Annotated
 
 import typer
 
-from proofs import commands_certificate, commands_cores, commands_explain
-from proofs.beside import second_process
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
+from proofs.checks.frame.command import FRAME, run_frame
+from proofs.cli import cores, explain, recheck
 from proofs.engines.answers import EngineName
-from proofs.frame.command import FRAME, run_frame
-from proofs.itf import check_suffix
-from proofs.junit import to_junit
+from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
 from proofs.lowering.command import LOWERING, run_check
 from proofs.mutation import commands as commands_mutation
-from proofs.pages import pages
-from proofs.text import print_check
+from proofs.report.junit import to_junit
+from proofs.report.pages import pages
+from proofs.report.text import print_check
+from proofs.traces.itf import check_suffix
 from spec import __version__
 from spec.claims import Mode
 from spec.cli import (
@@ -161,9 +161,9 @@ def check(
     raise typer.Exit(exit_code(checks))
 
 
-commands_explain.register(app)
-commands_certificate.register(app)
-commands_cores.register(app)
+explain.register(app)
+recheck.register(app)
+cores.register(app)
 commands_mutation.register(app)
 command_lower.register(app)
 add_docs(app, pages, of="proofs")

@@ -7,35 +7,25 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from proofs.beside import Task
-from proofs.certificate import FRAME, LEMMAS, THEOREM, WITNESS, write_certificate
-from proofs.cores import cores_of, proof_of, rests_on
+from proofs.certificates.recheck import solved
+from proofs.certificates.write import FRAME, LEMMAS, THEOREM, WITNESS, write_certificate
+from proofs.checks.cores import cores_of, proof_of, rests_on
+from proofs.checks.coverage import reachable
+from proofs.checks.lemmas import lemmas_of
+from proofs.checks.necessity import lacking
+from proofs.checks.paper import paper_as_contract, paper_by_clause
+from proofs.checks.receptiveness import receptive
+from proofs.checks.redundancy import redundancy
+from proofs.checks.results import Lacking, Leaned, Paper
+from proofs.checks.soundness import sound_by
 from proofs.engines.answers import EngineName
+from proofs.engines.background import Task
 from proofs.engines.switched import Switched, readable_contract
-from proofs.itf import write_trace
-from proofs.lemmas import lemmas_of
-from proofs.necessity import lacking
-from proofs.paper import paper_as_contract, paper_by_clause
-from proofs.reach import reachable
-from proofs.receptive import receptive
-from proofs.recheck import solved
-from proofs.redundant import redundancy
-from proofs.replay import to_events
-from proofs.results import (
-    SCHEMA,
-    Added,
-    Check,
-    Checks,
-    Consistent,
-    Lacking,
-    Leaned,
-    Paper,
-    exit_code,
-    proof_schema,
-)
-from proofs.sound import sound_by
-from proofs.story import tell
-from proofs.tale import tales
+from proofs.report.results import SCHEMA, Added, Check, Checks, Consistent, exit_code, proof_schema
+from proofs.traces.itf import write_trace
+from proofs.traces.replay import to_events
+from proofs.traces.story import tell
+from proofs.traces.whole_story import tales
 from spec.errors import SpecError
 from spec.modes import MODES, Bundle
 from spec.worlds import WORLDS
@@ -45,14 +35,14 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from pathlib import Path
 
-    from proofs.cores import Cores
+    from proofs.checks.cores import Cores
+    from proofs.checks.coverage import Reached
+    from proofs.checks.receptiveness import Receptive
+    from proofs.checks.results import Sound
     from proofs.engines.search import Found, Outcome
     from proofs.engines.spacer import Proof
-    from proofs.model import Model
-    from proofs.reach import Reached
-    from proofs.receptive import Receptive
-    from proofs.results import Sound
-    from proofs.tale import Tale
+    from proofs.model.of_mode import Model
+    from proofs.traces.whole_story import Tale
     from spec.claims import Mode
 
 __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import z3
 
-from proofs.encode import Bits
 from proofs.engines.search import WIDTH, find_refutation
-from proofs.model import model_of
+from proofs.logic.encode import Bits
+from proofs.model.of_mode import model_of
 from spec.claims import Mode
 from spec.modes import Bundle
 from tests import crowds

@@ -10,15 +10,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from proofs.engines.spacer import ProofResult
-from proofs.model import model_of
+from proofs.model.of_mode import model_of
 from spec.modes import Bundle
 from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
-    from proofs.encode import Numbers
     from proofs.engines.spacer import Proof
     from proofs.engines.unrolling import Found, Value
-    from proofs.model import Model
+    from proofs.logic.encode import Numbers
+    from proofs.model.of_mode import Model
     from spec.claims import Mode
 
 __all__ = ["Answer", "Engine", "EngineName", "Question", "Shown"]
@@ -52,7 +52,7 @@ class Question:
         return f"{self.mode} {self.bundle} {self.clause}".strip() + lacks
 
     def model(self, numbers: Numbers, *, replay: bool = False) -> Model:
-        """The system that the question is about; `replay` as in `proofs.model.model_of`."""
+        """The system that the question is about; `replay` as in `proofs.model.of_mode.model_of`."""
         only = frozenset({self.clause}) if self.clause else None
         return model_of(
             self.mode, self.bundle, numbers, without=self.without, only=only, replay=replay

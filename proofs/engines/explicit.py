@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from proofs.engines.finite import Move, State, Value
-    from proofs.model import Model
+    from proofs.model.of_mode import Model
     from spec.alphabet import Kind
 
     _Effect = tuple[State, tuple[str, ...]]

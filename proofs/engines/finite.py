@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from monitor.compile import to_python
-from proofs.cone import AFTER, Cone
-from proofs.system import BEFORE
+from proofs.model.cone_of_influence import AFTER, Cone
+from proofs.model.system import BEFORE
 from spec.ledgers import live, was
 from spec.terms import FALSE, TRUE, Scope, Var, variables
 from spec.verdicts import Verdict
@@ -21,7 +21,7 @@ from spec.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from proofs.theorems import Clause
+    from proofs.model.theorems import Clause
     from spec.alphabet import Kind
     from spec.claims import Mode
     from spec.machine import Observer
@@ -72,7 +72,7 @@ class Finite(Cone):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The variables of a state, in order, as `proofs.system` calls them."""
+        """The variables of a state, in order, as `proofs.model.system` calls them."""
         own = [f"own.{o.name}.{r.name}" for o in self.observers for r in o.registers]
         states = [f"state.{o.name}" for o in self.observers]
         return ("c.threshold", *(f"{s.value}.{n}" for s, n in self.registers), *states, *own)

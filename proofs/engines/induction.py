@@ -19,9 +19,9 @@ from proofs.engines.templates import Candidate, candidates, holds_at, survives
 from proofs.engines.unrolling import value_of
 
 if TYPE_CHECKING:
-    from proofs.encode import Expr
     from proofs.engines.unrolling import Value
-    from proofs.model import Model
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
 
 __all__ = ["Induction", "induct"]
 

@@ -14,8 +14,8 @@ from proofs.engines.search import RLIMIT
 from proofs.engines.spacer import Invariant, Proof, ProofResult, recheck
 
 if TYPE_CHECKING:
-    from proofs.encode import Expr
-    from proofs.model import Model
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
 
 __all__ = ["conjuncts", "idle", "inherit"]
 

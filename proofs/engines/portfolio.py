@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from proofs.encode import Bits, Integers
 from proofs.engines.answers import Answer, EngineName, Shown
 from proofs.engines.explicit import STATES, Bounds, explore, machine_of
 from proofs.engines.induction import DEEPEST, induct
@@ -16,6 +15,7 @@ from proofs.engines.recorded import recall
 from proofs.engines.search import RLIMIT, WIDTH, find_refutation
 from proofs.engines.spacer import RLIMIT as SPACER_RLIMIT
 from proofs.engines.spacer import ProofResult, prove
+from proofs.logic.encode import Bits, Integers
 from spec.claims import Mode
 
 if TYPE_CHECKING:

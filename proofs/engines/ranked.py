@@ -1,4 +1,4 @@
-"""Two ranked claims as Python functions: what `proofs.pair` is to `proofs.system`, without Z3."""
+"""Two ranked claims as Python functions: `proofs.model.pair` without Z3."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from proofs.engines.finite import Move
-from proofs.pair import FIRST_LOSS
+from proofs.model.pair import FIRST_LOSS
 from spec.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:

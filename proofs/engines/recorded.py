@@ -14,11 +14,11 @@ import z3
 
 from proofs.engines import spacer
 from proofs.engines.spacer import RLIMIT, Invariant, Proof, ProofResult, recheck
-from proofs.smtlib import INVARIANT, SmtlibError, invariant_body, show, sort_of
+from proofs.logic.smtlib import INVARIANT, SmtlibError, invariant_body, show, sort_of
 
 if TYPE_CHECKING:
-    from proofs.encode import Expr
-    from proofs.model import Model
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
 
 __all__ = ["FOLDER", "file_of", "prove", "recall"]
 

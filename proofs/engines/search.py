@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import z3
 
+from proofs.engines.minimise import plainest
 from proofs.engines.unrolling import Found, Run, read_run
-from proofs.minimise import plainest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from proofs.encode import Expr
-    from proofs.model import Model
-    from proofs.system import Step
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
+    from proofs.model.system import Step
 
 __all__ = [
     "RLIMIT",

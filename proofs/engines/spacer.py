@@ -13,8 +13,8 @@ from proofs.engines.strengthen import known
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from proofs.encode import Expr
-    from proofs.model import Model
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
 
 __all__ = ["Invariant", "Proof", "ProofResult", "prove", "recheck"]
 

@@ -1,4 +1,4 @@
-"""Invariants that are known beforehand: those parts of `proofs.region` that are inductive together.
+"""Invariants that are known beforehand: those parts of `proofs.model.region` that are inductive.
 
 Written by hand and never trusted: each is asked of plain Z3 first, and what fails is left out,
 until what is left holds at the start and after every event. They only make a search shorter: an
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.duty import Duty
-from proofs.system import System
+from proofs.model.strategy import Duty
+from proofs.model.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from proofs.encode import Expr
-    from proofs.system import Step
+    from proofs.logic.encode import Expr
+    from proofs.model.system import Step
 
 __all__ = ["known"]
 

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.encode import Integers
 from proofs.engines.inherit import conjuncts
 from proofs.engines.search import RLIMIT
 from proofs.engines.switched import guards_of
-from proofs.model import model_of
-from proofs.system import switch
+from proofs.logic.encode import Integers
+from proofs.model.of_mode import model_of
+from proofs.model.system import switch
 from spec.modes import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from proofs.encode import Expr
     from proofs.engines.spacer import Invariant
+    from proofs.logic.encode import Expr
     from spec.claims import Mode
     from spec.machine import Observer
 

@@ -1,7 +1,7 @@
 """Many bounded searches over one unrolling: what is in force is chosen query by query.
 
 The steps are built once, on one incremental solver that keeps what it learnt; each question comes
-as assumptions about switches (`proofs.system.switch`).
+as assumptions about switches (`proofs.model.system.switch`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.encode import Bits, Expr
+from proofs.engines.minimise import plainest
 from proofs.engines.search import RLIMIT, Outcome
 from proofs.engines.unrolling import Found, Run
-from proofs.minimise import plainest
-from proofs.model import model_of
-from proofs.system import REPLAY, switch
+from proofs.logic.encode import Bits, Expr
+from proofs.model.of_mode import model_of
+from proofs.model.system import REPLAY, switch
 from spec.machine import Guard
 from spec.modes import Bundle
 from spec.verdicts import Verdict
@@ -24,8 +24,8 @@ from spec.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Set
 
-    from proofs.model import Model
-    from proofs.system import Step
+    from proofs.model.of_mode import Model
+    from proofs.model.system import Step
     from spec.claims import Mode
     from spec.machine import Observer
 
@@ -53,7 +53,7 @@ def readable_contract(mode: Mode) -> Model:
 class Switched:
     """Runs of the most general runtime under a mode's contract, or under less of it.
 
-    Witnesses and gaps are the plainest of their length (`proofs.minimise`).
+    Witnesses and gaps are the plainest of their length (`proofs.engines.minimise`).
 
     Args:
         plain: so are runs without an obligation or rule; that takes longer than finding them.

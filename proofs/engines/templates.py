@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 
-from proofs.auditor import BELIEFS
-from proofs.encode import Integers, encode
 from proofs.engines.explicit import Bounds, explore
-from proofs.fold import Known, fold
-from proofs.world import faithful
+from proofs.logic.encode import Integers, encode
+from proofs.logic.fold import Known, fold
+from proofs.model.auditor import BELIEFS
+from proofs.model.world import faithful
 from spec.alphabet import Kind
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.terms import Compare, Const, Scope, Sort, Term, Var, children, variables
@@ -26,10 +26,10 @@ from spec.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from proofs.encode import Expr
     from proofs.engines.explicit import Machine
     from proofs.engines.finite import State, Value
-    from proofs.model import Model
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
 
 __all__ = ["Candidate", "candidates", "holds_at", "survives"]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 
-from proofs.encode import Bits, Expr
-from proofs.system import Step
+from proofs.logic.encode import Bits, Expr
+from proofs.model.system import Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from proofs.model import Model
+    from proofs.model.of_mode import Model
 
 __all__ = ["Found", "Run", "Stepper", "Value", "read_run", "value_of"]
 

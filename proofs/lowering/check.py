@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from models.catalog import descriptor
-from proofs.beside import Task
+from proofs.engines.background import Task
 from proofs.lowering.concrete import Asked, Oracle
 from proofs.lowering.prove import prove
 from proofs.lowering.results import SCHEMA, Audit, Audited, LoweringCheck

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Final
 
-from proofs.beside import second_process
+from proofs.engines.background import second_process
 from proofs.lowering.check import check_lowering
 from proofs.lowering.results import exit_code
 from proofs.lowering.text import print_lowering

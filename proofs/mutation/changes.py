@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from proofs.auditor import BELIEFS, check_reports_only
+from proofs.model.auditor import BELIEFS, check_reports_only
+from proofs.model.system import LEDGERS
+from proofs.model.world import POOL
 from proofs.mutation.altered import SLIPS, slips
 from proofs.mutation.shared import TERMS
 from proofs.mutation.trusted import ORIGINAL, Change, Trusted
-from proofs.system import LEDGERS
-from proofs.world import POOL
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.fields import REQUEST_KINDS
@@ -27,7 +27,7 @@ from spec.vocabulary import c, e
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from proofs.theorems import Clause
+    from proofs.model.theorems import Clause
     from spec.machine import Ledger
 
 __all__ = ["PARTS", "WAYS", "changes"]

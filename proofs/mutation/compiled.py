@@ -14,7 +14,7 @@ from spec.terms import And, Scope, Term, conj, variables
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from proofs.theorems import Clause
+    from proofs.model.theorems import Clause
     from spec.claims import Mode
 
 __all__ = ["Compiled", "facts", "initial"]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import z3
 
-from proofs.frame.houdini import inductive
-from proofs.frame.lemmas import Frame
-from proofs.frame.questions import RLIMIT
-from proofs.frame.space import Space, solver_of
+from proofs.checks.frame.houdini import inductive
+from proofs.checks.frame.lemmas import Frame
+from proofs.checks.frame.questions import RLIMIT
+from proofs.checks.frame.space import Space, solver_of
 from proofs.mutation.altered import slips
 from spec.claims import Mode
 from spec.ledgers import REQUEST_FACTS
@@ -28,8 +28,8 @@ from spec.terms import FALSE, Sort
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from proofs.frame.candidates import Candidate
-    from proofs.frame.questions import Question
+    from proofs.checks.frame.candidates import Candidate
+    from proofs.checks.frame.questions import Question
     from spec.projection.delivery import Delivery
     from spec.terms import Term
 
@@ -157,7 +157,7 @@ def _asked(frame: Frame, questions: Iterator[Question]) -> str | None:
 
 @cache
 def _space(name: str | None) -> Space:
-    """As `proofs.frame.check` has it, with all modes."""
+    """As `proofs.checks.frame.check` has it, with all modes."""
     if name is None:
         return Space(tuple(Mode))
     having = [m for m in Mode if name in MODES[m].names()]

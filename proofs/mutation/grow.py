@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proofs.minimise import CARRIES
+from proofs.engines.minimise import CARRIES
 from proofs.mutation import judge, noticed, pins
 from proofs.mutation.alike import compare_change, shown_same
 from proofs.mutation.campaign import PLACES, everything

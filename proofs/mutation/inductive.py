@@ -15,8 +15,8 @@ from spec.terms import Const, Sort, children
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from proofs.encode import Expr
-    from proofs.model import Model
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
     from spec.machine import Observer
 
 __all__ = ["agree", "always", "named", "preserved"]

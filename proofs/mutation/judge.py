@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.compile import compile_mode, compile_observer, to_python
 from monitor.view import Constants
-from proofs.auditor import BELIEFS
+from proofs.model.auditor import BELIEFS
+from proofs.model.theorems import CLAUSES
 from proofs.mutation.runs import read_run
 from proofs.mutation.world import faithful
-from proofs.theorems import CLAUSES
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from spec.obligations import OBLIGATIONS
@@ -20,7 +20,7 @@ from spec.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from proofs.theorems import Clause
+    from proofs.model.theorems import Clause
     from spec.machine import Observer
 
 __all__ = [

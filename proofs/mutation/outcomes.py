@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from monitor.view import View
-    from proofs.theorems import Clause
+    from proofs.model.theorems import Clause
 
 __all__ = ["Judged", "Outcome", "judged_by", "rest_after", "unchanged"]
 

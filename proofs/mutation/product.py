@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.encode import Bits, Expr, Integers, Numbers, encode
 from proofs.engines.search import find_refutation
 from proofs.engines.spacer import ProofResult, prove
+from proofs.logic.encode import Bits, Expr, Integers, Numbers, encode
+from proofs.model.system import BEFORE, LEDGERS, Step, System, waited_for
+from proofs.model.theorems import Clause
 from proofs.mutation.inductive import agree, always
 from proofs.mutation.judge import alike
 from proofs.mutation.reachable import inside
 from proofs.mutation.runs import write_run
 from proofs.mutation.world import well_formed
-from proofs.system import BEFORE, LEDGERS, Step, System, waited_for
-from proofs.theorems import Clause
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.modes import MODES, Bundle

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.frame.candidates import Situation, candidates
+from proofs.checks.frame.candidates import Situation, candidates
 from proofs.mutation.inductive import named, preserved
 from spec.modes import MODES
 from spec.terms import Scope, Sort
@@ -18,8 +18,8 @@ from spec.terms import Scope, Sort
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from proofs.encode import Expr
-    from proofs.model import Model
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
     from spec.claims import Mode
     from spec.machine import Observer
 

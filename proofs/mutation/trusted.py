@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from proofs import world
+from proofs.model import world
+from proofs.model.system import LEDGERS
+from proofs.model.theorems import CLAUSES
 from proofs.mutation.altered import parts_of
-from proofs.system import LEDGERS
-from proofs.theorems import CLAUSES
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.obligations import OBLIGATIONS
@@ -23,7 +23,7 @@ from spec.worlds import WORLDS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from proofs.theorems import Clause
+    from proofs.model.theorems import Clause
     from spec.machine import Ledger, Observer, Rule
     from spec.terms import Term
 

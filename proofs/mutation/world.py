@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from proofs import world
-from proofs.minimise import CARRIES
+from proofs.engines.minimise import CARRIES
+from proofs.model import world
 from spec.alphabet import Kind
 from spec.ledgers import kind
 from spec.terms import Const, Scope, Sort, Term, Var, conj, disj

@@ -20,7 +20,7 @@ import z3
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_mode
 from monitor.records import At
 from monitor.view import Constants, View
-from proofs.encode import Integers, encode, variable
+from proofs.logic.encode import Integers, encode, variable
 from spec.alphabet import Kind
 from spec.claims import Mode
 from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS

@@ -6,7 +6,7 @@ from typing import Any
 
 import z3
 
-from proofs.encode import Integers, encode, variable
+from proofs.logic.encode import Integers, encode, variable
 from spec.alphabet import Kind
 from spec.ledgers import CLAIM_FACTS
 from spec.machine import Rule

@@ -2,11 +2,11 @@
 
 import pytest
 
-from proofs.beside import second_process
 from proofs.check import DEPTH, check_mode, exit_code
-from proofs.encode import Integers
+from proofs.engines.background import second_process
 from proofs.engines.spacer import Invariant, ProofResult, prove, recheck
-from proofs.model import model_of
+from proofs.logic.encode import Integers
+from proofs.model.of_mode import model_of
 from spec.claims import Mode
 from spec.modes import MODES, Bundle
 from tests.proofs.pinned import NECESSARY, checked

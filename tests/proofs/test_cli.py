@@ -10,7 +10,7 @@ import pytest
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
 from proofs.engines.switched import guards_of
-from proofs.episodes import STORIES
+from proofs.traces.episodes import STORIES
 from spec.claims import Mode
 from spec.cli import json_page
 from spec.modes import MODES

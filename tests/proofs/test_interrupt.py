@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
-from proofs.beside import second_process
+from proofs.engines.background import second_process
 
 
 class _Deaf:

@@ -1,0 +1,1 @@
+"""Proofs on paper: written once, and checked again without the engines."""

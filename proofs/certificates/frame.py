@@ -1,0 +1,179 @@
+"""What may be skipped, and what runs (`proofs.checks.frame`), as a part of a certificate.
+
+The invariants are named in a file, one observer after another; the questions are those of the
+lemmas, made from the specification, from these and from the Python that is compiled. Which code
+runs is no question for a solver: it is compared as the pages are made.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+import z3
+
+from proofs.certificates.page import DataError, Page, one_by_one, title
+from proofs.checks.frame.candidates import candidates
+from proofs.checks.frame.check import observers_of, prove_delivery, prove_frame, prove_source
+from proofs.checks.frame.compiled import bundles, mismatches, partial_sources, runs_text
+from proofs.checks.frame.lemmas import Frame
+from proofs.checks.frame.partial import verdicts
+from proofs.checks.frame.questions import Book
+from proofs.checks.frame.sources import Arguments
+from proofs.checks.frame.space import Space
+from spec.claims import Mode
+from spec.cli import json_page
+from spec.modes import Bundle
+from spec.obligations import OBLIGATIONS
+from spec.projection.delivery import DELIVERY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from proofs.checks.frame.candidates import Candidate
+    from proofs.checks.frame.counterexample import Setting
+    from proofs.checks.frame.questions import Question
+    from proofs.checks.frame.results import Failure
+    from proofs.logic.encode import Expr
+
+__all__ = ["FrameTheorem"]
+
+_INVARIANTS, _LEDGERS, _COMPILED = "invariants.json", "ledgers.smt2", "compiled.smt2"
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./]*")
+_COUNT = re.compile(r"!\d+(?=\|?$)")
+_DECLARED = re.compile(r"\(declare-(?:fun|const) (\|[^|]+\||[^ |]+) (?:\(\) )?(Bool|Int)\)")
+
+
+class FrameTheorem:
+    """The frame theorem of a mode, and that the compiled monitor is what was proved."""
+
+    folder = "frame/"
+
+    def names(self, mode: Mode) -> tuple[str, ...]:
+        own = (f"{observer.name}.smt2" for observer in observers_of([mode]))
+        return (_INVARIANTS, _LEDGERS, *own, _COMPILED)
+
+    def data(self, mode: Mode) -> tuple[str, ...]:
+        return (_INVARIANTS,)
+
+    def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
+        return dict(_pages(mode, given[_INVARIANTS]))
+
+    def written(self, mode: Mode) -> dict[str, bytes]:
+        """What is to be written: the invariants that are found now."""
+        found: dict[str, list[str]] = {observer.name: [] for observer in observers_of([mode])}
+        for each in prove_frame(Book(), [mode], observers_of([mode])):
+            found[each.observer].append(each.says)
+        return {f"{self.folder}{_INVARIANTS}": json_page(found)}
+
+
+@lru_cache(maxsize=len(Mode))
+def _pages(mode: Mode, written: bytes) -> Mapping[str, Page]:
+    """All pages of a mode: they take seconds to make, and are compared whenever one is read."""
+    held = _read(mode, written)
+    space = Space([mode])
+    book = _Collected(_LEDGERS)
+    book.ask(space, Frame(space, DELIVERY).ledgers())
+    book.ask(space, Frame(space, DELIVERY).reasons())
+    made = {_INVARIANTS: Page(_written(held)), _LEDGERS: book.page(mode)}
+    for observer in observers_of([mode]):
+        space = Space([mode], observer)
+        frame = Frame(space, DELIVERY, held[observer.name])
+        book = _Collected(f"{observer.name}.smt2", _partial(observer.name))
+        book.ask(space, frame.inductive(observer))
+        book.ask(space, frame.observers(observer), frame.inside)
+        made[book.file] = book.page(mode)
+    book = _Collected(_COMPILED)
+    for source, compiled, observers in bundles([mode]):
+        prove_source(book, source)
+        for what, wrong in mismatches(source, compiled, observers):
+            book.same(source.of, what, wrong=wrong)
+    prove_delivery(book)
+    return made | {_COMPILED: book.page(mode)}
+
+
+def _read(mode: Mode, written: bytes) -> dict[str, list[Candidate]]:
+    """The invariants that are named; raises DataError for anything else."""
+    try:
+        named = msgspec.json.decode(written, type=dict[str, list[str]])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        said = " ".join(str(problem).split())[:200]
+        raise DataError(_INVARIANTS, f"names no invariants: {said}") from None
+    observers = {observer.name: observer for observer in observers_of([mode])}
+    if list(named) != list(observers):
+        raise DataError(_INVARIANTS, "does not name the obligations of the mode")
+    held = {}
+    for name, observer in observers.items():
+        known = {each.says: each for each in candidates(observer)}
+        strange = [says for says in named[name] if says not in known]
+        if len(named[name]) != len(set(named[name])):
+            raise DataError(_INVARIANTS, f"names a candidate of {name} twice")
+        if strange:
+            raise DataError(_INVARIANTS, f"has no candidate of {name}: {strange[0]!r:.100}")
+        held[name] = [known[says] for says in named[name]]
+    return held
+
+
+def _written(held: Mapping[str, Iterable[Candidate]]) -> bytes:
+    return json_page({name: [each.says for each in found] for name, found in held.items()})
+
+
+class _Collected(Book):
+    """Questions that are written down, not asked."""
+
+    def __init__(self, file: str, asked: Mapping[str, list[Expr]] | None = None) -> None:
+        super().__init__()
+        self.file, self.asked = file, dict(asked or {})
+
+    def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> None:
+        for question in questions:
+            name = f"{question.lemma}: {question.of}, {question.part}"
+            if name in self.asked:
+                raise ValueError(f"{name} is asked twice")
+            whole = z3.And(*setting.given, *given, *question.given, z3.Not(question.goal))
+            self.asked[name] = [_renamed(whole)]
+
+    def same(self, of: str, what: str, *, wrong: bool) -> None:
+        """What is compared without a solver."""
+        if wrong:
+            raise DataError(self.file, f"cannot be made: {what} of {of} is not what it must be")
+
+    def fail(self, lemma: str, failure: Failure) -> None:
+        self.same(failure.of, lemma, wrong=True)
+
+    def page(self, mode: Mode) -> Page:
+        """All that was to be asked."""
+        about = f"what may be skipped, and what runs: {self.file.removesuffix('.smt2')}"
+        return one_by_one(title(mode, Bundle.CONTRACT, about), self.asked)
+
+
+@cache
+def _partial(name: str) -> dict[str, list[Expr]]:
+    """What is asked of an observer where fields are unknown: the same in every mode."""
+    book = _Collected(f"{name}.smt2")
+    observer = OBLIGATIONS[name]
+    for each in partial_sources(observer):
+        prove_source(book, each.source)
+        ran = each.runs is not None and runs_text(each.runs, each.source.text, "observe_0")
+        book.same(each.source.of, "the code that runs", wrong=not ran)
+        arguments = Arguments(observer)
+        book.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
+    return book.asked
+
+
+def _renamed(formula: Expr) -> Expr:
+    """The same with plain names for variables that Z3 made up; each question has its own."""
+    solver = z3.Solver()
+    solver.add(formula)
+    pairs, names = [], set[str]()
+    for name, sort in _DECLARED.findall(solver.sexpr()):
+        plain = _COUNT.sub("", name).strip("|").replace(" ", ".")
+        if plain in names or not _PLAIN.fullmatch(plain):
+            raise ValueError(f"a variable is called {name!r}")
+        names.add(plain)
+        if plain != name:
+            of = z3.BoolSort() if sort == "Bool" else z3.IntSort()
+            pairs.append((z3.Const(name.strip("|"), of), z3.Const(plain, of)))
+    return z3.substitute(formula, *pairs) if pairs else formula

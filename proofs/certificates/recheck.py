@@ -1,0 +1,179 @@
+"""A certificate checked again: what it says against the specification, then each question solved.
+
+The texts come from `proofs.certificates.write.read`, so a solver sees only what this specification
+makes of invariants and runs. Each page gets a solver that knows nothing else: Z3 in a context of
+its own, or cvc5, which had no part in finding them. Both trust the translation of the specification
+into formulas.
+"""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import z3
+
+from proofs.certificates.write import read
+from spec import __version__
+from spec.cli import Code
+from spec.digest import spec_digest
+from spec.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from proofs.certificates.page import Page
+
+__all__ = ["Answer", "Recheck", "Solver", "SolverMissing", "recheck", "solved"]
+
+SCHEMA = "resident-claims/recheck/2"
+
+
+class Solver(StrEnum):
+    Z3 = "z3"
+    CVC5 = "cvc5"
+
+
+RLIMIT = {Solver.Z3: 200_000_000, Solver.CVC5: 20_000_000}
+"""Work for one question, in each solver's own unit; some 200 times what the hardest one takes."""
+_SAID = ("unsat", "sat")
+
+
+class SolverMissing(SpecError):
+    """A solver that was asked for is not installed."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the solver said to the questions of one page: how many were unsat, and the names of
+    those that were not, sat or unknown."""
+
+    mode: str
+    page: str
+    asked: int
+    unsat: int
+    sat: list[str]
+    unknown: list[str]
+    seconds: float
+
+    @property
+    def answer(self) -> str:
+        """`unsat` of a page of which each question was."""
+        return "sat" if self.sat else "unknown" if self.unknown else "unsat"
+
+
+class Recheck(msgspec.Struct, frozen=True):
+    """The published form of `python -m proofs recheck`: `holds`, `fails` or `unknown`.
+
+    `answers` has one for each page of each mode.
+    """
+
+    schema: str
+    tool: str
+    spec: str
+    solver: str
+    version: str
+    result: str
+    answers: list[Answer]
+
+    @property
+    def code(self) -> Code:
+        """The exit code: OK only where each question was answered unsat."""
+        codes = {"holds": Code.OK, "fails": Code.VIOLATED}
+        return codes.get(self.result, Code.INCONCLUSIVE)
+
+
+def recheck(
+    folder: Path,
+    solver: Solver = Solver.Z3,
+    *,
+    rlimit: int | None = None,
+    progress: Callable[[Answer], None] = lambda _: None,
+) -> Recheck:
+    """Whether the certificate in `folder` proves this specification's theorem of its modes.
+
+    Args:
+        rlimit: work for one question; `RLIMIT` of the solver if None.
+        progress: told the answers of each page as they come.
+
+    Raises:
+        CertificateError: it is damaged, doctored, or about something else.
+        SolverMissing: the solver is not installed.
+    """
+    answers, version = [], z3.get_version_string() if solver is Solver.Z3 else _version()
+    for mode, pages in read(folder).items():
+        for name, page in pages.items():
+            answers.append(solved(mode, name, page, solver, rlimit))
+            progress(answers[-1])
+    said_all = {answer.answer for answer in answers}
+    result = "holds" if said_all == {"unsat"} else "fails" if "sat" in said_all else "unknown"
+    return Recheck(SCHEMA, __version__, spec_digest(), solver, version, result, answers)
+
+
+def solved(
+    mode: str, name: str, page: Page, solver: Solver = Solver.Z3, rlimit: int | None = None
+) -> Answer:
+    """The answers to one page.
+
+    Args:
+        rlimit: work for one question; `RLIMIT` of the solver if None.
+    """
+    started = time.perf_counter()
+    ask = _z3 if solver is Solver.Z3 else _cvc5
+    said = ask(page.content.decode(), RLIMIT[solver] if rlimit is None else rlimit)
+    return _answer(mode, name, page, said, round(time.perf_counter() - started, 3))
+
+
+def _answer(mode: str, name: str, page: Page, said: list[str], seconds: float) -> Answer:
+    """The answers by their questions; where there are not as many, nothing is known of any."""
+    if len(said) != len(page.questions):
+        said = ["unknown"] * len(page.questions)
+    by_answer: dict[str, list[str]] = {"unsat": [], "sat": [], "unknown": []}
+    for question, answer in zip(page.questions, said, strict=True):
+        by_answer[answer if answer in _SAID else "unknown"].append(question)
+    unsat = len(by_answer["unsat"])
+    return Answer(mode, name, len(said), unsat, by_answer["sat"], by_answer["unknown"], seconds)
+
+
+def _z3(text: str, rlimit: int) -> list[str]:
+    context = z3.Context()
+    try:
+        return _evaluated(context, f"(set-option :rlimit {rlimit})\n{text}").split("\n")[:-1]
+    except z3.Z3Exception as problem:
+        return [str(problem)]
+    finally:
+        _evaluated(context, "(set-option :rlimit 0)")  # it holds for the whole process
+
+
+def _evaluated(context: Any, text: str) -> str:
+    return str(z3.Z3_eval_smtlib2_string(context.ref(), text))
+
+
+def _cvc5(text: str, rlimit: int) -> list[str]:
+    cvc5 = _import_cvc5()
+    solver = cvc5.Solver()
+    solver.setOption("incremental", "true")
+    solver.setOption("rlimit-per", str(rlimit))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
+    said = []
+    while not (command := parser.nextCommand()).isNull():
+        said.append(command.invoke(solver, parser.getSymbolManager()).strip())
+    return [line for line in said if line]
+
+
+def _version() -> str:
+    found = _import_cvc5().Solver().getVersion()
+    return found.decode() if isinstance(found, bytes) else str(found)
+
+
+def _import_cvc5() -> Any:
+    try:
+        return import_module("cvc5")
+    except ImportError:
+        raise SolverMissing(
+            "cvc5 is not installed", "pip install 'resident-claims[cvc5]', or --solver z3"
+        ) from None

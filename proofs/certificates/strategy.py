@@ -1,0 +1,39 @@
+"""That a runtime can always do its part (`proofs.checks.receptiveness`), in a certificate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proofs.certificates.page import Page, comment, one_by_one, title
+from proofs.checks.receptiveness import receptive_questions
+from spec.modes import Bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spec.claims import Mode
+
+__all__ = ["Strategy"]
+
+_ASKED = "receptive.smt2"
+_SAYS = (
+    "No event of the environment breaks an obligation; every run is in the region; wherever "
+    "something is left to do there is a next move that is possible, keeps every obligation, stays "
+    "in the region and leaves less to do, whoever looks on."
+)
+
+
+class Strategy:
+    """Questions about one event, made from the specification alone."""
+
+    folder = ""
+
+    def names(self, mode: Mode) -> tuple[str, ...]:
+        return (_ASKED,)
+
+    def data(self, mode: Mode) -> tuple[str, ...]:
+        return ()
+
+    def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
+        head = [*title(mode, Bundle.CONTRACT, "receptive"), *comment(_SAYS)]
+        return {_ASKED: one_by_one(head, receptive_questions(mode))}

@@ -1,0 +1,313 @@
+"""Proofs on paper: invariants, runs, the questions about them, and a manifest that says of what.
+
+A folder holds `manifest.json` and the files of each mode: theorem, lemmas, witness, receptiveness
+and, in a folder of its own, the frame theorem. Nothing in it is believed: `read` compares every
+byte with what the specification, as it is now, makes of the invariants and runs alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+import z3
+
+from proofs.certificates.frame import FrameTheorem
+from proofs.certificates.lemmas import Lemmas
+from proofs.certificates.page import DataError, Page, Part
+from proofs.certificates.runs import Witness
+from proofs.certificates.strategy import Strategy
+from proofs.certificates.theorem import Theorem
+from proofs.checks.lemmas import lemmas_of
+from proofs.logic.encode import Integers
+from proofs.model.of_mode import model_of
+from spec import __version__
+from spec.claims import Mode
+from spec.cli import json_page
+from spec.digest import spec_digest
+from spec.errors import SpecError
+from spec.files import write_bytes
+from spec.modes import MODES, Bundle
+from spec.worlds import WORLDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = [
+    "FRAME",
+    "LEMMAS",
+    "LIMIT",
+    "MANIFEST",
+    "PARTS",
+    "SCHEMA",
+    "THEOREM",
+    "WITNESS",
+    "CertificateError",
+    "Entry",
+    "File",
+    "Manifest",
+    "read",
+    "write_certificate",
+]
+
+SCHEMA = "resident-claims/certificate/2"
+MANIFEST = "manifest.json"
+LIMIT = 1 << 20
+"""No file of a certificate is larger, in bytes."""
+
+THEOREM, LEMMAS, WITNESS, FRAME = Theorem(), Lemmas(), Witness(), FrameTheorem()
+PARTS: Final[tuple[Part, ...]] = (THEOREM, LEMMAS, WITNESS, Strategy(), FRAME)
+"""Of what a certificate consists."""
+
+_AGAIN = "python -m proofs check --all --certificate DIR writes one"
+_T = TypeVar("_T")
+
+
+class CertificateError(SpecError):
+    """A certificate is damaged, doctored, or about something else."""
+
+
+class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file beside the manifest; each of its questions must be answered unsat, data has none."""
+
+    name: str
+    sha256: str
+    questions: list[str]
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is certified of one mode: under which obligations and readings, of which kinds of
+    events, which clauses hold of every run.
+
+    `waits` names for a clause the obligations that may owe something where it is not compared,
+    `lemmas` is what the theorem leans on. Lemmas and receptiveness are those of the contract,
+    whichever bundle is proved. `files` are named without the mode, in order.
+    """
+
+    mode: str
+    bundle: str
+    clauses: dict[str, str]
+    waits: dict[str, list[str]]
+    obligations: list[str]
+    readings: list[str]
+    world: list[str]
+    lemmas: dict[str, str]
+    tool: str
+    z3: str
+    spec: str
+    files: dict[str, File]
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a folder of certificates holds, in the order of the modes."""
+
+    schema: str
+    modes: list[Entry]
+
+
+class _Head(msgspec.Struct, frozen=True):
+    schema: str
+
+
+def write_certificate(
+    folder: Path, mode: Mode, bundle: Bundle, written: Mapping[str, bytes]
+) -> Path:
+    """Write what shows one mode into `folder`, beside other modes; returns the manifest.
+
+    The same data give the same bytes. A certificate of the same mode is replaced. Whether it shows
+    anything is for `recheck` to say; `check` writes only what was proved.
+
+    Args:
+        written: the data that the parts are made of, by the names of their files.
+
+    Raises:
+        CertificateError: the folder holds what is no certificate, or one of another specification.
+        DataError: the data are not what they should be.
+        OutputError: it cannot be written.
+    """
+    others = [entry for entry in _present(folder) if entry.mode != mode]
+    pages = _pages(mode, bundle, written)
+    for name, page in pages.items():
+        write_bytes(folder / _path(mode, name), page.content)
+    entries = [*others, _entry(mode, bundle, pages)]
+    order = list(Mode)
+    entries.sort(key=lambda entry: order.index(Mode(entry.mode)))
+    write_bytes(folder / MANIFEST, json_page(Manifest(SCHEMA, entries)))
+    return folder / MANIFEST
+
+
+def read(folder: Path) -> dict[Mode, dict[str, Page]]:
+    """The pages with questions of the certificate in `folder`, as the specification states them.
+
+    Raises:
+        CertificateError: a file is missing, damaged or doctored, or speaks of anything but this
+            specification.
+    """
+    entries = _manifest(folder)
+    if not entries:
+        raise CertificateError(f"{folder / MANIFEST} proves no mode", _AGAIN)
+    return {Mode(entry.mode): _checked(folder, entry) for entry in entries}
+
+
+def _present(folder: Path) -> list[Entry]:
+    try:
+        return _manifest(folder) if (folder / MANIFEST).exists() else []
+    except CertificateError as problem:
+        raise CertificateError(problem.cause, "name an empty folder") from None
+
+
+def _names(mode: Mode) -> list[str]:
+    return [f"{part.folder}{name}" for part in PARTS for name in part.names(mode)]
+
+
+def _path(mode: Mode, name: str) -> str:
+    """Where a file of a mode is, below the folder."""
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{mode}.{last}"
+
+
+def _pages(mode: Mode, bundle: Bundle, written: Mapping[str, bytes]) -> dict[str, Page]:
+    """Every page of a mode, made of what is written."""
+    made: dict[str, Page] = {}
+    for part in PARTS:
+        given = {name: written[f"{part.folder}{name}"] for name in part.data(mode)}
+        try:
+            pages = part.pages(mode, bundle, given)
+        except DataError as problem:
+            raise DataError(f"{part.folder}{problem.file}", problem.cause) from None
+        made |= {f"{part.folder}{name}": page for name, page in pages.items()}
+    return {name: made[name] for name in _names(mode)}
+
+
+def _entry(mode: Mode, bundle: Bundle, pages: Mapping[str, Page]) -> Entry:
+    names = list(MODES[mode].names(bundle))
+    clauses = model_of(mode, bundle, Integers()).clauses
+    waits = {clause.name: sorted(clause.settled & set(names)) for clause in clauses}
+    return Entry(
+        mode=mode.value,
+        bundle=bundle.value,
+        clauses={clause.name: clause.says for clause in clauses},
+        waits={name: waited for name, waited in waits.items() if waited},
+        obligations=names,
+        readings=list(MODES[mode].readings),
+        world=[kind.value for kind in sorted(WORLDS[mode])],
+        lemmas={lemma.name: lemma.says for lemma in lemmas_of(mode)},
+        tool=__version__,
+        z3=z3.get_version_string(),
+        spec=spec_digest(),
+        files={
+            name: File(
+                _path(mode, name), hashlib.sha256(page.content).hexdigest(), list(page.questions)
+            )
+            for name, page in pages.items()
+        },
+    )
+
+
+def _manifest(folder: Path) -> list[Entry]:
+    """The entries of a manifest that speaks of this specification and of each mode once."""
+    path = folder / MANIFEST
+    content = _content(folder, MANIFEST)
+    schema = _decode(content, _Head, path).schema
+    if schema != SCHEMA:
+        raise CertificateError(f"{path} has schema {_short(schema)}, not {SCHEMA!r}", _AGAIN)
+    entries = _decode(content, Manifest, path).modes
+    seen = set()
+    for entry in entries:
+        if entry.mode not in set(Mode) or entry.mode in seen:
+            often = "twice" if entry.mode in seen else "which is no mode"
+            raise CertificateError(f"{path} names {_short(entry.mode)}, {often}", _AGAIN)
+        if entry.bundle not in set(Bundle):
+            raise CertificateError(f"{path} names no bundle: {_short(entry.bundle)}", _AGAIN)
+        if entry.spec != spec_digest():
+            raise CertificateError(
+                f"{path}: {entry.mode} was proved of specification {_short(entry.spec)}, "
+                f"and this is {spec_digest()}",
+                _AGAIN,
+            )
+        seen.add(entry.mode)
+    return entries
+
+
+def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        said = " ".join(str(problem).split())[:200]
+        raise CertificateError(f"{path} is no manifest: {said}", _AGAIN) from None
+
+
+def _checked(folder: Path, entry: Entry) -> dict[str, Page]:
+    """What the current specification asks of the data of an entry, if that is all of it."""
+    mode, bundle = Mode(entry.mode), Bundle(entry.bundle)
+    names = {name: _path(mode, name) for name in _names(mode)}
+    if {name: file.name for name, file in entry.files.items()} != names:
+        strange = sorted({file.name for file in entry.files.values()} - set(names.values()))
+        what = f"names {_short(strange[0])}" if strange else "does not name each of them once"
+        raise CertificateError(
+            f"{folder / MANIFEST}: the files of {mode} are {', '.join(names.values())}, and it "
+            f"{what}",
+            _AGAIN,
+        )
+    found = {}
+    for name, file in entry.files.items():
+        found[name] = _content(folder, file.name)
+        digest = hashlib.sha256(found[name]).hexdigest()
+        if digest != file.sha256:
+            raise CertificateError(
+                f"{folder / file.name} was changed: its SHA-256 is {digest}, and the manifest "
+                f"says {_short(file.sha256)}",
+                _AGAIN,
+            )
+    try:
+        pages = _pages(mode, bundle, found)
+    except DataError as problem:
+        raise CertificateError(f"{folder / names[problem.file]} {problem.cause}", _AGAIN) from None
+    for name, page in pages.items():
+        if found[name] != page.content:
+            raise CertificateError(
+                f"{folder / names[name]} is not what this specification makes of it"
+                f"{_by_another(entry)}",
+                _AGAIN,
+            )
+    expected = _entry(mode, bundle, pages)
+    for part in ("clauses", "waits", "obligations", "readings", "world", "lemmas", "files"):
+        if getattr(entry, part) != getattr(expected, part):
+            raise CertificateError(
+                f"{folder / MANIFEST}: the {part} of {mode} are not those of this specification",
+                _AGAIN,
+            )
+    return {name: page for name, page in pages.items() if page.questions}
+
+
+def _by_another(entry: Entry) -> str:
+    here = (__version__, z3.get_version_string())
+    if (entry.tool, entry.z3) == here:
+        return ""
+    made = f" (made by version {_short(entry.tool)} with z3 {_short(entry.z3)}"
+    return f"{made}; this is version {here[0]!r} with z3 {here[1]!r})"
+
+
+def _content(folder: Path, name: str) -> bytes:
+    """A plain file of bounded size inside `folder`."""
+    path = folder / name
+    try:
+        plain = stat.S_ISREG(path.lstat().st_mode)  # not a link, which might lead out
+        if plain:
+            with path.open("rb") as file:
+                content = file.read(LIMIT + 1)
+    except (OSError, ValueError) as problem:
+        said = (problem.strerror if isinstance(problem, OSError) else "") or str(problem)
+        raise CertificateError(f"cannot read {path}: {said}", _AGAIN) from None
+    if not plain:
+        raise CertificateError(f"{path} is no plain file", _AGAIN)
+    if len(content) > LIMIT:
+        raise CertificateError(f"{path} is larger than {LIMIT} bytes", _AGAIN)
+    return content
+
+
+def _short(text: str) -> str:
+    return repr(text[:100])

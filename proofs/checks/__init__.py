@@ -1,0 +1,1 @@
+"""What is asked of a mode, one question a module."""

@@ -1,0 +1,102 @@
+"""The runs that soft_priority's comparison is about: original, swapped, and the control with equal
+priorities.
+
+The theorem says of every run in which either claim could lose blocks first which one does. Here is
+shown that there are such runs, and that with equal priorities there is one for either order: what
+decides is the priority, and nothing else that the contract says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.engines.search import RLIMIT
+from proofs.engines.unrolling import Found, Run
+from proofs.logic.encode import Bits
+from proofs.model.of_mode import model_of
+from spec.claims import Mode
+from spec.modes import Bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from proofs.logic.encode import Expr, Numbers
+    from proofs.model.of_mode import Model
+    from proofs.model.system import Step
+
+__all__ = ["CONTROLS", "Control", "find"]
+
+DEPTH = 12
+WIDTH = 7
+_FIRST = {"A": 1, "B": 2}
+
+
+@dataclass(frozen=True)
+class Control:
+    """Two claims of these priorities (`<`, `=` or `>`), both of which lose blocks, one `first` when
+    a block of the other one could have been taken as well."""
+
+    name: str
+    priorities: str
+    first: str
+
+    def shown(self, numbers: Numbers, step: Step, state: Mapping[str, Expr]) -> Expr:
+        """The run that this event ends is such a run, and owes nothing.
+
+        Args:
+            state: as it was before the event.
+        """
+        a, b = state["A/priority"], state["B/priority"]
+        ranks = {"<": a < b, "=": a == b, ">": b < a}
+        after = step.following
+        return z3.And(
+            step.settled,
+            *step.clauses.values(),
+            ranks[self.priorities],
+            after["A/lost"],
+            after["B/lost"],
+            after["either"],
+            after["lost_first"] == numbers.const(_FIRST[self.first]),
+        )
+
+
+CONTROLS = (
+    Control("original", "<", "A"),
+    Control("swapped", ">", "B"),
+    Control("equal, one first", "=", "A"),
+    Control("equal, the other first", "=", "B"),
+)
+
+
+def ranked() -> Model:
+    """Two ranked claims under the contract, in runs that can be written as events."""
+    return model_of(Mode.SOFT_PRIORITY, Bundle.CONTRACT, Bits(WIDTH), replay=True)
+
+
+def find(controls: Iterable[Control], depth: int | None = None) -> tuple[dict[str, Found], bool]:
+    """For each control, by its name, a shortest run that keeps every obligation and is what the
+    control says; and whether every depth was decided.
+
+    Args:
+        depth: how many events are searched; `DEPTH` if None.
+    """
+    model, found, left = ranked(), dict[str, Found](), list(controls)
+    run = Run.of(model, RLIMIT)
+    for length in range(1, (depth or DEPTH) + 1):
+        step = run.extend()
+        for control in tuple(left):
+            sought = z3.Bool(f"{control.name}@{length}")  # assumed: the solver keeps what it learns
+            shown = control.shown(model.numbers, step, run.states[-2])
+            run.solver.add(z3.Implies(sought, shown))
+            answer = run.solver.check(sought)
+            if answer == z3.unknown:
+                return found, False
+            if answer == z3.sat:
+                found[control.name] = run.read(run.solver.model())
+                left.remove(control)
+        if not left:
+            break
+    return found, True

@@ -1,0 +1,166 @@
+"""Which obligations each clause of a mode's theorem rests on.
+
+A clause rests on a set of obligations if it is proved, for runs of every length, of the bundle that
+consists of these alone. Such a set need not be the only one.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from proofs.engines import recorded
+from proofs.engines.answers import Question
+from proofs.engines.inherit import inherit
+from proofs.engines.spacer import ProofResult
+from proofs.engines.support import Support, Supports
+from proofs.engines.switched import Switched, guards_of
+from proofs.logic.encode import Integers
+from spec.modes import MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Set
+
+    from proofs.checks.results import Lacking
+    from proofs.engines.spacer import Invariant, Proof
+    from spec.claims import Mode
+
+__all__ = [
+    "DEEP",
+    "Cores",
+    "contract_cores",
+    "cores_of",
+    "proof_of",
+    "question_of",
+    "rests_on",
+]
+
+SHALLOW, DEEP = 8, 16
+"""How many events are searched for a run that shows that obligations do not suffice: before a proof
+is tried that they do, and where there was none."""
+RLIMIT = 300_000_000
+"""Work for a proof that may well not exist."""
+
+
+class Cores(NamedTuple):
+    """For each clause a smallest set of obligations that was found to suffice, and those in every
+    set that does: a run breaks the clause without one of them, and keeps all other obligations.
+
+    `unused` are the rules that bind of which the proofs from these sets make no use.
+    """
+
+    core: dict[str, list[str]]
+    in_every: dict[str, list[str]]
+    unused: list[str]
+
+
+def proof_of(mode: Mode) -> Proof:
+    """The proof of a mode's contract."""
+    question = Question(mode)
+    return recorded.prove(question.name, question.model(Integers()))
+
+
+def rests_on(mode: Mode, proof: Proof) -> dict[str, Support]:
+    """What each clause of the contract is proved from, as far as one proof shows it.
+
+    Empty without an invariant. A clause for which the work limit was met rests on everything.
+    """
+    if proof.invariant is None:
+        return {}
+    supports, found = Supports(mode, proof.invariant), {}
+    observers = MODES[mode].bundle()
+    everything = Support(
+        frozenset(o.name for o in observers), frozenset(g for o in observers for g in guards_of(o))
+    )
+    for clause in Question(mode).model(Integers()).clauses:
+        found[clause.name] = supports.of(clause.name) or everything
+    return found
+
+
+def cores_of(
+    mode: Mode, proof: Proof, rests: Mapping[str, Support], necessary: Mapping[str, Lacking]
+) -> Cores:
+    """What each clause of the contract rests on; nothing where no invariant proves the contract.
+
+    Args:
+        proof: of the contract, with `rests`, what each clause is proved from in it.
+        necessary: what is known of the contract without each obligation.
+    """
+    core, in_every, used = {}, {}, set[str]()
+    if proof.invariant is None:
+        return Cores({}, {}, [])
+    runs = Switched(mode)  # of its own: what others had it learn would only slow it down
+    for clause, support in rests.items():
+        known = {
+            name
+            for name in runs.obligations
+            if name in necessary and clause in necessary[name].failed
+        }
+        least, needed = _Clause(clause, runs, proof.invariant).least(support, known)
+        core[clause] = [name for name in runs.obligations if name in least.obligations]
+        in_every[clause] = [name for name in runs.obligations if name in needed]
+        used |= least.rules
+    return Cores(core, in_every, [guard for guard in runs.guards if guard not in used])
+
+
+def contract_cores(mode: Mode) -> Cores:
+    """What each clause of the contract rests on, by itself."""
+    proof = proof_of(mode)
+    return cores_of(mode, proof, rests_on(mode, proof), {})
+
+
+def question_of(mode: Mode, clause: str, on: Set[str]) -> Question:
+    """Is one clause of the mode's theorem true of the bundle of these obligations alone?"""
+    return Question(mode, without=frozenset(MODES[mode].names()) - on, clause=clause)
+
+
+class _Clause:
+    def __init__(self, name: str, runs: Switched, invariant: Invariant) -> None:
+        self._name, self._runs, self._invariant = name, runs, invariant
+        self._mode, self._all = runs.model.mode, frozenset(runs.obligations)
+
+    def least(self, found: Support, known: Set[str]) -> tuple[Support, Set[str]]:
+        """A smallest set that suffices, and what is in every set that does.
+
+        What short runs show to be needed is looked for first. Of the rest goes what the lemmas do
+        without; what then remains is shown to be needed by longer runs, or replaced by the fewest
+        that are proved to suffice.
+        """
+        needed = set(known) | self._needed(found.obligations - known, SHALLOW)
+        for name in sorted(found.obligations - needed):
+            if name in found.obligations:
+                found = self._inherited(found.obligations - {name}) or found
+        if needed == found.obligations:
+            return found, needed
+        least = self._proof(needed, SHALLOW)
+        if least is not None:
+            return least, needed
+        needed |= self._needed(found.obligations - needed, DEEP)
+        others = [name for name in self._runs.obligations if name not in needed]
+        for size in range(len(found.obligations - needed) + 1):
+            for more in combinations(others, size):
+                on = needed.union(more)
+                least = found if on == found.obligations else self._proof(on, DEEP)
+                if least is not None:
+                    return least, needed
+        return found, needed
+
+    def _needed(self, among: Set[str], depth: int) -> set[str]:
+        return {name for name in sorted(among) if self._runs.fails(self._name, {name}, depth)}
+
+    def _inherited(self, on: Set[str]) -> Support | None:
+        """The proof of the clause from these obligations alone, if known lemmas give it."""
+        system = question_of(self._mode, self._name, on).model(Integers())
+        return self._support(inherit(system, self._invariant, self._runs.model), on)
+
+    def _proof(self, on: Set[str], depth: int) -> Support | None:
+        """The proof of the clause from these obligations alone, if no run refutes it."""
+        if self._runs.fails(self._name, self._all - on, depth):
+            return None
+        question = question_of(self._mode, self._name, on)
+        return self._support(recorded.prove(question.name, question.model(Integers()), RLIMIT), on)
+
+    def _support(self, proof: Proof, on: Set[str]) -> Support | None:
+        if proof.result is not ProofResult.PROVED or proof.invariant is None:
+            return None
+        return Supports(self._mode, proof.invariant, self._all - on).of(self._name)

@@ -1,0 +1,273 @@
+"""What a bundle can reach: every state of every observer, every rule, and each clause where it says
+something.
+
+A rule that never fires and a state that is never entered say nothing, however sound the bundle is,
+and neither does a clause that is never compared where it could be otherwise.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+import z3
+
+from proofs.engines.unrolling import Run
+from proofs.logic.encode import Bits, Integers
+from proofs.model.of_mode import model_of
+from proofs.model.pair import Pair
+from proofs.model.strategy import Duty
+from proofs.model.system import System
+from spec.claims import Mode
+from spec.machine import Register
+from spec.modes import Bundle
+from spec.terms import Const, Sort
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
+    from proofs.model.system import Step
+    from spec.machine import Observer
+
+__all__ = ["DEAD", "DEPTH", "Reached", "reachable"]
+
+DEPTH = 12
+WIDTH = 5
+RLIMIT = 400_000_000
+_FIRED = "fired"
+
+_UNRANKED = "only where ranks matter is each lost block owed"
+_SAME = "whoever says so also breaks claim_scoped_telemetry.untrue"
+_SORTED = "a run is in order: disorder is what a reader of files notices"
+_ORDER_RULES = {"ordered_lifecycle_events.disorder": _SORTED}
+_TELEMETRY_RULES = {
+    "claim_scoped_telemetry.block told": _UNRANKED,
+    "claim_scoped_telemetry.invented": _UNRANKED,
+    "claim_scoped_telemetry.not lost": _UNRANKED,
+    "claim_scoped_telemetry.thinned": _UNRANKED,
+    "claim_scoped_telemetry:thinned": _UNRANKED,
+    "claim_scoped_telemetry.back again, but lost": _UNRANKED,
+    "materialization_predicate.still there": _SAME,
+}
+
+DEAD: dict[Mode, dict[str, str]] = {
+    Mode.BEST_EFFORT: _TELEMETRY_RULES,
+    Mode.SOFT_PRIORITY: {
+        "claim_scoped_telemetry.back again": "where ranks matter a lost block is owed even so",
+    },
+    Mode.HARD_PROTECTED: {
+        **_ORDER_RULES,
+        "explicit_conflict_action.fits": "a request id arrives once",
+    },
+    Mode.DEMOTABLE: _ORDER_RULES,
+    Mode.EXPIRING: _ORDER_RULES,
+    Mode.OFFLOADABLE: {
+        **_ORDER_RULES,
+        "claim_harm_attribution.still whole": "where copies count harm may be of a copy",
+    },
+    Mode.ROUTED_REUSE: _TELEMETRY_RULES,
+}
+"""What no run of a mode's own world reaches while all other obligations are kept, and why."""
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """The fewest events to each state (`obligation:state`) and rule (`obligation.rule`), all other
+    obligations being kept.
+
+    `dead` is proved for runs of every length to be out of reach, and says why, or nothing where no
+    reason is known; `missing` was neither reached by `depth` events nor proved dead. `compared` are
+    the fewest events after which a clause is compared in each of the places by which it is tested
+    (`clause: place`), all obligations being kept; in those of `uncompared` no run of `depth` events
+    compares it. `complete` is false where the work limit was met.
+    """
+
+    depth: int
+    fewest: dict[str, int]
+    dead: dict[str, str]
+    missing: list[str]
+    compared: dict[str, int]
+    uncompared: list[str]
+    complete: bool
+    seconds: float
+
+    @property
+    def explained(self) -> bool:
+        """Everything is reached, or out of reach for a reason, and each clause is compared."""
+        return (
+            self.complete and not self.missing and not self.uncompared and all(self.dead.values())
+        )
+
+
+def reachable(mode: Mode, bundle: Bundle = Bundle.CONTRACT, depth: int = DEPTH) -> Reached:
+    """Which states and rules of a bundle are exercised by some run, and which by none."""
+    started = time.perf_counter()
+    dead = _dead(mode, bundle)
+    model = _model(mode, bundle)
+    fewest, missing, complete = _search(model, dead, depth)
+    seconds = round(time.perf_counter() - started, 3)
+    why = {name: DEAD[mode].get(name, "") for name in sorted(dead)}
+    places = _places(model)
+    return Reached(
+        depth,
+        {name: at for name, at in fewest.items() if name not in places},
+        why,
+        [name for name in missing if name not in places],
+        {name: at for name, at in fewest.items() if name in places},
+        [name for name in missing if name in places],
+        complete,
+        seconds,
+    )
+
+
+def _places(model: Model) -> set[str]:
+    """Where each clause is tested."""
+    return {_place(clause.name, name) for clause in model.clauses for name, _ in clause.tested}
+
+
+def _place(clause: str, name: str) -> str:
+    return f"{clause}: {name}"
+
+
+def _names(observers: tuple[Observer, ...]) -> set[str]:
+    states = {f"{o.name}:{s.name}" for o in observers for s in o.states}
+    return states | {f"{o.name}.{r.name}" for o in observers for r in o.rules}
+
+
+def _marked(observer: Observer) -> Observer:
+    """The same observer with a register for the number of the rule that fired last."""
+    rules = tuple(
+        replace(rule, sets={**rule.sets, _FIRED: Const(number)})
+        for number, rule in enumerate(observer.rules, start=1)
+    )
+    fired = Register(_FIRED, Sort.INT, 0)
+    return replace(observer, rules=rules, registers=(*observer.registers, fired))
+
+
+def _model(mode: Mode, bundle: Bundle) -> Model:
+    model = model_of(mode, bundle, Bits(WIDTH))
+    model.observers = tuple(map(_marked, model.observers))
+    if isinstance(model, Pair):
+        model.one.observers = model.observers
+    return model
+
+
+def _search(model: Model, dead: set[str], depth: int) -> tuple[dict[str, int], list[str], bool]:
+    """Shortest runs to everything at once, on one incremental solver."""
+    run, complete = Run.of(model, RLIMIT), True
+    solver = run.solver
+    fewest = {f"{o.name}:{o.initial}": 0 for o in model.observers}
+    left = (_names(model.observers) | _places(model)) - dead - set(fewest)
+    for length in range(1, depth + 1):
+        step = run.happen()
+        solver.add(step.possible)
+        goals = _goals(model, run.states[-1], step)
+        while left:
+            some = z3.Bool(f"one of {len(left)}@{length}")
+            solver.add(z3.Implies(some, z3.Or([goals[name] for name in sorted(left)])))
+            answer = solver.check(some)
+            if answer != z3.sat:
+                complete = complete and bool(answer == z3.unsat)
+                break
+            found = solver.model()
+            new = {n for n in left if z3.is_true(found.eval(goals[n], model_completion=True))}
+            fewest |= dict.fromkeys(new, length)
+            left -= new
+        if not left:
+            break
+        solver.add(step.kept)
+    return dict(sorted(fewest.items())), sorted(left), complete
+
+
+def _goals(model: Model, state: dict[str, Expr], step: Step) -> dict[str, Expr]:
+    """For each state and rule: the run has reached it, and every other obligation is kept."""
+    prefix, const = next(iter(model.sides.values())), model.numbers.const
+    found = {}
+    for o in model.observers:
+        others = [kept for name, kept in step.keeps.items() if name != o.name]
+        for index, s in enumerate(o.states):
+            own = [] if s.verdict is Verdict.VIOLATED else [step.keeps[o.name]]
+            here = state[f"{prefix}state.{o.name}"] == const(index)
+            found[f"{o.name}:{s.name}"] = z3.And(here, *others, *own)
+        for index, rule in enumerate(o.rules, start=1):
+            fired = state[f"{prefix}own.{o.name}.{_FIRED}"] == const(index)
+            found[f"{o.name}.{rule.name}"] = z3.And(fired, *others)
+    for (clause, name), compared in step.compared.items():
+        found[_place(clause, name)] = z3.And(step.kept, compared)
+    return found
+
+
+_EVERYWHERE = (
+    "counts count",
+    "states are states",
+    "what arrived was seen",
+    "what was decided was seen",
+    "what a request owes is owed while it is in hand",
+    "who waits is in hand",
+    "an answer owed follows a failure",
+)
+
+
+def _dead(mode: Mode, bundle: Bundle) -> set[str]:
+    """What is out of reach of runs of every length: no rule that can fire leads there.
+
+    A rule can fire if some state, in which the observer stands where it may stand, and some event
+    that keeps all other obligations make it fire. `_EVERYWHERE` is proved on the way to hold in
+    every state of every such run.
+    """
+    system = System(mode, bundle, Integers())
+    system.observers = tuple(map(_marked, system.observers))
+    state = system.state("")
+    step = system.step(state, system.event(""))
+    after = {name: step.following.get(name, value) for name, value in state.items()}
+    now, then = (Duty(system, s).region for s in (state, after))
+    basis = z3.And([now[name] for name in _EVERYWHERE])
+    solver = z3.Solver()
+    solver.set("rlimit", RLIMIT)
+    if _holds(solver, system.initial(state), z3.Not(basis)):
+        return set()
+    solver.add(basis, step.possible)
+    if _holds(solver, step.kept, z3.Not(z3.And([then[name] for name in _EVERYWHERE]))):
+        return set()
+    alive = set[str]()
+    for o in system.observers:
+        others = [kept for name, kept in step.keeps.items() if name != o.name]
+        alive |= _alive(o, system, state, step, solver, others)
+    return _names(system.observers) - alive
+
+
+def _holds(solver: Expr, *given: Expr) -> bool:
+    """It may hold: the solver did not show that it cannot."""
+    solver.push()
+    solver.add(*given)
+    answer = solver.check()
+    solver.pop()
+    return bool(answer != z3.unsat)
+
+
+def _alive(
+    o: Observer,
+    system: System,
+    state: dict[str, Expr],
+    step: Step,
+    solver: Expr,
+    others: list[Expr],
+) -> set[str]:
+    const = system.numbers.const
+    at, fired = state[f"state.{o.name}"], f"own.{o.name}.{_FIRED}"
+    index = {s.name: i for i, s in enumerate(o.states)}
+    reached, rules, grew = {o.initial}, set[str](), True
+    while grew:
+        grew = False
+        for number, rule in enumerate(o.rules, start=1):
+            sources = [at == const(index[s]) for s in o.sources(rule) if s in reached]
+            if rule.name in rules or not sources:
+                continue
+            fires = [state[fired] == const(0), step.following[fired] == const(number)]
+            if _holds(solver, z3.Or(sources), *fires, *others):
+                rules.add(rule.name)
+                reached.add(rule.to)
+                grew = True
+    return {f"{o.name}:{s}" for s in reached} | {f"{o.name}.{r}" for r in rules}

@@ -1,0 +1,169 @@
+"""Everything that is checked of the delivery of events, and of what is compiled from terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.compile import to_python
+from proofs.checks.frame.compiled import bundles, mismatches, partial_sources, runs_text
+from proofs.checks.frame.houdini import inductive, needed
+from proofs.checks.frame.lemmas import Frame
+from proofs.checks.frame.partial import verdicts
+from proofs.checks.frame.questions import RLIMIT, Book
+from proofs.checks.frame.reader import Refused
+from proofs.checks.frame.results import SCHEMA, Failure, FrameCheck, Invariant
+from proofs.checks.frame.sources import Arguments, term_question
+from proofs.checks.frame.space import Space
+from proofs.checks.frame.statements import ASSUMED, LEDGERS, LEMMAS, RULES, RUNS, TERMS
+from spec import __version__
+from spec.claims import Mode
+from spec.digest import spec_digest
+from spec.modes import MODES, Bundle
+from spec.obligations import OBLIGATIONS
+from spec.projection.delivery import DELIVERY, STANDS
+from spec.terms import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from proofs.checks.frame.questions import Question
+    from proofs.checks.frame.sources import Source
+    from spec.machine import Observer
+    from spec.projection.delivery import Delivery
+
+__all__ = ["check_frame", "observers_of", "prove_delivery", "prove_frame", "prove_source"]
+
+
+def check_frame(
+    modes: Sequence[Mode] = tuple(Mode),
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    delivery: Delivery = DELIVERY,
+    rlimit: int = RLIMIT,
+) -> FrameCheck:
+    """Prove the frame theorem for some modes, and that what is compiled is what was proved.
+
+    Args:
+        progress: told what is being worked on.
+        rlimit: of each question, in Z3's own units.
+    """
+    book, observers = Book(rlimit), observers_of(modes)
+    invariants = prove_frame(book, modes, observers, delivery, progress)
+    for source, compiled, made_of in bundles(modes):
+        progress(f"frame: reading {source.of}")
+        prove_source(book, source)
+        for what, wrong in mismatches(source, compiled, made_of):
+            _note(book, RUNS, source.of, what, wrong=wrong)
+    for observer in observers:
+        progress(f"frame: reading {observer.name} where fields are unknown")
+        for each in partial_sources(observer):
+            prove_source(book, each.source)
+            ran = each.runs is not None and runs_text(each.runs, each.source.text, "observe_0")
+            _note(book, RUNS, each.source.of, "code", wrong=not ran)
+            arguments = Arguments(observer)
+            book.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
+    prove_delivery(book, delivery)
+    of_requests = any(observer.per_request for observer in observers)
+    return FrameCheck(
+        schema=SCHEMA,
+        tool=__version__,
+        spec=spec_digest(),
+        modes=list(modes),
+        observers=[observer.name for observer in observers],
+        lemmas=[book.answer(each) for each in LEMMAS if of_requests or not each.of_requests],
+        invariants=invariants,
+    )
+
+
+def observers_of(modes: Iterable[Mode]) -> list[Observer]:
+    """The obligations in any bundle of some modes."""
+    names = {name for mode in modes for bundle in Bundle for name in MODES[mode].names(bundle)}
+    return [observer for name, observer in OBLIGATIONS.items() if name in names]
+
+
+def prove_frame(
+    book: Book,
+    modes: Sequence[Mode],
+    observers: Iterable[Observer],
+    delivery: Delivery = DELIVERY,
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[Invariant]:
+    """Ask all that the frame theorem says; the invariants that it rests on."""
+    progress("frame: ledgers")
+    space, found = Space(modes), list[Invariant]()
+    book.ask(space, Frame(space, delivery).ledgers())
+    book.ask(space, Frame(space, delivery).reasons())
+    for observer in observers:
+        progress(f"frame: {observer.name}")
+        having = [m for m in modes if any(observer.name in MODES[m].names(b) for b in Bundle)]
+        space = Space(having or modes, observer)
+        plain = Frame(space, delivery)
+        held = inductive(space, observer, book.rlimit)
+        held = needed(space, observer, held, plain.observers(observer), book.rlimit)
+        frame = Frame(space, delivery, held)
+        book.ask(space, frame.inductive(observer))
+        book.ask(space, frame.observers(observer), frame.inside)
+        found += [Invariant(observer.name, each.says) for each in held]
+    return found
+
+
+def prove_source(book: Book, source: Source) -> None:
+    """Ask whether compiled functions are what they must be."""
+    if source.ledgers:
+        _ask(book, LEDGERS, source.of, None, source.ledger_questions)
+        _ask(book, ASSUMED, source.of, None, source.assumption_questions)
+    for place, observer in enumerate(source.observers):
+
+        def rules(arguments: Arguments, place: int = place) -> Iterator[Question]:
+            return source.observer_questions(place, arguments)
+
+        _ask(book, RULES, source.of, observer, rules)
+
+
+def prove_delivery(
+    book: Book, delivery: Delivery = DELIVERY, texts: Mapping[tuple[str, str], str] | None = None
+) -> None:
+    """Ask whether the reasons of delivery, compiled, are their terms.
+
+    Args:
+        texts: the Python of each, by scope and reason; by default as the monitor compiles terms.
+    """
+    names = {(Scope.STANDS, name): f"stands.{name}" for name in STANDS}
+    for scope, reasons in delivery.reasons.items():
+        for reason, term in reasons.items():
+            text = to_python(term, names) if texts is None else texts[scope, reason]
+
+            def one(
+                arguments: Arguments,
+                text: str = text,
+                scope: str = scope,
+                reason: str = reason,
+                delivery: Delivery = delivery,
+            ) -> Iterator[Question]:
+                term = delivery.reasons[scope][reason]
+                yield term_question(scope, reason, text, term, arguments)
+
+            _ask(book, TERMS, scope, None, one)
+
+
+def _ask(
+    book: Book,
+    lemma: str,
+    of: str,
+    observer: Observer | None,
+    questions: Callable[[Arguments], Iterator[Question]],
+) -> None:
+    """Ask questions that a source may be too strange for."""
+    arguments = Arguments(observer)
+    try:
+        book.ask(arguments, iter(list(questions(arguments))))
+    except Refused as refused:
+        _note(book, lemma, of, "" if observer is None else observer.name, says=str(refused))
+
+
+def _note(
+    book: Book, lemma: str, of: str, part: str, *, wrong: bool = True, says: str = ""
+) -> None:
+    book.count(lemma, of)
+    if wrong:
+        book.fail(lemma, Failure(of, part, "refuted", says or "is not what it must be"))

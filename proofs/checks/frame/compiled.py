@@ -1,0 +1,139 @@
+"""What the monitor runs: its compiled observers with the texts that they are made from."""
+
+from __future__ import annotations
+import __future__
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from monitor.compile import (
+    CLAIM_REGISTERS,
+    REQUEST_REGISTERS,
+    _observer,
+    compile_mode,
+    delivery_source,
+)
+from monitor.doubt import without
+from proofs.checks.frame.partial import Partial, partial_of, unknown_fields
+from proofs.checks.frame.sources import Source
+from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
+from spec.modes import MODES, Bundle
+from spec.projection.delivery import DELIVERY
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from monitor.compile import Compiled
+    from spec.claims import Mode
+    from spec.machine import Observer
+
+__all__ = ["PartialSource", "bundles", "mismatches", "partial_sources", "runs_text"]
+
+
+@dataclass(frozen=True)
+class PartialSource:
+    """An observer that does without some fields: what it must be, its text, and what runs."""
+
+    whole: Observer
+    partial: Partial
+    fields: frozenset[str]
+    source: Source
+    runs: Callable[..., Any] | None
+
+
+def bundles(modes: Iterable[Mode]) -> Iterator[tuple[Source, Compiled, tuple[Observer, ...]]]:
+    """The texts of the bundles of some modes, what was made of them, and of which observers."""
+    for mode in modes:
+        for bundle in Bundle:
+            compiled, observers = compile_mode(mode, bundle), MODES[mode].bundle(bundle)
+            yield Source(f"{mode} {bundle}", compiled.source, observers), compiled, observers
+
+
+def partial_sources(observer: Observer) -> Iterator[PartialSource]:
+    """Every way in which an observer can do without fields, each once."""
+    seen = set[tuple[object, ...]]()
+    for fields in unknown_fields():
+        partial, runs = partial_of(observer, fields), without(observer.name, fields)
+        if partial is None:
+            if runs is not None:
+                yield _partial_source(observer, Partial(observer, False), fields, runs)
+            continue
+        key = (partial.kept, partial.resting_on(fields), runs is None, runs and runs.__code__)
+        if key not in seen:
+            seen.add(key)
+            yield _partial_source(observer, partial, fields, runs)
+
+
+def _partial_source(
+    whole: Observer, partial: Partial, fields: frozenset[str], runs: Callable[..., Any] | None
+) -> PartialSource:
+    text = "\n".join(_observer(0, partial.observer)) + "\n"
+    of = f"{whole.name} without {', '.join(sorted(fields))}"
+    return PartialSource(
+        whole, partial, fields, Source(of, text, (partial.observer,), ledgers=False), runs
+    )
+
+
+def mismatches(
+    source: Source, compiled: Compiled, observers: tuple[Observer, ...]
+) -> Iterator[tuple[str, bool]]:
+    """Each table and function of a compiled bundle, and whether it is not what it must be."""
+    yield "observers", compiled.observers != observers
+    yield "claim registers", tuple(CLAIM_FIRST) != CLAIM_REGISTERS
+    yield "request registers", tuple(REQUEST_FIRST) != REQUEST_REGISTERS
+    yield "first values of a claim", not _alike(CLAIM_FIRST.values(), compiled.claim_initial)
+    yield "first values of a request", not _alike(REQUEST_FIRST.values(), compiled.request_initial)
+    own = [[r.initial for r in o.registers] for o in observers]
+    yield (
+        "first values of observers",
+        len(own) != len(compiled.own_initial)
+        or not all(_alike(a, b) for a, b in zip(own, compiled.own_initial, strict=True)),
+    )
+    scoped = tuple(place for place, o in enumerate(observers) if o.per_request)
+    yield "observers of requests", compiled.scoped != scoped
+    for verdict, places in (
+        (Verdict.PENDING, compiled.pending),
+        (Verdict.VIOLATED, compiled.violated),
+    ):
+        expected = tuple(
+            frozenset(i for i, s in enumerate(o.states) if s.verdict is verdict) for o in observers
+        )
+        yield f"states that are {verdict}", places != expected
+    runs = dict(
+        zip(
+            source.names,
+            (compiled.claim, compiled.request, *compiled.steps, compiled.contradicts),
+            strict=False,
+        )
+    )
+    yield "number of functions", len(runs) != len(source.names)
+    for name, function in runs.items():
+        yield f"code of {name}", not runs_text(function, source.text, name)
+    for scope in DELIVERY.reasons:
+        delivers = compiled.delivers.get(scope)
+        same = delivers is not None and runs_text(delivers, delivery_source(), scope)
+        yield f"delivery: {scope}", not same
+
+
+def runs_text(function: Callable[..., Any], text: str, name: str) -> bool:
+    """Whether a function is the one that a text defines under a name."""
+    try:
+        parts = compile(text, "<source>", "exec").co_consts
+    except SyntaxError:
+        return False
+    found = [part for part in parts if isinstance(part, CodeType) and part.co_name == name]
+    code = getattr(function, "__code__", None)
+    if len(found) != 1 or not isinstance(code, CodeType):
+        return False
+    plain = function.__defaults__ is None and function.__closure__ is None
+    future = __future__.annotations.compiler_flag
+    flags = (found[0].co_flags & ~future) | (code.co_flags & future)
+    return plain and found[0].replace(co_flags=flags) == code
+
+
+def _alike(expected: Iterable[object], found: Iterable[object]) -> bool:
+    """The same values of the same sorts: True is not 1."""
+    return [(type(v), v) for v in expected] == [(type(v), v) for v in found]

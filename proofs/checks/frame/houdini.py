@@ -1,0 +1,120 @@
+"""Looks for invariants among candidates; what it finds is not trusted.
+
+Houdini: of the candidates that hold at the start, those are dropped that some event can break while
+all that are left hold before it, until none is. What is left is inductive, and of that is kept what
+the lemmas need. `proofs.checks.frame.lemmas` asks again whether what is kept is inductive.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.checks.frame.candidates import Situation, candidates
+from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST, constants_of, solver_of
+from spec.terms import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from proofs.checks.frame.candidates import Candidate
+    from proofs.checks.frame.questions import Question
+    from proofs.checks.frame.space import Space
+    from proofs.logic.encode import Expr
+    from spec.machine import Observer
+
+__all__ = ["after", "before", "inductive", "needed", "start"]
+
+
+def _situation(
+    space: Space,
+    was: Mapping[str, Expr],
+    req_was: Mapping[str, Expr],
+    claim: Mapping[str, Expr],
+    request: Mapping[str, Expr],
+) -> Situation:
+    registers = {Scope.CLAIM: space.constants, Scope.WAS: was, Scope.REQ_WAS: req_was}
+    return Situation(registers, {"claim": claim, "request": request})
+
+
+def before(space: Space) -> Situation:
+    """The state of a space."""
+    return _situation(space, space.was, space.req_was, space.claim, space.request)
+
+
+def start(space: Space) -> Situation:
+    """The state before any event."""
+    was, req_was = constants_of(CLAIM_FIRST), constants_of(REQUEST_FIRST)
+    return _situation(space, was, req_was, space.first, space.first)
+
+
+def after(space: Space, observer: Observer) -> Situation:
+    """The state after the event, which both scopes took in."""
+    claim, request = space.view("claim"), space.view("request")
+    moved = request.step(observer, space.request) if observer.per_request else space.request
+    return _situation(space, claim.now(), request.req(), claim.step(observer, space.claim), moved)
+
+
+def inductive(space: Space, observer: Observer, rlimit: int) -> list[Candidate]:
+    """The candidates that hold at the start and that no event breaks, as far as Z3 can say.
+
+    Those are left out that speak of states which others say are never reached.
+    """
+    solver = solver_of(rlimit, *space.given)
+    first, was, then = start(space), before(space), after(space, observer)
+    left = []
+    for candidate in candidates(observer):
+        solver.push()
+        solver.add(z3.Not(candidate.holds(first)))
+        left += [candidate] if solver.check() == z3.unsat else []
+        solver.pop()
+    named = [(c, z3.Bool(f"holds {n}"), z3.Bool(f"breaks {n}")) for n, c in enumerate(left)]
+    for candidate, holds, breaks in named:
+        solver.add(z3.Implies(holds, candidate.holds(was)))
+        solver.add(breaks == z3.Not(candidate.holds(then)))
+    while named:
+        solver.push()
+        solver.add(z3.Or([breaks for _, _, breaks in named]))
+        answer = solver.check([holds for _, holds, _ in named])
+        model = solver.model() if answer == z3.sat else None
+        solver.pop()
+        if model is None:
+            named = named if answer == z3.unsat else []
+            break
+        named = [each for each in named if not z3.is_true(model.eval(each[2], True))]
+    found = [candidate for candidate, _, _ in named]
+    never = {about for candidate in found if candidate.never for about in candidate.about}
+    return [c for c in found if c.never or not never.intersection(c.about)]
+
+
+def needed(
+    space: Space,
+    observer: Observer,
+    found: list[Candidate],
+    questions: Iterable[Question],
+    rlimit: int,
+) -> list[Candidate]:
+    """Those of the invariants found that questions rest on, and those that these rest on."""
+    solver = solver_of(rlimit, *space.given)
+    solver.set("core.minimize", True)
+    was, then = before(space), after(space, observer)
+    names = [z3.Bool(f"invariant {place}") for place in range(len(found))]
+    for name, candidate in zip(names, found, strict=True):
+        solver.add(z3.Implies(name, candidate.holds(was)))
+
+    def core(*given: Expr) -> set[int]:
+        solver.push()
+        solver.add(*given)
+        answer = solver.check(names)
+        rests = {str(each) for each in solver.unsat_core()} if answer == z3.unsat else set()
+        solver.pop()
+        return {place for place, name in enumerate(names) if str(name) in rests}
+
+    kept, fresh = set[int](), set[int]()
+    for question in questions:
+        fresh |= core(*question.given, z3.Not(question.goal))
+    while fresh:
+        kept |= fresh
+        fresh = set().union(*(core(z3.Not(found[place].holds(then))) for place in fresh)) - kept
+    return [found[place] for place in sorted(kept)]

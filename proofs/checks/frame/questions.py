@@ -1,0 +1,136 @@
+"""Questions to Z3, each about one lemma, and the book in which the answers are kept."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import z3
+
+from proofs.checks.frame.counterexample import counterexample
+from proofs.checks.frame.results import Answer, Failure
+from proofs.checks.frame.space import EVENTS, constant, solver_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from proofs.checks.frame.counterexample import Setting
+    from proofs.checks.frame.statements import Lemma
+    from proofs.logic.encode import Expr
+
+__all__ = ["RLIMIT", "Book", "Question"]
+
+RLIMIT: Final = 10_000_000
+"""Work that Z3 may spend on one question, in its own units."""
+
+MOST: Final = 20
+"""Failures of one lemma that are kept with a counterexample."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Where all of `given` hold, `goal` does.
+
+    Args:
+        lemma: the name of the lemma that it is part of.
+        of: what it is about: an observer, a ledger, a source.
+        part: which part of that.
+        changes: for people, each value that the goal speaks of: as expected, and as found.
+        by_kind: ask for each kind of event by itself.
+        may_be_empty: nothing need fulfil what is given.
+    """
+
+    lemma: str
+    of: str
+    part: str
+    given: tuple[Expr, ...]
+    goal: Expr
+    changes: Mapping[str, tuple[Expr, Expr]] = field(default_factory=dict)
+    by_kind: bool = False
+    may_be_empty: bool = False
+
+
+class Book:
+    """What was asked of each lemma, and what was not proved.
+
+    Args:
+        rlimit: for each question.
+    """
+
+    def __init__(self, rlimit: int = RLIMIT) -> None:
+        self.rlimit = rlimit
+        self._asked: dict[str, Counter[str]] = {}
+        self._failures: dict[str, list[Failure]] = {}
+        self._seconds: Counter[str] = Counter()
+
+    def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> None:
+        """Ask questions about a setting, of states in which `given` holds."""
+        solver = solver_of(self.rlimit, *setting.given, *given)
+        for question in questions:
+            with self.timed(question.lemma):
+                self._ask(setting, solver, question)
+
+    @contextmanager
+    def timed(self, lemma: str) -> Iterator[None]:
+        """Count the time of a block to a lemma."""
+        started = time.perf_counter()
+        yield
+        self._seconds[lemma] += time.perf_counter() - started  # type: ignore[assignment]
+
+    def _ask(self, setting: Setting, solver: Expr, question: Question) -> None:
+        solver.push()
+        solver.add(*question.given)
+        if not question.may_be_empty and solver.check() != z3.sat:
+            says = "nothing is known to fulfil what it takes for granted"
+            self.fail(question.lemma, Failure(question.of, question.part, "unknown", says))
+        solver.add(z3.Not(question.goal))
+        kinds = EVENTS if question.by_kind else (None,)
+        for place, kind in enumerate(kinds):
+            solver.push()
+            if kind is not None:
+                solver.add(setting.kind == constant(place))
+            answer = solver.check()
+            self.count(question.lemma, question.of)
+            if answer != z3.unsat:
+                part = question.part if kind is None else f"{question.part} at {kind}".strip()
+                refuted = answer == z3.sat
+                few = len(self._failures.get(question.lemma, ())) < MOST
+                shown = (
+                    counterexample(setting, solver, question.changes) if refuted and few else None
+                )
+                self.fail(
+                    question.lemma,
+                    Failure(question.of, part, "refuted" if refuted else "unknown", "", shown),
+                )
+            solver.pop()
+        solver.pop()
+
+    def count(self, lemma: str, of: str, number: int = 1) -> None:
+        """So many questions were asked."""
+        self._asked.setdefault(lemma, Counter())[of] += number
+
+    def fail(self, lemma: str, failure: Failure) -> None:
+        """A question was not proved."""
+        self._failures.setdefault(lemma, []).append(failure)
+
+    def answer(self, lemma: Lemma) -> Answer:
+        """What came out of a lemma; one of which nothing was asked is not known."""
+        failures = self._failures.get(lemma.name, [])
+        asked = self._asked.get(lemma.name, Counter())
+        results = {failure.result for failure in failures}
+        return Answer(
+            name=lemma.name,
+            part=lemma.part,
+            says=lemma.says,
+            result="refuted"
+            if "refuted" in results
+            else "unknown"
+            if results or not asked
+            else "proved",
+            questions=dict(asked),
+            failures=failures,
+            seconds=round(self._seconds[lemma.name], 3),
+        )

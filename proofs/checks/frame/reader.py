@@ -1,0 +1,231 @@
+"""Reads compiled observers back: a small subset of Python, given a meaning in Z3.
+
+Written without the translation that it judges. A function of the subset computes names one after
+another, may return early under a condition, and ends with a return; its expressions compare, add
+and combine what it is given. Anything else is refused, so nothing is passed over.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import z3
+
+from proofs.checks.frame.space import EVENTS, constant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proofs.logic.encode import Expr
+
+__all__ = ["Function", "Record", "Refused", "Value", "expression", "functions", "meaning"]
+
+
+class Refused(Exception):
+    """Something in a source that is not of the subset, or that has no meaning there."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A value of which attributes are read: an event, or the constants of a claim."""
+
+    fields: Mapping[str, Expr]
+
+
+Value: TypeAlias = Any
+"""A Z3 expression, a tuple of values, a `Record`, or `_KIND`."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a source: the names of its arguments, and what it does."""
+
+    name: str
+    arguments: tuple[str, ...]
+    body: tuple[ast.stmt, ...]
+
+
+_KIND: Final = object()
+_NUMBERS: Final[Mapping[type[ast.operator], Callable[..., Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+}
+_ORDER: Final[Mapping[type[ast.cmpop], Callable[..., Any]]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+}
+_KINDS: Final = {str(kind): place for place, kind in enumerate(EVENTS)}
+
+
+def functions(source: str) -> dict[str, Function]:
+    """The functions of a source by their names, in their order.
+
+    Raises:
+        Refused: it has anything else than plain functions, or two of one name.
+    """
+    try:
+        module = ast.parse(source)
+    except SyntaxError as error:
+        raise Refused(f"line {error.lineno}: {error.msg}") from None
+    found: dict[str, Function] = {}
+    for node in module.body:
+        if not isinstance(node, ast.FunctionDef):
+            raise _refuse(node, "not a function")
+        given, names = node.args, [a.arg for a in node.args.args]
+        plain = ast.arguments([], given.args, None, [], [], None, [])
+        odd = ast.dump(given) != ast.dump(plain) or node.decorator_list or node.returns
+        if odd or len(set(names)) < len(names) or node.name in found:
+            raise _refuse(node, f"{node.name} is no plain function")
+        found[node.name] = Function(node.name, tuple(names), tuple(node.body))
+    return found
+
+
+def meaning(function: Function, arguments: Sequence[Value]) -> Value:
+    """What a function returns for these arguments.
+
+    Raises:
+        Refused: it is not of the subset.
+    """
+    if len(arguments) != len(function.arguments):
+        raise Refused(f"{function.name} takes {len(function.arguments)} arguments")
+    return _run(function.body, dict(zip(function.arguments, arguments, strict=True)))
+
+
+def expression(text: str, names: Mapping[str, Value]) -> Value:
+    """What an expression means where these names are known.
+
+    Raises:
+        Refused: it is not of the subset.
+    """
+    try:
+        return _value(ast.parse(text, mode="eval").body, names)
+    except SyntaxError as error:
+        raise Refused(f"line {error.lineno}: {error.msg}") from None
+
+
+def _run(body: Sequence[ast.stmt], names: Mapping[str, Value]) -> Value:
+    if not body:
+        raise Refused("a function may end without a value")
+    match body[0]:
+        case ast.Return(value=ast.expr() as value):
+            return _value(value, names)
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return _run(body[1:], {**names, name: _value(value, names)})
+        case ast.If(test=test, body=then, orelse=[]):
+            condition = _boolean(test, names)
+            return _merge(body[0], condition, _run(then, names), _run(body[1:], names))
+    raise _refuse(body[0], f"{type(body[0]).__name__} is no statement of the subset")
+
+
+def _merge(at: ast.AST, condition: Expr, then: Value, otherwise: Value) -> Value:
+    if isinstance(then, tuple) and isinstance(otherwise, tuple) and len(then) == len(otherwise):
+        pairs = zip(then, otherwise, strict=True)
+        return tuple(_merge(at, condition, a, b) for a, b in pairs)
+    if _sort(then) is None or _sort(then) != _sort(otherwise):
+        raise _refuse(at, "what is returned differs in its form")
+    return z3.If(condition, then, otherwise)
+
+
+def _value(node: ast.expr, names: Mapping[str, Value]) -> Value:
+    match node:
+        case ast.Constant(value=bool() | int() as value):
+            return constant(value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
+            return constant(-value)
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            return _field(node, names.get(name), attr)
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as place)):
+            return _place(node, names.get(name), place)
+        case ast.Tuple(elts=parts):
+            return tuple(_value(part, names) for part in parts)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return z3.Not(_boolean(operand, names))
+        case ast.BoolOp(op=op, values=parts):
+            join = z3.And if isinstance(op, ast.And) else z3.Or
+            return join([_boolean(part, names) for part in parts])
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _NUMBERS:
+            return _NUMBERS[type(op)](_integer(left, names), _integer(right, names))
+        case ast.IfExp(test=test, body=then, orelse=otherwise):
+            chosen = _value(then, names), _value(otherwise, names)
+            return _merge(node, _boolean(test, names), *chosen)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _compare(node, op, left, right, names)
+    raise _refuse(node, f"{ast.unparse(node)} is not of the subset")
+
+
+def _compare(
+    node: ast.expr, op: ast.cmpop, left: ast.expr, right: ast.expr, names: Mapping[str, Value]
+) -> Expr:
+    if type(op) in _ORDER:
+        return _ORDER[type(op)](_integer(left, names), _integer(right, names))
+    one, members = _value(left, names), _members(op, right)
+    if members is None:
+        raise _refuse(node, f"{ast.unparse(node)} is no comparison of the subset")
+    if isinstance(one, tuple) and one[:1] == (_KIND,):
+        return z3.Or([one[1] == constant(_kind(member)) for member in members])
+    others = [_value(member, names) for member in members]
+    if _sort(one) is None or any(_sort(other) != _sort(one) for other in others):
+        raise _refuse(node, f"{ast.unparse(node)} compares what is not alike")
+    return z3.Or([one == other for other in others])
+
+
+def _members(op: ast.cmpop, right: ast.expr) -> list[ast.expr] | None:
+    """What one side is equal to any of, or None where it is not compared so."""
+    match op, right:
+        case ast.Eq(), _:
+            return [right]
+        case ast.In(), ast.Set(elts=members):
+            return members
+        case ast.In(), ast.Dict(keys=[], values=[]):  # how Python writes an empty set of kinds
+            return []
+    return None
+
+
+def _kind(node: ast.expr) -> int:
+    if isinstance(node, ast.Constant) and node.value in _KINDS:
+        return _KINDS[node.value]
+    raise _refuse(node, f"{ast.unparse(node)} is no kind of event")
+
+
+def _field(node: ast.expr, record: Value, name: str) -> Value:
+    if not isinstance(record, Record) or name not in record.fields:
+        raise _refuse(node, f"there is no {ast.unparse(node)}")
+    found = record.fields[name]
+    return (_KIND, found) if name == "kind" else found
+
+
+def _place(node: ast.expr, values: Value, place: int) -> Value:
+    if not isinstance(values, tuple) or not 0 <= place < len(values) or isinstance(place, bool):
+        raise _refuse(node, f"there is no {ast.unparse(node)}")
+    return values[place]
+
+
+def _boolean(node: ast.expr, names: Mapping[str, Value]) -> Expr:
+    return _of_sort("bool", node, names)
+
+
+def _integer(node: ast.expr, names: Mapping[str, Value]) -> Expr:
+    return _of_sort("int", node, names)
+
+
+def _of_sort(sort: str, node: ast.expr, names: Mapping[str, Value]) -> Expr:
+    value = _value(node, names)
+    if _sort(value) != sort:
+        raise _refuse(node, f"{ast.unparse(node)} is no {sort}")
+    return value
+
+
+def _sort(value: Value) -> str | None:
+    if not isinstance(value, z3.ExprRef):
+        return None
+    return "bool" if z3.is_bool(value) else "int"
+
+
+def _refuse(node: ast.AST, what: str) -> Refused:
+    return Refused(f"line {getattr(node, 'lineno', '?')}: {what}")

@@ -1,0 +1,195 @@
+"""What a mode's theorem leans on besides its own proof: small statements, each shown by Z3.
+
+The theorem follows one claim; the others enter as sums and a minimum over blocks that they declare.
+That this says the same as a statement about every claim by name is not taken for granted, and
+neither is it that soft_priority's comparison of runs compares anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import z3
+
+from proofs.checks import other_claims
+from proofs.checks.control import CONTROLS, Control, find
+from proofs.engines.recorded import prove
+from proofs.engines.spacer import Invariant, ProofResult
+from proofs.logic.encode import Expr, Integers
+from proofs.model.pair import swap_lemma
+from proofs.model.system import System
+from proofs.model.theorems import Clause
+from spec.alphabet import CONFLICT_ACTIONS, ENDS, Kind
+from spec.claims import Mode
+from spec.ledgers import kind, was
+from spec.modes import Bundle
+from spec.vocabulary import e
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from proofs.engines.unrolling import Found
+
+__all__ = ["LEMMAS", "Always", "Lemma", "Proven", "Runs", "Valid", "lemmas_of"]
+
+RLIMIT = 200_000_000
+"""Work for one part of a lemma; some hundred times what the hardest one takes."""
+
+
+@dataclass(frozen=True)
+class Always:
+    """Holds in every run that keeps the contract of hard_protected, however long."""
+
+    clause: Clause
+
+    def model(self) -> System:
+        """The contract, with the statement in the place of the theorem's clauses."""
+        system = System(Mode.HARD_PROTECTED, Bundle.CONTRACT, Integers())
+        system.clauses = (self.clause,)
+        return system
+
+
+@dataclass(frozen=True)
+class Valid:
+    """Formulas with names that hold whatever their variables are: the cases of an induction."""
+
+    parts: Callable[[], Mapping[str, Expr]]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs that there are, each of which shows something."""
+
+    controls: tuple[Control, ...]
+
+
+Statement: TypeAlias = "Always | Valid | Runs"
+
+
+@dataclass(frozen=True)
+class Proven:
+    """`proved`, `failed`, or `unknown` for want of work; with the invariant or the runs that show
+    it."""
+
+    result: str
+    invariant: Invariant | None = None
+    runs: Mapping[str, Found] | None = None
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """A statement that the theorems of some modes lean on."""
+
+    name: str
+    says: str
+    modes: frozenset[Mode]
+    states: Statement
+
+    def prove(self) -> Proven:
+        """What Z3 says of it."""
+        match self.states:
+            case Always() as always:
+                proof = prove(f"lemma {self.name}", always.model())
+                return Proven(_SAID[proof.result], invariant=proof.invariant)
+            case Valid(parts):
+                answers = [_valid(formula) for formula in parts().values()]
+                return Proven(next((a for a in answers if a != "proved"), "proved"))
+            case Runs(controls):
+                runs, complete = find(controls)
+                missing = "failed" if complete else "unknown"
+                return Proven(missing if len(runs) < len(controls) else "proved", runs=runs)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The questions of which it consists; none where it is a single one."""
+        match self.states:
+            case Valid(parts):
+                return tuple(parts())
+            case Runs(controls):
+                return tuple(control.name for control in controls)
+        return ()
+
+    def holds(self) -> bool:
+        """Whether Z3 proves it."""
+        return self.prove().result == "proved"
+
+
+_SAID = {ProofResult.PROVED: "proved", ProofResult.REFUTED: "failed"} | dict.fromkeys(
+    (ProofResult.UNKNOWN, ProofResult.BOUNDED), "unknown"
+)
+
+
+def _valid(claim: Expr) -> str:
+    solver = z3.SolverFor("QF_LIA")
+    solver.set("rlimit", RLIMIT)
+    solver.add(z3.Not(claim))
+    return {"unsat": "proved", "sat": "failed"}.get(str(solver.check()), "unknown")
+
+
+_judged = kind(Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)
+_LEDGER = Clause("ledger", "", (_judged & was.responsible).implies(was.declared.eq(was.footprint)))
+_ONE_LIFE = Clause("one life", "", ~(e.mine & kind(Kind.CLAIM_COMMITTED) & was.committed))
+_OWNER = Clause("owner", "", ~(e.mine & kind(*ENDS) & ~e.authorised))
+
+_HARD, _SOFT = frozenset({Mode.HARD_PROTECTED}), frozenset({Mode.SOFT_PRIORITY})
+LEMMAS: tuple[Lemma, ...] = (
+    Lemma(
+        "ledger",
+        "when a request is acted on or ends, a responsible claim's declared footprint is its "
+        "committed one",
+        _HARD,
+        Always(_LEDGER),
+    ),
+    Lemma(
+        "sums",
+        "so the sum over any number of other claims is the same in both ledgers",
+        _HARD,
+        Valid(other_claims.sums),
+    ),
+    Lemma(
+        "least",
+        "every blamed claim is needed exactly if the one that frees least is, however many there "
+        "are",
+        _HARD,
+        Valid(other_claims.least),
+    ),
+    Lemma(
+        "fields",
+        "what the world takes for granted of these sums and of the least holds of any pool",
+        _HARD,
+        Valid(other_claims.fields),
+    ),
+    Lemma(
+        "two claims",
+        "two claims that are judged apart, among any number of others, agree with each other and "
+        "with what is true of all who are blamed",
+        _HARD,
+        Valid(other_claims.two_claims),
+    ),
+    Lemma("one life", "a claim is never committed a second time", _HARD, Always(_ONE_LIFE)),
+    Lemma(
+        "owner",
+        "nobody but the owner, or the runtime within its rights, ends a claim",
+        _HARD,
+        Always(_OWNER),
+    ),
+    Lemma(
+        "swap",
+        "runs that each keep the ranks lose in swapped order when priorities are swapped",
+        _SOFT,
+        Valid(swap_lemma),
+    ),
+    Lemma(
+        "control",
+        "there are such runs, original and swapped; and with equal priorities neither order of "
+        "losses is promised: either has a run that keeps every obligation",
+        _SOFT,
+        Runs(CONTROLS),
+    ),
+)
+
+
+def lemmas_of(mode: Mode) -> tuple[Lemma, ...]:
+    """The lemmas that a mode's theorem leans on."""
+    return tuple(lemma for lemma in LEMMAS if mode in lemma.modes)

@@ -1,0 +1,49 @@
+"""Is the auditor's theorem true of a bundle? What an engine answers, as it is published."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from proofs.checks.results import Sound
+from proofs.engines.answers import Answer, EngineName, Question
+from proofs.engines.portfolio import engine_named
+from proofs.engines.spacer import ProofResult
+from proofs.logic.encode import Integers
+from proofs.traces.replay import to_events
+from proofs.traces.story import tell
+
+if TYPE_CHECKING:
+    from spec.claims import Mode
+    from spec.modes import Bundle
+
+__all__ = ["sound_by"]
+
+
+def sound_by(engine: EngineName, mode: Mode, bundle: Bundle, depth: int) -> tuple[Sound, Answer]:
+    """What an engine says of the theorem, published and as it came.
+
+    Args:
+        depth: how many events the bounded search goes to.
+    """
+    started = time.perf_counter()
+    question = Question(mode, bundle)
+    answer = engine_named(engine, depth).answer(question)
+    shown = answer.shown
+    return (
+        Sound(
+            result=str(answer.result),
+            engine=str(answer.engine),
+            bound=answer.bound,
+            blocks=answer.blocks,
+            rechecked=answer.result is ProofResult.PROVED,
+            seconds=round(time.perf_counter() - started, 3),
+            clauses={c.name: c.says for c in question.model(Integers()).clauses},
+            failed=list(shown.found.failed) if shown else [],
+            trace=to_events(shown.model, shown.found) if shown and shown.readable else [],
+            story=tell(shown.model, shown.found) if shown else [],
+            reason=answer.reason,
+            possibly_unreachable=answer.possibly_unreachable,
+        ),
+        answer,
+    )

@@ -1,0 +1,1 @@
+"""Commands of `python -m proofs` that are more than a call."""

@@ -1,0 +1,52 @@
+"""`python -m proofs cores`: which obligations each clause of the theorems rests on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proofs.checks.cores import contract_cores
+from proofs.report.cores_page import cores_page
+from spec.claims import Mode
+from spec.cli import Code, Format, FormatOption, console, json_page
+from spec.files import check_target, write_bytes
+
+__all__ = ["register"]
+
+_EXAMPLE = "Example: python -m proofs cores -o docs/cores.md"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("cores", epilog=_EXAMPLE)(_cores)
+
+
+def _cores(
+    form: FormatOption = Format.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
+    ] = None,
+) -> None:
+    """Show what each clause of each mode rests on.
+
+    Exit 0: found. 2: bad input. 3: a mode was not proved within the work limit.
+    """
+    check_target(output)
+    found, spinner = {}, console(stderr=True)
+    spinner.quiet = not spinner.is_terminal
+    with spinner.status("") as status:
+        for mode in Mode:
+            status.update(f"{mode}: finding what each clause rests on")
+            found[mode] = contract_cores(mode)
+    if not all(cores.core for cores in found.values()):
+        typer.echo("a mode was not proved within the work limit: nothing is written", err=True)
+        raise typer.Exit(Code.INCONCLUSIVE)
+    content = cores_page(found).encode()
+    if form is Format.JSON:
+        content = json_page({mode: cores._asdict() for mode, cores in found.items()})
+    if output is not None:
+        write_bytes(output, content)
+    else:
+        typer.echo(content, nl=False)  # all at once, so that a closed pipe is noticed here

@@ -1,0 +1,64 @@
+"""The command `explain`: the story of a trace."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from monitor.check import EXIT_CODES
+from monitor.errors import InputError
+from proofs.report.explanation import as_page
+from proofs.traces.explain import explain
+from spec.cli import Format, FormatOption, OutputOption, json_page, print_text
+from spec.errors import SpecError
+from spec.files import check_target, write_bytes
+from spec.lookup import find_mode
+from spec.modes import MODES, Bundle
+from spec.suggest import resolve
+
+__all__ = ["register"]
+
+_EXAMPLE = (
+    "Example: python -m proofs explain monitor/samples/hard_protected_refusal.jsonl "
+    "--mode hard_protected"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("explain", epilog=_EXAMPLE)(explain_trace)
+
+
+def explain_trace(
+    trace: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRACE", help="A trace that the monitor reads, or ITF; - is standard input."
+        ),
+    ],
+    mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
+    bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
+    claim: Annotated[
+        str | None, typer.Option(metavar="ID", help="Tell of this claim alone.")
+    ] = None,
+    form: FormatOption = Format.TEXT,
+    output: OutputOption = None,
+) -> None:
+    """Tell what each event of a trace changed, and why.
+
+    Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
+    """
+    judged_by = find_mode(mode).mode
+    of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
+    check_target(output, reads=[trace])
+    try:
+        story = explain(trace, judged_by, of_bundle, claim=claim)
+    except InputError as error:
+        raise SpecError(str(error)) from error
+    text = as_page(story) if form is Format.TEXT else json_page(story).decode()
+    if output is not None:
+        write_bytes(output, text.encode("utf-8", "backslashreplace"))
+    else:
+        print_text(text)
+    raise typer.Exit(EXIT_CODES[story.verdict])

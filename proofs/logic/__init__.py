@@ -1,0 +1,1 @@
+"""Terms as formulas: to Z3, made smaller, and as SMT-LIB text."""

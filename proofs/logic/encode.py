@@ -1,0 +1,136 @@
+"""Terms to Z3: one of the two translations of the term language.
+
+Integers become mathematical integers (`Integers`, for statements about all sizes) or bit-vectors of
+a fixed width (`Bits`, for fast bounded search; the world keeps every value small enough that no sum
+overflows, see `proofs.model.world`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import z3
+
+from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Sort, Term, Var
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from spec.alphabet import Kind
+
+__all__ = ["Bits", "Expr", "Integers", "Numbers", "encode"]
+
+Expr = Any  # z3 has no types
+_KINDS = 7  # bits for the number of a kind, however few there are for other numbers
+
+
+class Numbers(Protocol):
+    """How integers are represented."""
+
+    @property
+    def limit(self) -> int | None:
+        """The largest value that a field may take, or None where there is no limit."""
+
+    def var(self, name: str) -> Expr: ...
+
+    def const(self, value: int) -> Expr: ...
+
+    def sort(self) -> Expr: ...
+
+    def kind(self, index: int) -> Expr:
+        """The number of a kind of event."""
+
+    def kind_var(self, name: str) -> Expr: ...
+
+
+class Integers:
+    """Mathematical integers."""
+
+    limit = None
+
+    def var(self, name: str) -> Expr:
+        return z3.Int(name)
+
+    def const(self, value: int) -> Expr:
+        return z3.IntVal(value)
+
+    def sort(self) -> Expr:
+        return z3.IntSort()
+
+    def kind(self, index: int) -> Expr:
+        return z3.IntVal(index)
+
+    def kind_var(self, name: str) -> Expr:
+        return z3.Int(name)
+
+
+class Bits:
+    """Signed bit-vectors of `width` bits; fields stay below 2**(width - 3), so sums of four fit."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    @property
+    def limit(self) -> int:
+        return (1 << (self.width - 3)) - 1
+
+    def var(self, name: str) -> Expr:
+        return z3.BitVec(name, self.width)
+
+    def const(self, value: int) -> Expr:
+        return z3.BitVecVal(value, self.width)
+
+    def sort(self) -> Expr:
+        return z3.BitVecSort(self.width)
+
+    def kind(self, index: int) -> Expr:
+        return z3.BitVecVal(index, _KINDS)
+
+    def kind_var(self, name: str) -> Expr:
+        return z3.BitVec(name, _KINDS)
+
+
+def encode(
+    term: Term,
+    resolve: Callable[[Scope, str], Expr],
+    kinds: Mapping[Kind, Expr],
+    numbers: Numbers,
+) -> Expr:
+    """A term as a Z3 expression.
+
+    Args:
+        resolve: the expression that stands for a variable.
+        kinds: for each kind of the world's alphabet, the condition that the event is of that kind;
+            a kind outside the alphabet never occurs.
+    """
+
+    def go(t: Term) -> Expr:
+        match t:
+            case Const(value):
+                return z3.BoolVal(value) if isinstance(value, bool) else numbers.const(value)
+            case Var(scope, name, _):
+                return resolve(scope, name)
+            case KindIn(members):
+                return z3.Or([kinds[k] for k in sorted(members) if k in kinds])
+            case Not(arg):
+                return z3.Not(go(arg))
+            case And(args):
+                return z3.And([go(a) for a in args])
+            case Or(args):
+                return z3.Or([go(a) for a in args])
+            case Compare(op, left, right):
+                a, b = go(left), go(right)
+                return a == b if op == "==" else (a < b if op == "<" else a <= b)
+            case Arith(op, left, right):
+                a, b = go(left), go(right)
+                return a + b if op == "+" else a - b
+            case Ite(cond, then, otherwise):
+                return z3.If(go(cond), go(then), go(otherwise))
+        raise TypeError(f"not a term: {t!r}")
+
+    return go(term)
+
+
+def variable(name: str, sort: Sort, numbers: Numbers) -> Expr:
+    """A fresh constant of the given sort."""
+    return z3.Bool(name) if sort is Sort.BOOL else numbers.var(name)

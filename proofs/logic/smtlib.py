@@ -1,0 +1,239 @@
+"""SMT-LIB 2 as text: writing formulas so that they can be read, and reading one invariant safely.
+
+What is read is not handed to a solver's parser: it must be one `define-fun` over the expected
+variables, made of a few operators of linear integer arithmetic and well sorted, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import z3
+
+from spec.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from proofs.logic.encode import Expr
+
+__all__ = ["INVARIANT", "SmtlibError", "Tree", "Writer", "invariant_body", "read_one", "show"]
+
+Tree: TypeAlias = "str | tuple[Tree, ...]"
+"""An S-expression: a symbol or numeral, or a list."""
+
+INVARIANT = "Inv"
+DEPTH = 64
+_WIDTH = 100
+_TOKEN = re.compile(r"\s+|;[^\n]*|[()]|[A-Za-z0-9_.!/<>=+*-]+")
+_NUMERAL = re.compile(r"0|[1-9][0-9]{0,39}")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.!/]*")
+_BOOLEAN = frozenset({"and", "or", "not", "=>", "xor"})
+_ORDER = frozenset({"<", "<=", ">", ">="})
+_SAME = frozenset({"=", "distinct"})
+_SUM = frozenset({"+", "-"})
+_COMMUTATIVE = frozenset({"and", "or", "xor", "=", "distinct", "+", "*"})
+_OPERATORS = {"if": "ite", **{op: op for op in _BOOLEAN | _ORDER | _SAME | _SUM | {"*"}}}
+
+
+class SmtlibError(SpecError):
+    """A text is not the one definition that is expected."""
+
+
+def show(tree: Tree, indent: int = 0) -> str:
+    """`tree` as text; what is too wide for a line is broken after the operator."""
+    flat = _flat(tree)
+    if isinstance(tree, str) or indent + len(flat) <= _WIDTH:
+        return flat
+    first = 2 if tree[0] == "define-fun" else 1
+    inner = "\n".join(" " * (indent + 2) + show(part, indent + 2) for part in tree[first:])
+    return f"({' '.join(_flat(part) for part in tree[:first])}\n{inner})"
+
+
+def _flat(tree: Tree) -> str:
+    return tree if isinstance(tree, str) else f"({' '.join(_flat(part) for part in tree)})"
+
+
+@dataclass(frozen=True)
+class _Node:
+    head: str
+    parts: tuple[str, ...]  # by their keys
+    sort: str
+
+
+class Writer:
+    """Z3 expressions as trees; what several of them share is defined once, in `definitions`.
+
+    The order in which Z3 keeps the operands of a commutative operator depends on what the process
+    did before. Here they are sorted by their own text, so the same formula is the same text always.
+
+    Args:
+        roots: every expression that will be written.
+        share: whether to name what is shared; without it each expression stands by itself.
+    """
+
+    def __init__(self, roots: Iterable[Expr], *, share: bool = True) -> None:
+        self.definitions: list[Tree] = []
+        self._roots = list(roots)  # kept alive: identities of expressions may be reused otherwise
+        self._keys: dict[int, str] = {}
+        self._nodes: dict[str, _Node] = {}
+        self._uses: Counter[str] = Counter()
+        self._made: dict[str, Tree] = {}
+        self._share = share
+        for root in self._roots:
+            self._count(self._key(root))
+
+    def tree(self, expr: Expr) -> Tree:
+        """One of the roots, by the names of what it shares with others."""
+        return self._tree(self._key(expr))
+
+    def _key(self, expr: Expr) -> str:
+        """The text of an expression, or a digest of it where that is long."""
+        number = expr.get_id()
+        if number not in self._keys:
+            self._keys[number] = self._intern(expr)
+        return self._keys[number]
+
+    def _intern(self, expr: Expr) -> str:
+        sort = sort_of(expr)
+        if not expr.num_args():
+            return self._leaf(expr, sort)
+        name = expr.decl().name()
+        if name not in _OPERATORS:
+            raise SmtlibError(f"{name!r} is no operator of these formulas")
+        parts = [self._key(child) for child in expr.children()]
+        if name in ("and", "or") and len(parts) == 1:
+            return parts[0]
+        if name in _COMMUTATIVE:
+            parts.sort(key=lambda part: (not _PLAIN.fullmatch(part), part))
+        return self._add(_Node(_OPERATORS[name], tuple(parts), sort))
+
+    def _leaf(self, expr: Expr, sort: str) -> str:
+        if z3.is_int_value(expr):
+            value = expr.as_long()
+            size = self._add(_Node(str(abs(value)), (), sort))
+            return size if value >= 0 else self._add(_Node("-", (size,), sort))
+        name = expr.decl().name()
+        name = {"and": "true", "or": "false"}.get(name, name)  # of nothing
+        if not _PLAIN.fullmatch(name):
+            raise SmtlibError(f"a variable is called {name!r}")
+        return self._add(_Node(name, (), sort))
+
+    def _add(self, node: _Node) -> str:
+        key = _flat((node.head, *node.parts)) if node.parts else node.head
+        if len(key) > _WIDTH:
+            key = f"~{hashlib.sha256(key.encode()).hexdigest()}"
+        self._nodes[key] = node
+        return key
+
+    def _count(self, key: str) -> None:
+        self._uses[key] += 1
+        if self._uses[key] == 1:
+            for part in self._nodes[key].parts:
+                self._count(part)
+
+    def _tree(self, key: str) -> Tree:
+        if key not in self._made:
+            node = self._nodes[key]
+            made: Tree = (node.head, *map(self._tree, node.parts)) if node.parts else node.head
+            deep = any(self._nodes[part].parts for part in node.parts)
+            if self._share and deep and self._uses[key] > 1:
+                name = f"t{len(self.definitions) + 1}"
+                self.definitions.append(("define-fun", name, (), node.sort, made))
+                made = name
+            self._made[key] = made
+        return self._made[key]
+
+
+def sort_of(expr: Expr) -> str:
+    """The name of an expression's sort."""
+    return str(expr.sort().sexpr())
+
+
+def read_one(text: str) -> Tree:
+    """The one S-expression in `text`, beside comments; raises SmtlibError."""
+    open_lists: list[list[Tree]] = []
+    found: list[Tree] = []
+    at = 0
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            raise SmtlibError(f"character {at} is {text[at]!r}")
+        at, word = token.end(), token.group()
+        if word == "(":
+            open_lists.append([])
+            if len(open_lists) > DEPTH:
+                raise SmtlibError(f"nested deeper than {DEPTH}")
+        elif word == ")":
+            if not open_lists:
+                raise SmtlibError("a list is closed that was not opened")
+            done = tuple(open_lists.pop())
+            (open_lists[-1] if open_lists else found).append(done)
+        elif not word[0].isspace() and word[0] != ";":
+            (open_lists[-1] if open_lists else found).append(word)
+    if open_lists or len(found) != 1:
+        raise SmtlibError("not one complete expression")
+    return found[0]
+
+
+def invariant_body(text: str, state: Mapping[str, str]) -> Tree:
+    """The body of the one definition in `text`.
+
+    Args:
+        state: the state variables with their sorts, in order.
+
+    Raises:
+        SmtlibError: `text` has anything but a well sorted definition of `Inv` over `state`.
+    """
+    tree = read_one(text)
+    head: Tree = ("define-fun", INVARIANT, tuple(state.items()), "Bool")
+    if isinstance(tree, str) or len(tree) != len(head) + 1 or tree[:-1] != head:
+        raise SmtlibError(f"not one definition of {INVARIANT} over the state of the mode")
+    if _sort(tree[-1], state) != "Bool":
+        raise SmtlibError("the invariant is no predicate")
+    return tree[-1]
+
+
+def _sort(tree: Tree, state: Mapping[str, str]) -> str:
+    if isinstance(tree, str):
+        return _atom(tree, state)
+    if len(tree) < 2 or not isinstance(tree[0], str):
+        raise SmtlibError("a list that is no application of an operator")
+    op, sorts = tree[0], [_sort(part, state) for part in tree[1:]]
+    bools, ints = set(sorts) == {"Bool"}, set(sorts) == {"Int"}
+    if op == "not" and len(sorts) == 1 and bools:
+        return "Bool"
+    if op == "-" and len(sorts) == 1 and ints:
+        return "Int"
+    if op == "ite" and len(sorts) == 3 and sorts[0] == "Bool" and sorts[1] == sorts[2]:
+        return sorts[1]
+    if op == "*" and len(sorts) == 2 and ints and any(_is_number(part) for part in tree[1:]):
+        return "Int"
+    if len(sorts) >= 2 and op != "not":
+        if op in _SUM and ints:
+            return "Int"
+        if (op in _BOOLEAN and bools) or (op in _ORDER and ints):
+            return "Bool"
+        if op in _SAME and (bools or ints):
+            return "Bool"
+    raise SmtlibError(f"{op[:40]!r} of {len(sorts)} parts is not understood here")
+
+
+def _atom(word: str, state: Mapping[str, str]) -> str:
+    if word in ("true", "false"):
+        return "Bool"
+    if _NUMERAL.fullmatch(word):
+        return "Int"
+    if word in state:
+        return state[word]
+    raise SmtlibError(f"{word[:40]!r} is no variable of the state")
+
+
+def _is_number(tree: Tree) -> bool:
+    if isinstance(tree, str):
+        return _NUMERAL.fullmatch(tree) is not None
+    return len(tree) == 2 and tree[0] == "-" and _is_number(tree[1])

@@ -1,0 +1,70 @@
+"""Which system speaks for a mode, and how its variables are named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from proofs.model.pair import Pair
+from proofs.model.system import System
+from spec.claims import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proofs.logic.encode import Expr, Numbers
+    from proofs.model.system import Step
+    from proofs.model.theorems import Clause
+    from spec.alphabet import Kind
+    from spec.machine import Observer
+    from spec.modes import Bundle
+
+__all__ = ["Model", "model_of"]
+
+
+class Model(Protocol):
+    """A transition system about one claim, or about two that are ranked."""
+
+    mode: Mode
+    numbers: Numbers
+    alphabet: tuple[Kind, ...]
+    observers: tuple[Observer, ...]
+    clauses: tuple[Clause, ...]
+    sides: Mapping[str, str]
+    """Each claim followed, with the prefix of its state variables; the first is the tracked one."""
+
+    def mine(self, side: str) -> str:
+        """The event field that says whether an event concerns this claim."""
+        ...
+
+    def state(self, suffix: str) -> dict[str, Expr]: ...
+
+    def event(self, suffix: str) -> dict[str, Expr]: ...
+
+    def initial(self, state: Mapping[str, Expr]) -> Expr: ...
+
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step: ...
+
+
+def model_of(
+    mode: Mode,
+    bundle: Bundle,
+    numbers: Numbers,
+    *,
+    without: frozenset[str] = frozenset(),
+    only: frozenset[str] | None = None,
+    replay: bool = False,
+    switched: bool = False,
+) -> Model:
+    """The most general runtime under a bundle of a mode.
+
+    Args:
+        without: obligations taken out of the bundle, or single rules of them (`name.rule`).
+        only: the clauses to keep, by name; all of them if None.
+        replay: only runs that can be written as events and read back the same.
+        switched: what is in force is decided later, by switches (`proofs.model.system.switch`).
+    """
+    if mode is Mode.SOFT_PRIORITY:
+        return Pair(bundle, numbers, without=without, only=only, replay=replay, switched=switched)
+    return System(
+        mode, bundle, numbers, without=without, only=only, replay=replay, switched=switched
+    )

@@ -1,0 +1,110 @@
+"""A state of a system, read for what is owed in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+from spec.obligations.ends import STAGES
+from spec.states import ClaimState
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from proofs.logic.encode import Expr
+    from proofs.model.system import System
+
+__all__ = ["Owed"]
+
+_ACCEPT, _HARM, _RISE = "explicit_acceptance", "claim_harm_attribution", "claim_materialized_event"
+_ORDER, _ACTION = "ordered_lifecycle_events", "explicit_conflict_action"
+_STAGE = f"own.{_ORDER}.stage"
+
+
+class Owed:
+    """One state of a system, read for what is owed in it.
+
+    Args:
+        state: the system's variables, or what they become after an event.
+    """
+
+    def __init__(self, system: System, state: Mapping[str, Expr]) -> None:
+        self.system, self._state = system, state
+        self.observers = {o.name: o for o in system.observers}
+
+    def __getitem__(self, name: str) -> Expr:
+        return self._state[name]
+
+    def at(self, observer: str, *states: str) -> Expr:
+        """The obligation is in the bundle, and in one of these states."""
+        o = self.observers.get(observer)
+        if o is None:
+            return z3.BoolVal(False)
+        index = {s.name: i for i, s in enumerate(o.states)}
+        now, const = self[f"state.{observer}"], self.system.numbers.const
+        return z3.Or([now == const(index[s]) for s in states])
+
+    @property
+    def staged(self) -> bool:
+        """The bundle follows the lifecycle."""
+        return _STAGE in self._state
+
+    def stage(self, *stages: ClaimState) -> Expr:
+        """The bundle follows the lifecycle, and the claim is in one of these stages."""
+        if not self.staged:
+            return z3.BoolVal(False)
+        const = self.system.numbers.const
+        return z3.Or([self[_STAGE] == const(STAGES.index(s)) for s in stages])
+
+    def _having(self, verdict: Verdict) -> list[Expr]:
+        return [
+            self.at(name, *(s.name for s in o.states if s.verdict is verdict))
+            for name, o in self.observers.items()
+        ]
+
+    @property
+    def unviolated(self) -> Expr:
+        return z3.Not(z3.Or(self._having(Verdict.VIOLATED)))
+
+    @property
+    def settled(self) -> Expr:
+        return z3.Not(z3.Or(self._having(Verdict.PENDING)))
+
+    @property
+    def held(self) -> Expr:
+        """The predicate holds of the blocks on the GPU."""
+        return self["c.threshold"] <= self["was.lead"]
+
+    @property
+    def live(self) -> Expr:
+        """News of the claim is owed."""
+        return self.system.live(self._state)
+
+    @property
+    def conflict(self) -> Expr:
+        """The request in hand does not fit beside this claim and the others, as declared."""
+        request, resident = self["req_was.needed"], self["was.declared"] + self["was.rest"]
+        usable = self["req_was.usable"]
+        here = [self["was.responsible"], self["req_was.arrived"]]
+        return z3.And(*here, request <= usable, usable < resident + request)
+
+    @property
+    def unmet(self) -> Expr:
+        """A conflict in which the request may not end yet."""
+        acted = self.at(_ACTION, "acted", "noted")
+        acts = z3.And(z3.BoolVal(_ACTION in self.observers), z3.Not(acted))
+        return z3.And(self.conflict, z3.Or(acts, self.at("blocking_claim_ids", "unnamed")))
+
+    @property
+    def debt(self) -> Expr:
+        """How much is left to do; 0 where nothing is owed and no request is in hand."""
+        parts = [*self._having(Verdict.PENDING), self["req_was.arrived"], self.unmet]
+        parts.append(z3.And(self.at(_RISE, "owed"), self.stage(ClaimState.RESTORING)))
+        parts.append(self.at(_ACCEPT, "owed"))  # twice: accepting may bring a conflict to light
+        counted = [z3.If(part, z3.IntVal(1), z3.IntVal(0)) for part in parts]
+        if _HARM in self.observers:
+            untold = self[f"own.{_HARM}.untold"]
+            counted.append(z3.If(self.at(_HARM, "owed"), untold, z3.IntVal(0)))
+        return z3.Sum(counted)

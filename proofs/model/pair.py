@@ -1,0 +1,251 @@
+"""Two ranked claims in one run: what soft_priority needs, and one claim cannot say.
+
+Each claim sees every event its own way; the facts decide which lost blocks first, and the auditor
+learns it from reports. Promise and knowledge hold of every single run, so they hold of each run of
+a comparison (original, swapped), and `swap_lemma` shows that this is all the comparison needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+from proofs.logic.encode import Expr, Numbers
+from proofs.model.system import REPLAY, Step, System, switch, waited_for
+from proofs.model.theorems import Clause
+from spec.alphabet import FACTS, Kind
+from spec.claims import Mode
+from spec.terms import TRUE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spec.modes import Bundle
+
+__all__ = ["FIRST_LOSS", "RANK", "Pair", "swap_lemma"]
+
+FIRST_LOSS = Clause(
+    "first loss",
+    "knows which of two claims lost blocks first, as long as all are lost to eviction",
+    TRUE,
+    (("lost", TRUE),),
+).after("claim_scoped_telemetry")
+RANK = Clause(
+    "promise",
+    "no block of a claim is evicted while one of the claim of lower priority could be taken; so "
+    "where either could be taken the lower one lost blocks first",
+    TRUE,
+    (("a lower one", TRUE), ("either", TRUE)),
+)
+
+_SIDES = ("A", "B")
+_SHARED = ("lost_first", "said_first")
+_RESET = "reset"  # a claim lost blocks to something else than eviction
+_EITHER = "either"  # when a claim lost blocks first, one of the other could have been taken
+
+
+class Pair:
+    """Two claims under one mode's obligations; offers what `System` offers."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        numbers: Numbers,
+        *,
+        without: frozenset[str] = frozenset(),
+        only: frozenset[str] | None = None,
+        replay: bool = False,
+        switched: bool = False,
+    ) -> None:
+        self.mode, self.numbers = Mode.SOFT_PRIORITY, numbers
+        self.one = System(self.mode, bundle, numbers, without=without, switched=switched)
+        self._alone = System(self.mode, bundle, numbers, without=without, replay=True)
+        self.observers, self.alphabet = self.one.observers, self.one.alphabet
+        self.clauses: tuple[Clause, ...] = tuple(
+            clause for clause in (FIRST_LOSS, RANK) if only is None or clause.name in only
+        )
+        self.sides: Mapping[str, str] = {side: f"{side}/" for side in _SIDES}
+        self._names = [clause.name for clause in self.clauses]
+        self._replay, self._switched = replay, switched
+
+    def mine(self, side: str) -> str:
+        """The event field that says whether an event concerns this claim."""
+        return f"mine.{side}"
+
+    def state(self, suffix: str) -> dict[str, Expr]:
+        made = {}
+        for side in _SIDES:
+            for name, value in self.one.state(f".{side}{suffix}").items():
+                made[f"{side}/{name}"] = (
+                    self.numbers.var(f"{side}/{name}") if name == "c.threshold" else value
+                )
+            made[f"{side}/lost"] = z3.Bool(f"{side}/lost{suffix}")
+            made[f"{side}/priority"] = self.numbers.var(f"{side}/priority")
+        for name in _SHARED:
+            made[name] = self.numbers.var(f"{name}{suffix}")
+        for name in (_RESET, _EITHER):
+            made[name] = z3.Bool(f"{name}{suffix}")
+        return made
+
+    def event(self, suffix: str) -> dict[str, Expr]:
+        made = self.one.event(suffix)
+        for name in ("mine", "named"):
+            del made[name]
+            for side in _SIDES:
+                made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
+        for name in ("passed", "spared"):
+            del made[name]
+        for name in ("takeable", "keeps"):  # a block of the claim could be taken; it keeps some
+            for side in _SIDES:
+                made[f"{name}.{side}"] = z3.Bool(f"e.{name}.{side}{suffix}")
+        return made
+
+    def initial(self, state: Mapping[str, Expr]) -> Expr:
+        num = self.numbers
+        parts = [state[name] == num.const(0) for name in _SHARED]
+        parts += [z3.Not(state[_RESET]), z3.Not(state[_EITHER])]
+        for side in _SIDES:
+            parts.append(self.one.initial(_side(state, side)))
+            parts.append(z3.Not(state[f"{side}/lost"]))
+            parts.append(num.const(0) <= state[f"{side}/priority"])
+            if num.limit is not None:
+                parts.append(state[f"{side}/priority"] <= num.const(num.limit))
+        return z3.And(parts)
+
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        num = self.numbers
+        index = {k: num.kind(i) for i, k in enumerate(self.alphabet)}
+        fact = z3.Or([event["kind"] == index[k] for k in self.alphabet if k in FACTS])
+        evicted = event["kind"] == index[Kind.BLOCK_EVICTED]
+        loses = z3.Or(
+            event["kind"] == index[Kind.CLAIM_BLOCK_LOST],
+            event["kind"] == index[Kind.CLAIM_UNMATERIALIZED],
+            event["kind"] == index[Kind.CLAIM_HARMED],
+        )
+        lost = {
+            side: z3.And(evicted, event[f"mine.{side}"], self._live(state, side)) for side in _SIDES
+        }
+        steps, following, chosen = {}, {}, list[Expr]()
+        first, said = state["lost_first"], state["said_first"]
+        for number, side in enumerate(_SIDES, start=1):
+            view = {**event, "mine": event[f"mine.{side}"], "named": event[f"named.{side}"]}
+            view |= self._ranks(state, event, side)
+            steps[side] = self.one.step(_side(state, side), view)
+            for name, value in steps[side].following.items():
+                following[f"{side}/{name}"] = value
+            following[f"{side}/lost"] = z3.Or(state[f"{side}/lost"], lost[side])
+            nobody = state["lost_first"] == num.const(0)
+            first = z3.If(z3.And(lost[side], nobody), num.const(number), first)
+            chosen.append(z3.And(lost[side], nobody, self._takeable(state, event, side)))
+            told = z3.And(loses, event[f"named.{side}"], state["said_first"] == num.const(0))
+            said = z3.If(told, num.const(number), said)
+        following["lost_first"], following["said_first"] = first, said
+        gone = event["kind"] == index[Kind.BLOCK_LOST]
+        hit = z3.And(gone, z3.Or(event["mine.A"], event["mine.B"]))
+        following[_RESET] = z3.Or(state[_RESET], hit, z3.And(lost["A"], lost["B"]))
+        alone = z3.Not(z3.And(lost["A"], lost["B"]))
+        following[_EITHER] = z3.Or(state[_EITHER], z3.And(alone, z3.Or(chosen)))
+        a, b = steps["A"], steps["B"]
+        owing = {name: z3.Or(owes, b.owing[name]) for name, owes in a.owing.items()}
+        possible = [
+            a.possible,
+            b.possible,
+            z3.Implies(fact, event["named.A"] == event["mine.A"]),
+            z3.Implies(fact, event["named.B"] == event["mine.B"]),
+            z3.Implies(z3.Not(fact), z3.Not(z3.And(event["mine.A"], event["mine.B"]))),
+            z3.Not(z3.And(event["named.A"], event["named.B"], z3.Not(fact))),
+            z3.Not(event["here"]),
+        ]
+        if self._replay:
+            wanted = switch(REPLAY) if self._switched else z3.BoolVal(True)
+            possible.append(z3.Implies(wanted, self._readable(state, event)))
+        passed = [
+            z3.Implies(lost[side], z3.Not(self._ranks(state, event, side)["passed"]))
+            for side in _SIDES
+        ]
+        lower_first = z3.If(
+            first == num.const(1),
+            state["A/priority"] <= state["B/priority"],
+            state["B/priority"] <= state["A/priority"],
+        )
+        known = z3.And(waited_for(FIRST_LOSS, owing), z3.Not(following[_RESET]))
+        holds = {
+            FIRST_LOSS.name: z3.Implies(known, first == said),
+            RANK.name: z3.And(*passed, z3.Implies(following[_EITHER], lower_first)),
+        }
+        lower = [z3.And(lost[x], self._lower(state, x)) for x in _SIDES]
+        compared = {
+            (FIRST_LOSS.name, "lost"): z3.And(known, first != num.const(0)),
+            (RANK.name, "a lower one"): z3.Or(lower),
+            (RANK.name, "either"): following[_EITHER],
+        }
+        return Step(
+            z3.And(possible),
+            following,
+            {name: holds[name] for name in self._names},
+            {name: z3.And(kept, b.keeps[name]) for name, kept in a.keeps.items()},
+            a.exercised,
+            owing,
+            {key: where for key, where in compared.items() if key[0] in self._names},
+        )
+
+    def _live(self, state: Mapping[str, Expr], side: str) -> Expr:
+        """News of the claim is owed."""
+        return self.one.live(_side(state, side))
+
+    def _ranks(
+        self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str
+    ) -> dict[str, Expr]:
+        """What an eviction says of a claim and the other one, by their ranks."""
+        other = _other(side)
+        own, theirs = state[f"{side}/priority"], state[f"{other}/priority"]
+        there = self._live(state, other)
+        return {
+            "passed": z3.And(self._lower(state, side), event[f"takeable.{other}"]),
+            "spared": z3.And(there, own < theirs, event[f"keeps.{other}"]),
+        }
+
+    def _lower(self, state: Mapping[str, Expr], side: str) -> Expr:
+        """The other claim is there, and its priority is lower."""
+        other = _other(side)
+        there = self._live(state, other)
+        return z3.And(there, state[f"{other}/priority"] < state[f"{side}/priority"])
+
+    def _takeable(self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str) -> Expr:
+        """The other claim is there, and a block of it could be taken instead."""
+        other = _other(side)
+        return z3.And(self._live(state, other), event[f"takeable.{other}"])
+
+    def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
+        """Each event is about one of the claims, and could be written if there were no other."""
+        parts = [z3.Xor(event["mine.A"], event["mine.B"])]
+        evicted = event["kind"] == self.numbers.kind(self.alphabet.index(Kind.BLOCK_EVICTED))
+        for side in _SIDES:
+            mine, some = event[f"mine.{side}"], self.numbers.const(0) < state[f"{side}/was.lead"]
+            view = {**event, "mine": mine, "named": event[f"named.{side}"]}
+            alone = self._alone.step(_side(state, side), view | self._ranks(state, event, side))
+            parts.append(event[f"named.{side}"] == mine)
+            parts.append(z3.Implies(mine, alone.possible))
+            parts.append(z3.Implies(event[f"takeable.{side}"], some))
+            parts.append(z3.Implies(evicted, event[f"keeps.{side}"] == some))
+        return z3.And(parts)
+
+
+def _other(side: str) -> str:
+    return _SIDES[1 - _SIDES.index(side)]
+
+
+def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:
+    prefix = f"{side}/"
+    return {n.removeprefix(prefix): v for n, v in state.items() if n.startswith(prefix)}
+
+
+def swap_lemma() -> dict[str, Expr]:
+    """Two runs that keep `RANK`, with priorities swapped, lose in swapped order, if in both either
+    claim could lose first."""
+    p, q, first, second = z3.Ints("p q first second")
+    either = [z3.Or(x == 1, x == 2) for x in (first, second)]
+    original = z3.If(first == 1, p <= q, q <= p)
+    swapped = z3.If(second == 1, q <= p, p <= q)
+    return {"swapped": z3.Implies(z3.And(*either, p != q, original, swapped), first != second)}

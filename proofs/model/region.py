@@ -1,0 +1,180 @@
+"""What is true of every state that a runtime under a contract can be in.
+
+Written by hand, and never trusted: `proofs.checks.receptiveness` proves by plain Z3 that it holds
+at the start and after every event. Each part is one invariant with a name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import z3
+
+from spec.ledgers import CLAIM_FACTS, REQUEST_FACTS
+from spec.obligations.ends import STAGES
+from spec.states import RESPONSIBLE, TERMINAL, ClaimState
+from spec.terms import Sort
+
+if TYPE_CHECKING:
+    from proofs.logic.encode import Expr
+    from proofs.model.owed import Owed
+
+__all__ = ["region"]
+
+_LIVE = tuple(sorted(RESPONSIBLE))
+_ENDED = tuple(sorted(TERMINAL - {ClaimState.REFUSED}))
+_TOLD_ROUTES = ("route_cost_attribution", "placement_attribution")
+
+
+def region(of: Owed) -> dict[str, Expr]:
+    """The invariants of a bundle."""
+    accepted = _accepted(of) if _accepts(of) else {}
+    return _counts(of) | _owed(of) | _harmed(of) | accepted | _staged(of)
+
+
+def _accepts(of: Owed) -> bool:
+    return "explicit_acceptance" in of.observers
+
+
+def _counts(of: Owed) -> dict[str, Expr]:
+    const = of.system.numbers.const
+    ledgers = (("was", CLAIM_FACTS), ("req_was", REQUEST_FACTS))
+    counts = [
+        const(0) <= of[f"{scope}.{r.name}"]
+        for scope, ledger in ledgers
+        for r in ledger.registers
+        if r.sort is Sort.INT
+    ]
+    counts += [const(0) <= of["was.rest"], const(0) <= of["was.declared"]]
+    within = [
+        z3.And(const(0) <= of[f"state.{name}"], of[f"state.{name}"] < const(len(o.states)))
+        for name, o in of.observers.items()
+    ]
+    return {
+        "counts count": z3.And(*counts, const(1) <= of["c.threshold"]),
+        "states are states": z3.And(within),
+        "nothing is violated": of.unviolated,
+        "what arrived was seen": z3.Implies(of["req_was.arrived"], of["req_was.seen"]),
+        "what failed was seen": z3.Implies(of["req_was.failed"], of["req_was.seen"]),
+        "responsible is committed": z3.Implies(of["was.responsible"], of["was.committed"]),
+        "committed is registered": z3.Implies(of["was.committed"], of["was.registered"]),
+    }
+
+
+def _owed(of: Owed) -> dict[str, Expr]:
+    """What must be true where something is owed, so that saying it is possible and true."""
+    at = of.at
+    fallen = at("claim_scoped_telemetry", "fallen")
+    thinned = at("claim_scoped_telemetry", "thinned")
+    ranked = of.system.spec.constants["ranked"]
+    answers = at("restoration_failure_outcome", "owed", "refusing", "harming")
+    routes = [at(name, "owed") for name in _TOLD_ROUTES]
+    reuse = at("reuse_routing_attribution", "owed")
+    decides = at("explicit_conflict_action", "owed")
+    names = at("blocking_claim_ids", "unnamed")
+    failed = at("claim_harm_attribution", "failed")
+    rise = at("claim_materialized_event", "owed")
+    decided = at("explicit_conflict_action", "owed", "acted", "noted", "settled")
+    return {
+        "what was decided was seen": z3.Implies(decided, of["req_was.seen"]),
+        "a rise owed is held": z3.Implies(rise, z3.And(of.held, of["was.registered"], of.live)),
+        "a fall owed is not held": z3.Implies(fallen, z3.Not(of.held)),
+        "a loss owed is registered": z3.Implies(
+            z3.Or(fallen, thinned), z3.And(of["was.registered"], of.live)
+        ),
+        "a lost block owed is unsaid": z3.Implies(
+            z3.And(z3.Or(fallen, thinned), z3.BoolVal(ranked)), of["was.unsaid"]
+        ),
+        "what a request owes is owed while it is in hand": z3.Implies(
+            z3.Or(answers, decides, failed, names, reuse, *routes), of["req_was.arrived"]
+        ),
+        "who waits is in hand": z3.Implies(
+            at("restoration_failure_outcome", "waiting", "thwarted"), of["req_was.arrived"]
+        ),
+        "a restore owed has a request": z3.Implies(
+            at("offload_restorability", "owed"), of["req_was.seen"]
+        ),
+        "an answer owed follows a failure": z3.Implies(
+            z3.Or(at("restoration_failure_outcome", "owed"), failed), of["req_was.failed"]
+        ),
+        "a route owed was taken": z3.Implies(z3.Or(routes), of["req_was.routed"]),
+        "a route owed is of a registered claim": z3.Implies(
+            z3.Or(*routes, reuse), of["was.registered"]
+        ),
+        "a reuse owed was served": z3.Implies(reuse, of["req_was.served"]),
+    }
+
+
+def _harmed(of: Owed) -> dict[str, Expr]:
+    """How the losses, the harm that was reported and what is still owed of it add up."""
+    if "claim_harm_attribution" not in of.observers:
+        return {}
+    losses, harms, failures = of["was.losses"], of["believed.harms"], of["was.failures"]
+    untold = of["own.claim_harm_attribution.untold"]
+    one = of.system.numbers.const(1)
+
+    def at(*states: str) -> Expr:
+        return of.at("claim_harm_attribution", *states)
+
+    return {
+        "each loss is reported or owed": z3.And(
+            z3.Implies(at("owed"), z3.And(one <= untold, losses <= harms + untold)),
+            z3.Implies(z3.Not(at("owed")), losses <= harms),
+        ),
+        "no harm is reported but of a loss or a failure": z3.And(
+            z3.Implies(at("owed"), harms + untold <= losses + failures),
+            z3.Implies(at("failed", "aside", "stated"), harms + one <= losses + failures),
+            harms <= losses + failures,
+        ),
+    }
+
+
+def _accepted(of: Owed) -> dict[str, Expr]:
+    """What acceptance, owed or told, says of the registry and of the others."""
+    at = of.at
+    owed, told = (at("explicit_acceptance", state) for state in ("owed", "accepted"))
+    harm = at("claim_harm_attribution", "owed", "failed")
+    boundary = at("claim_expired_boundary", "owed")
+    later = [at(name, "owed") for name in ("ordered_lifecycle_events", "offload_restorability")]
+    later += [at("offload_restorability", "harmed")]
+    return {
+        "committed is owed or accepted": of["was.committed"] == z3.Or(owed, told),
+        "an end or a restore is owed after acceptance": z3.Implies(z3.Or(later), told),
+        "harm is of what was committed": z3.Implies(harm, of["was.committed"]),
+        "a rise owed is of what is held responsibly": z3.Implies(
+            at("claim_materialized_event", "owed"), of["was.responsible"]
+        ),
+        "a boundary owed ended a commitment": z3.Implies(
+            boundary, z3.And(of["was.committed"], z3.Not(of["was.responsible"]))
+        ),
+        "harm owed is under responsibility, but for a boundary": z3.Implies(
+            at("claim_harm_attribution", "owed"),
+            z3.Or(of["was.responsible"], z3.BoolVal("claim_expired_boundary" in of.observers)),
+        ),
+    }
+
+
+def _staged(of: Owed) -> dict[str, Expr]:
+    """Where the lifecycle stands while something is owed."""
+    if not of.staged:
+        return {}
+    stage = of.stage
+    told = of.at("explicit_acceptance", "accepted")
+    unsaid = [of.at("claim_harm_attribution", "owed"), of.at("claim_expired_boundary", "owed")]
+    ended = z3.And(stage(*_LIVE), z3.Not(of["was.responsible"]), z3.Not(z3.Or(unsaid)))
+    before = stage(ClaimState.SUBMITTED, ClaimState.REFUSED)
+    return {
+        "a stage is a stage": stage(*STAGES),
+        "the lifecycle begins with acceptance": z3.Implies(told, z3.Not(before)),
+        "or it ends without": z3.Or(
+            told, before, z3.And(stage(ClaimState.RELEASED), z3.Not(of["was.committed"]))
+        ),
+        "acceptance is owed before anything is told": z3.Implies(
+            of.at("explicit_acceptance", "owed"), stage(ClaimState.SUBMITTED)
+        ),
+        "harm and a boundary are owed before the end is told": z3.Implies(
+            z3.Or(unsaid), z3.Not(stage(*_ENDED))
+        ),
+        "what was ended is not held": z3.Implies(stage(*_ENDED), z3.Not(of["was.responsible"])),
+        "an end owed can be told": z3.Implies(of.at("ordered_lifecycle_events", "owed"), ended),
+    }

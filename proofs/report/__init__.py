@@ -1,0 +1,1 @@
+"""Answers for people, for CI and for the documentation."""

@@ -1,0 +1,40 @@
+"""What each clause rests on, for people: obligations by clauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from proofs.report.layout import indented
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from proofs.report.results import Check
+
+__all__ = ["print_cores"]
+
+
+def print_cores(console: Console, check: Check) -> None:
+    """A column for each clause, by number."""
+    numbers = {clause: str(number) for number, clause in enumerate(check.core, start=1)}
+    said = "each clause is proved from the obligations of its column alone; X: every set that "
+    said += "suffices has it, x: another set does without."
+    indented(console, Text(f"Rests on: {said}"))
+    rows = Table.grid(padding=(0, 1))
+    for _ in range(len(numbers) + 1):
+        rows.add_column(no_wrap=True)
+    rows.add_row("", *numbers.values())
+    for name in check.necessary:
+        rows.add_row(name, *(_mark(check, clause, name) for clause in check.core))
+    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
+    indented(console, Text(", ".join(f"{n} {clause}" for clause, n in numbers.items())), 4)
+
+
+def _mark(check: Check, clause: str, name: str) -> str:
+    if name not in check.core[clause]:
+        return "."
+    return "X" if name in check.in_every_core[clause] else "x"

@@ -1,0 +1,152 @@
+"""An explanation for people: plain, within 80 columns, the uneventful counted."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from monitor.engine import ModeVerdict
+from spec.digest import SHORT
+from spec.modes import MODES
+from spec.screens import counted, printable
+from spec.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from proofs.traces.explain import Change, Explanation, Happened, Step, Stop
+
+__all__ = ["MOST", "as_page"]
+
+MOST: Final = 60
+"""Eventful lines that are shown; the JSON form has all of them."""
+
+_WIDTH: Final = 80
+_SILENT: Final = ("", Verdict.UNEXERCISED)  # what nothing was known of is not said to have been
+
+
+def as_page(story: Explanation, most: int = MOST) -> str:
+    """The story as text, with at most about `most` lines of the trace told one by one."""
+    lines = [*_head(story), "", *_told(story, most), "", *_end(story)]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _head(story: Explanation) -> Iterator[str]:
+    name = "standard input" if story.trace == "-" else printable(story.trace)
+    yield from _wrap(f"{name}: {counted(story.read, 'line')} with events", 0, 2)
+    only = f", claim {printable(story.claim)} alone" if story.claim is not None else ""
+    by = f"judged by mode {story.mode}, {story.bundle} bundle{only}"
+    yield from _wrap(f"{by} (resident-claims {story.tool}, spec {story.spec[:SHORT]})", 0, 2)
+
+
+def _told(story: Explanation, most: int) -> Iterator[str]:
+    """The eventful steps, with what lies between them counted."""
+    last, steps = 0, [step for step in story.steps if _is_eventful(step)]
+    alone = len({change.claim for step in steps for change in step.changes}) == 1
+    for step in _shown(steps, story.stop, most):
+        yield from _gap(steps, last, step.number)
+        yield from _step(step, alone)
+        last = step.number
+    yield from _gap(steps, last, story.read + 1)
+
+
+def _is_eventful(step: Step) -> bool:
+    """Whether more changed than a count of blocks on one side of its threshold."""
+    return any(change.what != "held" or _crosses(change) for change in step.changes)
+
+
+def _crosses(change: Change) -> bool:
+    held, _, threshold = change.after.partition(" of ")
+    before = change.before.partition(" of ")[0]
+    return (int(before) < int(threshold)) != (int(held) < int(threshold))
+
+
+def _shown(steps: list[Step], stop: Stop | None, most: int) -> list[Step]:
+    """The first and the last steps, and the one where things went wrong."""
+    if len(steps) <= most:
+        return steps
+    last = most // 3
+    kept = steps[: most - last] + steps[len(steps) - last :]
+    numbers = {step.number for step in kept} | ({stop.number} if stop is not None else set())
+    return [step for step in steps if step.number in numbers]
+
+
+def _gap(steps: Sequence[Step], after: int, before: int) -> Iterator[str]:
+    between = before - after - 1
+    eventful = sum(1 for step in steps if after < step.number < before)
+    if between > 0:
+        quiet = between - eventful
+        parts = [counted(quiet, "uneventful line")] if quiet else []
+        parts += [f"{counted(eventful, 'eventful line')} left out"] if eventful else []
+        yield f"     ... {', '.join(parts)}"
+
+
+def _step(step: Step, alone: bool) -> Iterator[str]:
+    for event in step.events:
+        yield from _wrap(f"{step.line:>4} {_event(event)}", 0, 12)
+    if not step.events:
+        yield f"{step.line:>4} (no event)"
+    yield from _listed(step.changes, 12, alone)
+
+
+def _event(event: Happened) -> str:
+    role = "fact  " if event.fact else "report"
+    return f"{role} {event.kind} {printable(event.about)}"
+
+
+def _listed(changes: Iterable[Change], indent: int, alone: bool = False) -> Iterator[str]:
+    """The changes, those of one claim and one reason together.
+
+    Args:
+        alone: there is one claim only, which need not be named.
+    """
+    alike: dict[tuple[str, str, str, str, str], list[str]] = {}
+    for c in changes:
+        alike.setdefault((c.claim, c.before, c.after, c.why, c.allowed), []).append(c.what)
+    for (claim, before, after, why, allowed), names in alike.items():
+        what = ", ".join(names)
+        turned = f"{what} {after}" if before in _SILENT else f"{what} {before} -> {after}"
+        because = f", because {printable(why)}" if why else ""
+        who = "" if alone else f"{printable(claim)}: "
+        yield from _wrap(f"{who}{turned}{because}", indent, indent + 2)
+        if allowed:
+            yield from _wrap(f"allowed instead: {printable(allowed)}", indent + 2, indent + 4)
+
+
+def _end(story: Explanation) -> Iterator[str]:
+    kept = story.verdict is ModeVerdict.KEPT
+    yield from _wrap(f"{story.verdict}: {_tested(story) if kept else printable(story.why)}", 0, 2)
+    if story.stop is None:
+        yield "No line broke a promise."
+    else:
+        yield from _stopped(story, story.stop)
+    if story.owed:
+        yield "Still owed at the end:"
+        yield from _listed(story.owed, 2)
+
+
+def _stopped(story: Explanation, stop: Stop) -> Iterator[str]:
+    fine = "No line before it" if not story.fine else f"The first {counted(story.fine, 'line')}"
+    verb = "was" if story.fine <= 1 else "were"
+    broken = any(change.after == Verdict.VIOLATED for change in stop.changes)
+    then = "broke a promise" if broken else "cannot be judged"
+    kinds = ", ".join(event.kind for event in stop.events) or "no event"
+    yield from _wrap(f"{fine} {verb} fine; line {stop.line} ({kinds}) {then}:", 0, 2)
+    yield from _listed(stop.changes, 2)
+
+
+def _tested(story: Explanation) -> str:
+    idle, number = story.unexercised, len(MODES[story.mode].names(story.bundle))
+    said = f"{number - len(idle)} of {number} obligations exercised"
+    return f"{said}, {len(idle)} not put to the test: {', '.join(idle)}" if idle else said
+
+
+def _wrap(text: str, indent: int, later: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * later,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )

@@ -1,0 +1,123 @@
+"""Checks as JUnit XML: a case for each mode and part of its theorem, for CI systems' dashboards."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from proofs.report.results import Check
+    from proofs.traces.story import Line
+
+__all__ = ["to_junit"]
+
+
+class _Case(NamedTuple):
+    name: str
+    seconds: float = 0.0
+    failure: str = ""
+    story: tuple[Line, ...] = ()
+    error: str = ""
+    said: str = ""
+
+
+def to_junit(checks: list[Check]) -> bytes:
+    """One test suite; a refuted or vacuous part is a failure, an unknown one an error.
+
+    What the paper's bundle carries is told and fails nothing, and nor does an obligation that is
+    known to be redundant.
+    """
+    suite = ET.Element("testsuite", name="resident-claims proofs")
+    cases = [(check, case) for check in checks for case in _cases(check)]
+    for check, case in cases:
+        element = ET.SubElement(
+            suite,
+            "testcase",
+            classname=f"{check.mode}.{check.bundle}",
+            name=case.name,
+            time=f"{case.seconds:.3f}",
+        )
+        if case.failure:
+            failure = ET.SubElement(element, "failure", message=case.failure)
+            failure.text = "\n".join(f"{line.number} {line.kind}" for line in case.story)
+        if case.error:
+            ET.SubElement(element, "error", message=case.error)
+        if case.said:
+            ET.SubElement(element, "system-out").text = case.said
+    suite.set("tests", str(len(cases)))
+    suite.set("failures", str(sum(bool(case.failure) for _, case in cases)))
+    suite.set("errors", str(sum(bool(case.error) for _, case in cases)))
+    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _cases(check: Check) -> Iterator[_Case]:
+    limit, sound = "the work limit was reached", check.sound
+    yield _Case(
+        "consistent",
+        check.consistent.seconds,
+        failure="vacuous: no witness" if check.consistent.result == "vacuous" else "",
+        error=limit if check.consistent.result == "unknown" else "",
+    )
+    yield _Case(
+        "sound",
+        sound.seconds,
+        failure=f"refuted: {', '.join(sound.failed)}" if sound.result == "refuted" else "",
+        story=tuple(sound.story),
+        error={"unknown": limit, "bounded": "shown only within a bound"}.get(sound.result, ""),
+    )
+    for tale in check.consistent.tales:
+        yield _Case(
+            f"story.{tale.story}",
+            tale.seconds,
+            failure=f"no run of up to {tale.depth} events" if tale.result == "untold" else "",
+            error=limit if tale.result == "unknown" else "",
+            said=_said(tale.result, tale.depth),
+        )
+    reached = check.consistent.reached
+    unexplained = [*reached.missing, *(name for name, why in reached.dead.items() if not why)]
+    yield _Case(
+        "reached",
+        reached.seconds,
+        failure=f"unexplained: {', '.join(unexplained)}" if unexplained else "",
+        error="" if reached.complete else limit,
+        said=f"{len(reached.fewest)} reached, {len(reached.dead)} out of reach",
+    )
+    yield _Case(
+        "compared",
+        failure=f"never compared: {', '.join(reached.uncompared)}" if reached.uncompared else "",
+        said=f"{len(reached.compared)} ways in which a clause could fail",
+    )
+    receptive = check.receptive
+    yield _Case(
+        "receptive",
+        receptive.seconds,
+        failure=", ".join(receptive.failed) if receptive.result == "refuted" else "",
+        error=limit if receptive.result == "unknown" else "",
+    )
+    for lemma in check.lemmas:
+        yield _Case(
+            f"lemma.{lemma.name}",
+            failure="it fails" if lemma.result == "failed" else "",
+            error=limit if lemma.result == "unknown" else "",
+        )
+    for name, clause in check.paper.clauses.items():
+        yield _Case(f"paper.{name}", said=_said(clause.result, clause.length))
+    changed = [*check.redundancy.unasked, *check.redundancy.needed]
+    yield _Case(
+        "redundancy",
+        failure=f"not as known: {', '.join(changed)}" if changed else "",
+        said=f"known to be redundant: {', '.join(check.redundancy.known) or 'none'}",
+    )
+    for part, found in (("necessary", check.necessary), ("guard", check.guards)):
+        for name, without in found.items():
+            yield _Case(
+                f"{part}.{name}",
+                error=limit if without.result == "unknown" else "",
+                said=_said(without.result, without.length),
+            )
+
+
+def _said(result: str, length: int | None) -> str:
+    return result if length is None else f"{result}: {length} events"

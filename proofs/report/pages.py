@@ -1,0 +1,23 @@
+"""The pages of the documentation that are made here: lowering, and the published schemas."""
+
+from __future__ import annotations
+
+from proofs.checks.frame.results import frame_schema
+from proofs.labels.pages import pages as lowering_pages
+from proofs.lowering.results import lowering_schema
+from proofs.mutation.commands import mutation_schema
+from proofs.report.results import proof_schema
+from spec.cli import json_page
+
+__all__ = ["pages"]
+
+
+def pages() -> dict[str, str]:
+    """Each page by its path below the folder of the documentation."""
+    return {
+        **lowering_pages(),
+        "schema/frame.json": json_page(frame_schema()).decode(),
+        "schema/lowering-proof.json": json_page(lowering_schema()).decode(),
+        "schema/mutation.json": json_page(mutation_schema()).decode(),
+        "schema/proof.json": json_page(proof_schema()).decode(),
+    }

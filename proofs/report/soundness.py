@@ -1,0 +1,55 @@
+"""How a theorem was decided, and how far that goes, in a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from proofs.checks.results import Sound
+
+__all__ = ["counterexample_to_induction", "how"]
+
+_ENGINES = {
+    "search": "bounded search",
+    "induction": "k-induction",
+    "recorded": "recorded invariant",
+    "spacer": "Spacer",
+    "explicit": "explicit states",
+}
+
+
+def how(sound: Sound) -> str:
+    """What completes "Sound: RESULT, "."""
+    by = f"{_ENGINES[sound.engine]}, {sound.seconds:.1f} s"
+    reason = f": {sound.reason}" if sound.reason else ""
+    match sound.result:
+        case "proved":
+            checked = "the invariant was checked again by plain Z3: initiation, consecution"
+            checked += ", implication"
+            if sound.engine == "induction":
+                checked = f"{sound.reason}; base and step were checked again by plain Z3"
+            return (
+                "for runs of every length and any number of blocks, one claim among arbitrary "
+                f"others ({by}; {checked}). An auditor who reads only reports, and the promise:"
+            )
+        case "bounded":
+            length = "any length" if sound.bound is None else f"up to {sound.bound} events"
+            return (
+                f"not proved: no run of {length}, with up to {sound.blocks} of anything that is "
+                f"counted in blocks, breaks a clause, and nothing is known beyond ({by}{reason}):"
+            )
+        case "refuted":
+            return f"the obligations do not carry every clause ({by}{reason}):"
+    return f"neither proved nor refuted ({by}{reason}):"
+
+
+def counterexample_to_induction(sound: Sound) -> str:
+    """The state out of which a clause can fail, by what is not at rest in it."""
+    state = sound.possibly_unreachable
+    said = [
+        name if value is True else f"{name} = {value}" for name, value in state.items() if value
+    ]
+    return (
+        "A counterexample to induction, possibly unreachable (it refutes nothing): after sound "
+        f"events into this state the next one can break a clause. {', '.join(said)}."
+    )

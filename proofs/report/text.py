@@ -1,0 +1,291 @@
+"""Checks for people: what was shown, how far, and by what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from proofs.report.cores import print_cores
+from proofs.report.layout import indented
+from proofs.report.results import exit_code
+from proofs.report.soundness import counterexample_to_induction, how
+from spec.alphabet import Kind
+from spec.modes import Bundle
+from spec.screens import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from proofs.checks.coverage import Reached
+    from proofs.checks.receptiveness import Receptive
+    from proofs.checks.redundancy import Redundancy
+    from proofs.checks.results import Lacking, Leaned, PaperClause, Sound
+    from proofs.report.results import Check, Consistent
+    from proofs.traces.story import Line
+
+__all__ = ["print_check"]
+
+_STYLE = {
+    "proved": "green",
+    "witnessed": "green",
+    "told": "green",
+    "necessary": "green",
+    "refuted": "red",
+    "vacuous": "red",
+    "untold": "red",
+    "failed": "red",
+}
+_PAPER = "Paper's bundle"
+_SIGNS = {"proved": "holds", "refuted": "intact", "bounded": "so far"}
+_VERDICTS = {0: "holds", 1: "refuted", 3: "undecided"}
+
+
+def print_check(
+    console: Console, check: Check, *, story: bool = False, certified: bool = False
+) -> None:
+    """One mode, in plain words.
+
+    Args:
+        certified: a certificate was asked for.
+        story: tell every run that breaks a clause of the paper's bundle, or that an obligation
+            prevents.
+    """
+    verdict = _VERDICTS[exit_code([check])]
+    console.print(Text(f"{verdict}: {check.mode}, {check.bundle} bundle", style="bold"))
+    _print_sound(console, check.sound)
+    if check.certificate is not None:
+        indented(console, Text(f"Certificate: {printable(check.certificate)}"))
+    elif certified:
+        why = "theorem, lemmas, frame, witness and receptiveness are not all shown"
+        indented(console, Text(f"Certificate: none is written, since {why}.", style="red"))
+    _print_lemmas(console, check.lemmas)
+    _print_consistent(console, check.consistent, len(check.obligations))
+    if check.bundle == Bundle.CONTRACT:
+        _print_tales(console, check.consistent, story=story)
+        _print_receptive(console, check.receptive)
+    _print_paper(console, check, story=story)
+    _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
+    _print_redundancy(console, check.redundancy)
+    if story:
+        _print_lacking(console, "Guards", "guards", check.guards, story=story)
+    else:
+        _print_guards(console, check.guards)
+    if check.core:
+        print_cores(console, check)
+    outside = ", ".join(sorted(set(Kind) - set(check.world)))
+    indented(
+        console, Text(f"Assumed: facts are facts, and there is no {outside} (docs/theorem.md).")
+    )
+    indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
+    console.print()
+
+
+def _print_consistent(console: Console, found: Consistent, obligations: int) -> None:
+    if found.result == "witnessed":
+        said = (
+            f"{len(found.story)} events are the fewest in which all {obligations} obligations "
+            "are exercised and satisfied:"
+        )
+    elif found.result == "vacuous":
+        said = f"no run of up to {found.depth} events exercises and satisfies every obligation."
+    else:
+        said = f"the work limit was reached after {found.depth} events."
+    _headline(console, "Consistent", found.result, said)
+    _print_story(console, found.story)
+
+
+def _print_tales(console: Console, found: Consistent, *, story: bool) -> None:
+    for tale in found.tales:
+        said = "; ".join(tale.episodes.values())
+        far = f"in up to {tale.depth} events"
+        if tale.result == "told":
+            far = f"{tale.depth} events are the fewest"
+        _headline(console, "Story", tale.result, f"{far}: {said}.")
+        if story:
+            _print_story(console, tale.lines)
+    _print_reached(console, found.reached)
+
+
+def _print_reached(console: Console, found: Reached) -> None:
+    """How many states and rules some run exercises, and why the others are out of reach."""
+    every = len(found.fewest) + len(found.dead) + len(found.missing)
+    said = f"each in at most {max(found.fewest.values(), default=0)} events"
+    if found.dead:
+        said += f"; {len(found.dead)} are out of reach however long the run, each for a reason:"
+    result = f"{len(found.fewest)} of {every} states and rules"
+    _headline(console, "Reached", result, said if found.dead else f"{said}.")
+    reasons = dict.fromkeys(found.dead.values())
+    for why in reasons:
+        names = ", ".join(name for name, reason in found.dead.items() if reason == why)
+        indented(console, Text(f"{why or 'UNEXPLAINED'}: {names}"), 4)
+    if found.missing:
+        indented(console, Text(f"neither reached nor out of reach: {', '.join(found.missing)}"), 4)
+    every = len(found.compared) + len(found.uncompared)
+    said = f"each in at most {max(found.compared.values(), default=0)} events"
+    if found.uncompared:
+        said += f"; NEVER in up to {found.depth}: {', '.join(found.uncompared)}"
+    result = f"{len(found.compared)} of {every} ways in which a clause could fail"
+    _headline(console, "Compared", result, f"{said}.")
+
+
+def _print_lemmas(console: Console, lemmas: Sequence[Leaned]) -> None:
+    if not lemmas:
+        return
+    left = [lemma for lemma in lemmas if lemma.result != "proved"]
+    result = "proved"
+    if left:
+        result = "failed" if any(lemma.result == "failed" for lemma in left) else "unknown"
+    _headline(console, "Lemmas", result, "on which that leans (docs/theorem.md):")
+    rows = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        rows.add_column(overflow="fold")
+    for lemma in lemmas:
+        says = f"{lemma.says} ({'; '.join(lemma.parts)})" if lemma.parts else lemma.says
+        style = _STYLE.get(lemma.result, "yellow")
+        sign = "holds" if lemma.result == "proved" else lemma.result
+        rows.add_row(Text(sign, style=style), Text(lemma.name, style="bold"), Text(says))
+    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
+
+
+def _print_receptive(console: Console, found: Receptive) -> None:
+    if found.result == "proved":
+        said = (
+            "for runs of every length: no event that the runtime does not choose breaks an "
+            "obligation, and whatever is owed can be told."
+        )
+    else:
+        said = ", ".join(found.failed)
+    _headline(console, "Receptive", found.result, said)
+
+
+def _print_sound(console: Console, sound: Sound) -> None:
+    _headline(console, "Sound", sound.result, how(sound))
+    rows = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        rows.add_column(overflow="fold")
+    for name, says in sound.clauses.items():
+        failed = name in sound.failed
+        sign = _SIGNS.get(sound.result, "?") if not failed else "FAILS"
+        style = "red" if failed else "green" if sound.result == "proved" else ""
+        rows.add_row(Text(sign, style=style), Text(name, style="bold"), Text(says))
+    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
+    if sound.story:
+        indented(console, Text("A shortest run that keeps every obligation and breaks it:"))
+        _print_story(console, sound.story)
+    if sound.possibly_unreachable:
+        indented(console, Text(counterexample_to_induction(sound)))
+
+
+def _print_paper(console: Console, check: Check, *, story: bool) -> None:
+    paper = check.paper
+    results = {clause.result for clause in paper.clauses.values()}
+    result = next(r for r in ("refuted", "unknown", "proved") if r in results)
+    if paper.is_contract and result == "proved":
+        _headline(console, _PAPER, result, "as printed it is the contract.")
+        return
+    _headline(console, _PAPER, result, "as printed, each clause by itself, for comparison:")
+    _print_results(console, {name: (c.result, _length(c), "") for name, c in paper.clauses.items()})
+    for added in check.added:
+        indented(console, Text(f"Added: {added.obligation}, since {added.why}."))
+    for name, clause in paper.clauses.items():
+        if story and clause.story:
+            indented(console, Text(f"A shortest run that keeps the paper's bundle, not {name}:"))
+            _print_story(console, clause.story)
+
+
+def _print_lacking(
+    console: Console, title: str, what: str, found: Mapping[str, Lacking], *, story: bool
+) -> None:
+    needed = sum(each.result == "necessary" for each in found.values())
+    _headline(
+        console,
+        title,
+        f"{needed} of {len(found)} {what} of the contract",
+        "without which a run breaks a clause and keeps all the rest:",
+    )
+    rows = {n: (each.result, _length(each), _failed(each)) for n, each in found.items()}
+    _print_results(console, rows)
+    for name, each in found.items():
+        if story and each.story:
+            indented(console, Text(f"Without {name}, {_length(each)} can break {_failed(each)}:"))
+            _print_story(console, each.story)
+
+
+def _print_redundancy(console: Console, found: Redundancy) -> None:
+    for name, why in found.known.items():
+        indented(console, Text(f"Known to be redundant: {name}, since {why}."))
+    for name in found.unasked:
+        text = f"REDUNDANT, and not known to be: {name} (proofs/checks/redundancy.py)."
+        indented(console, Text(text, style="red"))
+    for name in found.needed:
+        text = f"NEEDED, and known as redundant: {name} (proofs/checks/redundancy.py)."
+        indented(console, Text(text, style="red"))
+
+
+def _print_guards(console: Console, found: Mapping[str, Lacking]) -> None:
+    """How many rules are needed, and by name only those that are not."""
+    counts = Counter(each.result for each in found.values())
+    said = f"{counts['necessary']} of {len(found)} guards of the contract"
+    rest = [name for name, each in found.items() if each.result == "redundant"]
+    others = f"; each clause is proved without any one of: {', '.join(rest)}" if rest else ""
+    _headline(console, "Guards", said, f"without which a run breaks a clause{others}.")
+    unknown = [name for name, each in found.items() if each.result == "unknown"]
+    if unknown:
+        indented(console, Text(f"unknown: {', '.join(unknown)}"), 4)
+
+
+def _length(found: PaperClause | Lacking) -> str:
+    if found.length is None:
+        return found.reason
+    return f"{found.length} event{'' if found.length == 1 else 's'}"
+
+
+def _failed(found: Lacking) -> str:
+    return ", ".join(found.failed)
+
+
+def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) -> None:
+    rows = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        rows.add_column(no_wrap=True)
+    rows.add_column(overflow="fold")
+    for name, (result, length, clause) in found.items():
+        style = _STYLE.get(result, "yellow")
+        rows.add_row(Text(result, style=style), Text(name), Text(length), Text(clause))
+    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
+
+
+def _print_story(console: Console, story: list[Line]) -> None:
+    """Each event, where it leaves the claim if that is news, what it changed; and what fails."""
+    rows = Table.grid(padding=(0, 1))
+    rows.add_column(justify="right")
+    for _ in range(3):
+        rows.add_column(overflow="fold")
+    stood = list[str]()
+    for line in story:
+        what, stands = Text(line.about), [str(claim) for claim in line.claims]
+        for claim in stands:
+            if claim not in stood:
+                what.append(f"\n= {claim}", style="dim")
+        for change in line.changes:
+            what.append(f"\n-> {change}", style="dim")
+        for ending in line.fails:
+            what.append(f"\nbreaks {ending.clause}: {ending.why}", style="red")
+        deed = Text("fact" if line.fact else "report", style="dim")
+        rows.add_row(str(line.number), deed, Text(line.kind, style="bold"), what)
+        stood = stands
+    if story:
+        console.print(Padding(rows, (0, 0, 0, 4), expand=False))
+
+
+def _headline(console: Console, title: str, result: str, said: str) -> None:
+    row = Text(f"{title}: ")
+    row.append(result, style=_STYLE.get(result, "yellow"))
+    row.append(f", {said}")
+    indented(console, row)

@@ -1,0 +1,1 @@
+"""Runs that a solver found, as events and as stories."""

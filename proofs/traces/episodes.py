@@ -1,0 +1,220 @@
+"""The story that each mode's witness must tell: named episodes, in an order.
+
+An episode is a condition on one event, in the words of the specification; `after` names episodes
+that must come before it. Where one request cannot tell everything, a mode has two stories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proofs.model.auditor import believed
+from spec.alphabet import BLOCKS_GONE, Kind
+from spec.claims import Mode
+from spec.ledgers import breaks, contends, kind, loss, now, req, req_was, usable, was
+from spec.terms import conj
+from spec.vocabulary import c, e
+
+if TYPE_CHECKING:
+    from spec.terms import Term
+
+__all__ = ["STORIES", "Episode", "Story"]
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """`says` completes "in the story, ..."."""
+
+    name: str
+    says: str
+    when: Term
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Episodes that one run contains; `whole` also exercises every obligation of the bundle.
+
+    That of soft_priority speaks of two claims, so its episode is not a term
+    (`proofs.traces.whole_story`).
+    """
+
+    name: str
+    episodes: tuple[Episode, ...]
+    whole: bool = True
+
+
+_holds = c.threshold <= now.lead
+_held = c.threshold <= was.lead
+_gone = kind(*BLOCKS_GONE)
+_ended = e.here & kind(Kind.REQUEST_FINISHED)
+_given_up = conj(was.committed, ~was.responsible, ~believed.responsible)
+
+
+def _at(*kinds: Kind) -> Term:
+    return e.mine & kind(*kinds)
+
+
+def _here(*kinds: Kind) -> Term:
+    return e.mine & e.here & kind(*kinds)
+
+
+_PRESSED = Episode(
+    "pressure",
+    "a request arrives that does not fit beside the claim",
+    e.here & kind(Kind.REQUEST_ARRIVED) & contends(was.footprint, req) & _held,
+)
+_BOUNDARY = Episode(
+    "boundary told",
+    "the duration elapses and the end of responsibility is told",
+    _at(Kind.CLAIM_EXPIRED) & ~now.responsible & _held,
+)
+
+STORIES: dict[Mode, tuple[Story, ...]] = {
+    Mode.BEST_EFFORT: (
+        Story(
+            "rise and fall",
+            (
+                Episode("rise told", "the rise is told", _at(Kind.CLAIM_MATERIALIZED) & _holds),
+                Episode("fall", "the predicate is lost", e.mine & _held & ~_holds, ("rise told",)),
+                Episode("fall told", "the fall is told", _at(Kind.CLAIM_UNMATERIALIZED), ("fall",)),
+            ),
+        ),
+    ),
+    Mode.SOFT_PRIORITY: (Story("both lose, lower first", ()),),
+    Mode.HARD_PROTECTED: (
+        Story(
+            "refusal",
+            (
+                Episode(
+                    "refused",
+                    "a request that does not fit beside the claim is refused, and the claim named",
+                    e.here
+                    & kind(Kind.REQUEST_REFUSED)
+                    & contends(was.footprint, req_was)
+                    & conj(e.blamed, _held),
+                ),
+                Episode("ended", "that request ends", _ended, ("refused",)),
+                Episode("reset", "a reset breaks the predicate", _at(Kind.BLOCK_LOST) & loss),
+                Episode(
+                    "harm told", "the loss is told as harm", _at(Kind.CLAIM_HARMED), ("reset",)
+                ),
+                Episode(
+                    "released",
+                    "the owner withdraws the claim, and that is told",
+                    _at(Kind.CLAIM_RELEASED) & e.authorised,
+                    ("harm told", "ended"),
+                ),
+            ),
+        ),
+        Story(
+            "boundary",
+            (
+                Episode(
+                    "coexistence",
+                    "a request that fills the pool to the last block beside the claim is served",
+                    conj(
+                        _ended,
+                        was.responsible,
+                        _held,
+                        req_was.arrived,
+                        ~believed.acted,
+                        req_was.usable.eq(req_was.needed + was.footprint + e.rest),
+                    ),
+                ),
+            ),
+            whole=False,
+        ),
+    ),
+    Mode.DEMOTABLE: (
+        Story(
+            "demotion under pressure",
+            (
+                _PRESSED,
+                Episode("demoted", "the claim is demoted", _at(Kind.CLAIM_DEMOTED), ("pressure",)),
+                Episode(
+                    "evicted",
+                    "then an eviction breaks the predicate",
+                    _at(Kind.BLOCK_EVICTED) & breaks & _given_up,
+                    ("demoted",),
+                ),
+                Episode("served", "then the request ends", _ended, ("evicted",)),
+            ),
+        ),
+    ),
+    Mode.EXPIRING: (
+        Story(
+            "boundary",
+            (
+                _BOUNDARY,
+                Episode(
+                    "lost after it",
+                    "a loss after the boundary is outside the promise",
+                    e.mine & _gone & breaks & _given_up,
+                    ("boundary told",),
+                ),
+            ),
+        ),
+    ),
+    Mode.OFFLOADABLE: (
+        Story(
+            "restore, then a failed restore",
+            (
+                Episode(
+                    "left the GPU",
+                    "the claim leaves the GPU and stays restorable",
+                    _at(Kind.BLOCK_EVICTED) & conj(was.responsible, _held, ~_holds, usable(now)),
+                ),
+                Episode(
+                    "needed",
+                    "a request needs it back",
+                    _here(Kind.CLAIM_RESTORE_REQUIRED) & ~_held,
+                    ("left the GPU",),
+                ),
+                Episode(
+                    "restored",
+                    "it comes back for the request",
+                    _here(Kind.CLAIM_RESTORED) & _holds,
+                    ("needed",),
+                ),
+                Episode("reused", "and is reused", _here(Kind.PREFIX_REUSED), ("restored",)),
+                Episode(
+                    "restore failed",
+                    "a later load fails",
+                    _here(Kind.LOAD_FAILED) & was.responsible & ~_held,
+                    ("reused",),
+                ),
+                Episode(
+                    "answered",
+                    "and is answered by a refusal that names the claim",
+                    e.here & kind(Kind.REQUEST_REFUSED) & e.blamed,
+                    ("restore failed",),
+                ),
+                Episode("ended", "before the request ends", _ended, ("answered",)),
+            ),
+        ),
+    ),
+    Mode.ROUTED_REUSE: (
+        Story(
+            "routed, told, served",
+            (
+                Episode("routed", "a request is routed", _here(Kind.REQUEST_ROUTED)),
+                Episode("told", "its cost is told", _here(Kind.ROUTE_COST_REPORTED), ("routed",)),
+                Episode(
+                    "placed", "and its worker", _here(Kind.ROUTE_PLACEMENT_REPORTED), ("routed",)
+                ),
+                Episode(
+                    "served",
+                    "the prefix is hit",
+                    _here(Kind.REUSE_SERVED) & e.hit,
+                    ("told", "placed"),
+                ),
+                Episode(
+                    "hit told", "and that is told", _here(Kind.ROUTE_REUSE_REPORTED), ("served",)
+                ),
+                Episode("ended", "before the request ends", _ended, ("hit told",)),
+            ),
+        ),
+    ),
+}

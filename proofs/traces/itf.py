@@ -1,0 +1,248 @@
+"""Runs in the Informal Trace Format, which Apalache and Quint write and trace viewers read.
+
+One state before any event and one after each. What happened is the variant `event`; what is true,
+what is believed and where the obligations stand are records. The canonical events that a monitor
+reads are kept in the `#meta` of the states, where a viewer passes over them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from proofs.engines.minimise import CARRIES
+from proofs.engines.unrolling import Found
+from proofs.traces.replay import as_jsonl, to_events
+from spec import __version__
+from spec.cli import json_page
+from spec.digest import SHORT, spec_digest
+from spec.errors import SpecError
+from spec.events import Event
+from spec.files import write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from proofs.engines.unrolling import Value
+    from proofs.model.of_mode import Model
+    from spec.alphabet import Kind
+
+__all__ = ["ITF", "JSONL", "check_suffix", "events_of", "from_itf", "to_itf", "write_trace"]
+
+ITF = ".itf.json"
+JSONL = ".jsonl"
+_DESCRIBED = "https://apalache-mc.org/docs/adr/015adr-trace.html"
+_SAFE = 2**53 - 1  # larger integers are not exact in every reader of JSON
+_RECORDS = {
+    "was": "claim",
+    "c": "claim",
+    "req_was": "request",
+    "believed": "auditor",
+    "state": "obligations",
+    "own": "registers",
+}
+_WHOM = ("mine", "named", "here")
+_NOTHING = {"tag": "none", "value": {"#tup": []}}
+
+
+def check_suffix(path: Path) -> None:
+    """Raise SpecError where the name of a file is not that of a trace."""
+    if not path.name.endswith((ITF, JSONL)):
+        cause = f"{path} has no suffix of a trace"
+        raise SpecError(cause, f"name it {path.stem or 'trace'}{JSONL} or {path.stem}{ITF}")
+
+
+def write_trace(
+    path: Path,
+    model: Model,
+    found: Found,
+    meta: Mapping[str, object],
+    *,
+    events: Sequence[Event] | None = None,
+) -> None:
+    """A run as a file: canonical events (`.jsonl`) or ITF (`.itf.json`).
+
+    Args:
+        meta: what the run shows, for ITF: `property`, `bundle` and the like.
+        events: the run as canonical events, empty where it has none; by default `to_events`.
+
+    Raises:
+        SpecError: the suffix is neither, the run is not of that form, or the file is not writable.
+    """
+    check_suffix(path)
+    told = to_events(model, found) if events is None else events
+    if path.name.endswith(ITF):
+        write_bytes(path, json_page(to_itf(model, found, meta, readable=bool(told))))
+    elif not told:
+        cause = "the run cannot be written as canonical events"
+        raise SpecError(cause, f"name a file that ends in {ITF}")
+    else:
+        write_bytes(path, as_jsonl(told))
+
+
+def to_itf(
+    model: Model, found: Found, meta: Mapping[str, object], *, readable: bool = True
+) -> dict[str, Any]:
+    """The run as an ITF document.
+
+    Args:
+        meta: put into `#meta` beside the format, the mode, the specification and the tool.
+        readable: canonical events go with the states.
+    """
+    states = [_state(model, found, number) for number in range(len(found.states))]
+    count = 0
+    for number, state in enumerate(states):
+        state["#meta"] = {"index": number}
+        if readable:
+            prefix = replace(found, events=found.events[:number], states=found.states[: number + 1])
+            events = to_events(model, prefix)
+            state["#meta"]["events"] = msgspec.to_builtins(events[count:])
+            count = len(events)
+    fails = f"breaks {', '.join(found.failed)}" if found.failed else "keeps every clause"
+    return {
+        "#meta": {
+            "format": "ITF",
+            "format-description": _DESCRIBED,
+            "description": f"A run of {len(found.events)} events under {model.mode}; it {fails}.",
+            "mode": str(model.mode),
+            "clauses": list(found.failed),
+            "spec": spec_digest(),
+            "tool": f"resident-claims {__version__}",
+            **meta,
+        },
+        "params": [],
+        "vars": [name for name in states[0] if name != "#meta"],
+        "states": [{"#meta": state["#meta"], **state} for state in states],
+    }
+
+
+def from_itf(model: Model, document: Mapping[str, Any]) -> Found:
+    """The run that `to_itf` wrote; raises SpecError for a document of another kind or version."""
+    _check(document)
+    try:
+        states, events = [], []
+        for number, state in enumerate(document["states"]):
+            states.append({n: _read(model, n, state[v][f]) for n, v, f in _places(model)})
+            if number:
+                events.append(_read_event(model, state["event"]))
+        failed = tuple(document["#meta"]["clauses"])
+    except (KeyError, TypeError, ValueError) as problem:
+        raise SpecError(f"the trace is damaged: {problem!r}", "write it again") from None
+    return Found(tuple(events), tuple(states), failed)
+
+
+def events_of(document: Mapping[str, Any]) -> list[Event]:
+    """The canonical events that the states carry.
+
+    Raises:
+        SpecError: the document is no ITF, of another specification, or carries no events.
+    """
+    _check(document)
+    try:
+        told = [event for state in document["states"] for event in state["#meta"]["events"]]
+        events = msgspec.convert(told, list[Event])
+    except (KeyError, TypeError, msgspec.ValidationError):
+        events = []
+    if not events:
+        cause = "the trace carries no canonical events"
+        raise SpecError(cause, "only runs that a monitor can read carry them")
+    return events
+
+
+def _check(document: Mapping[str, Any]) -> None:
+    meta = document.get("#meta") if isinstance(document, dict) else None
+    if not isinstance(meta, dict) or not isinstance(document.get("states"), list):
+        raise SpecError("this is no ITF trace", "it has no #meta and states")
+    if "spec" not in meta:
+        cause = "the ITF trace names no specification"
+        raise SpecError(cause, f"python -m proofs writes them: check MODE -o FILE{ITF}")
+    if meta["spec"] != spec_digest():
+        theirs, ours = str(meta["spec"])[:SHORT], spec_digest()[:SHORT]
+        cause = f"the trace is of another specification, {theirs}; this is {ours}"
+        raise SpecError(cause, "write it again with this version")
+
+
+def _state(model: Model, found: Found, number: int) -> dict[str, Any]:
+    event = _event(model, found.events[number - 1]) if number else _NOTHING
+    state: dict[str, Any] = {"event": event}
+    values = found.states[number]
+    for name, var, field in _places(model):
+        state.setdefault(var, {})[field] = _written(model, name, values[name])
+    return state
+
+
+def _places(model: Model) -> Iterator[tuple[str, str, str]]:
+    """Each state variable, with the ITF variable and the field of it that hold its value."""
+    for name in model.state(""):
+        side, slash, rest = name.rpartition("/")
+        scope, dot, field = rest.partition(".")
+        var = _RECORDS.get(scope, "pool") if dot else "claim" if slash else "pool"
+        yield name, f"{var}_{side}" if side else var, (field if dot else rest).replace(".", "__")
+
+
+def _written(model: Model, name: str, value: Value) -> Any:
+    observer = _observed(model, name)
+    return _number(value) if observer is None else model.observers[observer].states[value].name
+
+
+def _read(model: Model, name: str, value: Any) -> Value:
+    observer = _observed(model, name)
+    if observer is None:
+        return _value(value)
+    return [state.name for state in model.observers[observer].states].index(value)
+
+
+def _observed(model: Model, name: str) -> int | None:
+    """The observer whose state a variable is."""
+    rest = name.rpartition("/")[2]
+    if not rest.startswith("state."):
+        return None
+    return [o.name for o in model.observers].index(rest.removeprefix("state."))
+
+
+def _event(model: Model, event: Mapping[str, Value]) -> dict[str, Any]:
+    kind = model.alphabet[int(event["kind"])]
+    return {
+        "tag": str(kind),
+        "value": {
+            name: _number(value) for name, value in event.items() if _belongs(name, value, kind)
+        },
+    }
+
+
+def _belongs(name: str, value: Value, kind: Kind) -> bool:
+    if name == "kind":
+        return False
+    carried = name in CARRIES.get(kind, ()) or name.partition(".")[0] in _WHOM
+    return carried or value != _plain(name)
+
+
+def _plain(name: str) -> bool:
+    return name == "authorised"
+
+
+def _read_event(model: Model, variant: Mapping[str, Any]) -> dict[str, Value]:
+    said = {name: _value(value) for name, value in variant["value"].items()}
+    event: dict[str, Value] = {}
+    for name, variable in model.event("").items():
+        plain: Value = _plain(name) if str(variable.sort()) == "Bool" else 0
+        event[name] = said.get(name, plain)
+    event["kind"] = [str(kind) for kind in model.alphabet].index(variant["tag"])
+    return event
+
+
+def _number(value: Value) -> Any:
+    if isinstance(value, bool) or abs(value) <= _SAFE:
+        return value
+    return {"#bigint": str(value)}
+
+
+def _value(value: Any) -> Value:
+    if isinstance(value, dict):
+        return int(value["#bigint"])
+    if not isinstance(value, bool | int):
+        raise TypeError(f"{value!r} is no value")
+    return value

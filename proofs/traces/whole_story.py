@@ -1,0 +1,98 @@
+"""A mode's whole story: a shortest run with every episode in it, and nothing left owing."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+import z3
+
+from proofs.engines.search import find_witness
+from proofs.logic.encode import Bits
+from proofs.model.of_mode import model_of
+from proofs.model.theorems import Clause
+from proofs.model.wrapped import Mark, Wrapped
+from proofs.traces.episodes import STORIES
+from proofs.traces.replay import to_events
+from proofs.traces.story import Line, tell
+from spec.claims import Mode
+from spec.events import Event
+from spec.modes import Bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from proofs.logic.encode import Expr
+    from proofs.model.of_mode import Model
+    from proofs.model.system import Step
+    from proofs.traces.episodes import Story
+
+__all__ = ["Tale", "tales"]
+
+DEPTH = 20
+WIDTH = 7
+_EPISODE = "episode "
+
+
+class Tale(msgspec.Struct, frozen=True):
+    """`told` by a shortest run that contains every episode, keeps and settles every obligation, and
+    (if `whole`) exercises each. `untold`: there is none of up to `depth` events; or `unknown`.
+    """
+
+    story: str
+    whole: bool
+    episodes: dict[str, str]
+    result: str
+    depth: int
+    trace: list[Event]
+    lines: list[Line]
+    seconds: float
+
+
+def tales(mode: Mode, depth: int = DEPTH) -> list[Tale]:
+    """The stories of a mode's contract, each with the run that tells it."""
+    return [_tale(mode, story, depth) for story in STORIES[mode]]
+
+
+def _tale(mode: Mode, story: Story, depth: int) -> Tale:
+    started = time.perf_counter()
+    model = model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True)
+    outcome = find_witness(_watched(model, story), depth)
+    found = outcome.found
+    missing = "untold" if outcome.complete else "unknown"
+    said = {e.name: e.says for e in story.episodes} or {story.name: "both claims lose blocks"}
+    return Tale(
+        story=story.name,
+        whole=story.whole,
+        episodes=said,
+        result="told" if found else missing,
+        depth=outcome.depth,
+        trace=to_events(model, found) if found else [],
+        lines=tell(model, found) if found else [],
+        seconds=round(time.perf_counter() - started, 3),
+    )
+
+
+def _watched(model: Model, story: Story) -> Model:
+    """The model with a mark for each episode; a witness of it is a run that tells the story."""
+    if model.mode is Mode.SOFT_PRIORITY:
+        return Wrapped(model, (Mark(story.name, _both_lose),))
+    episodes = tuple(Clause(_EPISODE + e.name, e.says, e.when) for e in story.episodes)
+    model.clauses = (*model.clauses, *episodes)
+
+    def told(state: Mapping[str, Expr], event: Mapping[str, Expr], step: Step) -> Step:
+        clauses = {n: c for n, c in step.clauses.items() if not n.startswith(_EPISODE)}
+        return replace(step, clauses=clauses, exercised=step.exercised if story.whole else {})
+
+    marks = tuple(Mark(e.name, _episode(e.name), e.after) for e in story.episodes)
+    return Wrapped(model, marks, told)
+
+
+def _episode(name: str) -> Callable[[Step], Expr]:
+    return lambda step: step.clauses[_EPISODE + name]
+
+
+def _both_lose(step: Step) -> Expr:
+    return z3.And(step.following["A/lost"], step.following["B/lost"])

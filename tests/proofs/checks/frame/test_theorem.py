@@ -1,0 +1,288 @@
+"""The frame theorem as it is, and how it turns red."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from proofs.checks.frame.lemmas import Frame
+from proofs.checks.frame.questions import Book
+from proofs.checks.frame.results import Answer
+from proofs.checks.frame.space import EVENTS
+from proofs.checks.frame.statements import (
+    AGREEMENT,
+    CLAIM_FACTS,
+    CLAIM_OBSERVERS,
+    ENDED_UNOPENED,
+    INVARIANTS,
+    KNOWN_TO_ALL,
+    LEMMAS,
+    REQUEST_OBSERVERS,
+    RETIRED,
+    UNMET,
+    UNOPENED_FACTS,
+    UNOPENED_OBSERVERS,
+)
+from spec.alphabet import CONFLICT_ACTIONS, Kind
+from spec.ledgers import kind, now, req_was, was
+from spec.machine import Guard, Observer, Register, Rule
+from spec.modes import MODES, Bundle
+from spec.obligations import OBLIGATIONS
+from spec.obligations._build import VIOLATED, idle, pending, satisfied, violated
+from spec.projection.delivery import DELIVERY
+from spec.terms import FALSE, TRUE, Scope, Sort, Var
+from spec.vocabulary import e
+from tests.proofs.checks.frame.spaces import (
+    answers,
+    first_refuted,
+    found,
+    of_any,
+    of_ledgers,
+    of_observer,
+    reasons,
+    refuted,
+    with_reasons,
+    without,
+)
+
+pytestmark = pytest.mark.slow
+
+REASONS = list(reasons())
+KNOWN_MODES = {name for mode in MODES.values() for b in Bundle for name in mode.names(b)}
+
+
+def an_observer(*rules: Rule, per_request: bool = False) -> Observer:
+    """An observer with three states and these rules."""
+    return Observer(
+        name="tried",
+        code="Z",
+        reason="",
+        source="",
+        states=(idle("idle"), pending("owed", "owed"), satisfied("told", "told"), violated("no")),
+        rules=rules,
+        per_request=per_request,
+    )
+
+
+class TestProved:
+    """The lemmas, for the specification as it is."""
+
+    def test_ledgers(self) -> None:
+        """Every lemma about ledgers is proved, of each register and for each kind of event."""
+        results = of_ledgers()
+        assert {"proved"} == {answer.result for answer in results.values()}
+        facts = results[CLAIM_FACTS].questions
+        assert {"claim facts": 11 * len(EVENTS), "declarations": 3 * len(EVENTS)} == facts
+        assert {CLAIM_FACTS, KNOWN_TO_ALL, ENDED_UNOPENED} <= set(results)
+
+    @pytest.mark.parametrize("name", OBLIGATIONS)
+    def test_observers(self, name: str) -> None:
+        """Every lemma about an obligation is proved, for each kind of event."""
+        results = of_observer(name)
+        assert {"proved"} == {answer.result for answer in results.values()}
+        assert {name: len(EVENTS)} == results[AGREEMENT].questions
+        followed = {REQUEST_OBSERVERS, UNOPENED_OBSERVERS, RETIRED} <= set(results)
+        assert OBLIGATIONS[name].per_request == followed
+
+    def test_every_obligation_has_a_mode(self) -> None:
+        """No obligation is left out because no bundle has it."""
+        assert KNOWN_MODES == set(OBLIGATIONS)
+
+    def test_every_kind(self) -> None:
+        """The theorem speaks of every kind of event, disorder of the stream too."""
+        assert set(Kind) == set(EVENTS)
+
+
+class TestDroppedDelivery:
+    """A delivery that is not made, though it is needed."""
+
+    @pytest.mark.parametrize(("scope", "reason"), REASONS)
+    def test_each_reason_is_needed(self, scope: str, reason: str) -> None:
+        """Without any one reason some obligation is refuted."""
+        assert first_refuted(without(scope, reason)) is not None
+
+    @pytest.mark.parametrize(("scope", "reason"), REASONS)
+    def test_each_reason_can_be_too_narrow(self, scope: str, reason: str) -> None:
+        """A reason that asks for one thing more than it says is refuted."""
+        narrower = {**DELIVERY.reasons[scope], reason: DELIVERY.reasons[scope][reason] & e.hit}
+        assert first_refuted(with_reasons(scope, narrower)) is not None
+
+    def test_counterexample(self) -> None:
+        """What was skipped is told: the state, the event, and what it would have changed."""
+        answer = of_observer("explicit_acceptance", without("claim", "due"))[CLAIM_OBSERVERS]
+        kinds = {failure.part for failure in answer.failures}
+        assert {f"at {k}" for k in (Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)} == kinds
+        shown = next(f for f in answer.failures if f.part == f"at {Kind.REQUEST_FINISHED}")
+        assert shown.counterexample is not None
+        assert {"kind": "request_finished"} == shown.counterexample.event
+        assert "owed" == shown.counterexample.state["claim.state"]
+        (change,) = shown.counterexample.changes
+        assert ("claim.state", "owed", "violated") == (change.what, change.expected, change.found)
+
+    @pytest.mark.parametrize("name", sorted(DELIVERY.known))
+    def test_known(self, name: str) -> None:
+        """A register that the pool does not know of a request is not what it was at first."""
+        results = of_ledgers(replace(DELIVERY, known=DELIVERY.known - {name}))
+        assert [UNOPENED_FACTS] == refuted(results)
+
+    def test_known_too_much(self) -> None:
+        """A register that depends on the claim cannot be known for all claims at once."""
+        results = of_ledgers(replace(DELIVERY, known=DELIVERY.known | {"loaded"}))
+        assert KNOWN_TO_ALL in refuted(results)
+
+    @pytest.mark.parametrize("name", sorted(DELIVERY.shared))
+    def test_shared(self, name: str) -> None:
+        """What the pool knows rests on fields that every claim must see alike."""
+        results = of_ledgers(replace(DELIVERY, shared=DELIVERY.shared - {name}))
+        assert [KNOWN_TO_ALL] == refuted(results)
+
+    @pytest.mark.parametrize("name", sorted(DELIVERY.left))
+    def test_left(self, name: str) -> None:
+        """What a request that ended leaves is no less than is said."""
+        results = of_ledgers(replace(DELIVERY, left=DELIVERY.left - {name}))
+        assert [ENDED_UNOPENED] == refuted(results)
+
+    @pytest.mark.parametrize("reason", sorted(DELIVERY.everyone))
+    def test_everyone(self, reason: tuple[str, str]) -> None:
+        """What is delivered to claims that were not met is no less than is said."""
+        results = of_ledgers(replace(DELIVERY, everyone=DELIVERY.everyone - {reason}))
+        assert [UNMET] == refuted(results)
+
+    def test_everything_delivered(self) -> None:
+        """Where everything is delivered there is nothing to prove, and that is no proof."""
+        every = with_reasons("claim", {"every": TRUE})
+        answer = of_observer("claim_identity", every)[CLAIM_OBSERVERS]
+        assert "unknown" == answer.result
+
+
+class TestOtherObservers:
+    """Observers that the specification does not have: nothing rests on those that it has."""
+
+    def test_reads_what_is_not_delivered(self) -> None:
+        """A rule that fires at somebody else's events is refuted, at the kind that it waits for."""
+        rule = Rule(Guard.BROKE, "odd", ~e.mine & kind(Kind.BLOCK_CACHED), VIOLATED, why="")
+        results = of_any(an_observer(rule))
+        failures = results[CLAIM_OBSERVERS].failures
+        assert [f"at {Kind.BLOCK_CACHED}"] == [failure.part for failure in failures]
+        assert AGREEMENT in refuted(results)
+
+    def test_needs_an_invariant(self) -> None:
+        """A rule that waits for a state of the ledger is inert where that state is not reached."""
+        owed = Rule(
+            Guard.OWED,
+            "owed",
+            e.mine & kind(Kind.CLAIM_RETIRED) & was.committed,
+            "owed",
+            source=("idle",),
+            why="",
+        )
+        gone = Rule(Guard.MOOT, "gone", ~now.committed, "idle", source=("owed",), why="")
+        results = of_any(an_observer(owed, gone))
+        assert [] == refuted(results)
+        assert {"tried": len(EVENTS)} == results[AGREEMENT].questions
+        assert 0 < sum(results[INVARIANTS].questions.values())
+
+    def test_without_that_invariant(self) -> None:
+        """The same rule where the state can be reached is refuted."""
+        owed = Rule(Guard.OWED, "owed", e.mine & kind(Kind.CLAIM_RETIRED), "owed", why="")
+        gone = Rule(Guard.MOOT, "gone", ~now.committed, "idle", source=("owed",), why="")
+        assert CLAIM_OBSERVERS in refuted(of_any(an_observer(owed, gone)))
+
+    def test_other_requests(self) -> None:
+        """A rule of requests that fires at another request's end is refuted."""
+        owed = Rule(
+            Guard.OWED,
+            "owed",
+            e.mine & e.here & kind(Kind.LOAD_FAILED),
+            "owed",
+            source=("idle",),
+            why="",
+        )
+        over = Rule(
+            Guard.DUE, "over", kind(Kind.REQUEST_FINISHED), VIOLATED, source=("owed",), why=""
+        )
+        results = of_any(an_observer(owed, over, per_request=True))
+        assert [REQUEST_OBSERVERS, AGREEMENT] == refuted(results)
+
+    def test_unopened(self) -> None:
+        """A rule that fires at every lookup of a request asks for the request to be followed."""
+        seen = Rule(Guard.NOTED, "seen", e.here & kind(Kind.PREFIX_LOOKUP), "told", why="")
+        observer = an_observer(seen, per_request=True)
+        assert [UNOPENED_OBSERVERS, AGREEMENT] == refuted(of_any(observer))
+        opens = {**DELIVERY.opens, "looked up": e.here & kind(Kind.PREFIX_LOOKUP)}
+        assert [] == refuted(of_any(observer, with_reasons("opens", opens)))
+
+    def test_retired(self) -> None:
+        """What moves a request that is over must not depend on what came before its end."""
+        lost = Rule(
+            Guard.DUE, "lost", e.mine & kind(Kind.BLOCK_LOST) & req_was.failed, VIOLATED, why=""
+        )
+        assert RETIRED in refuted(of_any(an_observer(lost, per_request=True)))
+        here = replace(lost, when=lost.when & e.here)
+        assert RETIRED not in refuted(of_any(an_observer(here, per_request=True)))
+
+    def test_own_registers(self) -> None:
+        """What a claim and its request remember alike need not be delivered to both."""
+        seen = Var(Scope.OWN, "seen", Sort.BOOL)
+        note = Rule(
+            Guard.NOTED,
+            "note",
+            e.mine & kind(Kind.BLOCK_LOST),
+            "owed",
+            source=("idle",),
+            sets={"seen": TRUE},
+            why="",
+        )
+        due = Rule(
+            Guard.DUE,
+            "due",
+            kind(Kind.REQUEST_FINISHED) & seen,
+            VIOLATED,
+            source=("owed",),
+            why="",
+        )
+        observer = replace(
+            an_observer(per_request=True),
+            registers=(Register("seen", Sort.BOOL, False),),
+            rules=(note, due),
+        )
+        assert [] == refuted(of_any(observer))
+
+    @pytest.mark.parametrize("name", [o.name for o in OBLIGATIONS.values() if o.per_request])
+    def test_actions_concern_some(self, name: str) -> None:
+        """If rules at actions asked who is responsible or named, actions would open requests for
+        those alone, and claims that were not met would miss none."""
+        concerned = was.responsible | e.blamed
+        acted = kind(*CONFLICT_ACTIONS)
+        observer = OBLIGATIONS[name]
+        asking = replace(
+            observer,
+            rules=tuple(replace(r, when=r.when & (~acted | concerned)) for r in observer.rules),
+        )
+        opens = {**DELIVERY.opens, "acted on": e.here & acted & concerned}
+        narrow = with_reasons("opens", opens)
+        assert [] == refuted(of_any(asking, narrow))
+        few = replace(narrow, everyone=narrow.everyone - {("opens", "acted on")})
+        assert [] == refuted(of_ledgers(few))
+
+
+class TestBook:
+    """What is made of questions that cannot be answered."""
+
+    def test_not_asked(self) -> None:
+        """A lemma of which nothing was asked is not proved."""
+        answer: Answer = Book().answer(LEMMAS[0])
+        assert "unknown" == answer.result
+
+    def test_nothing_fulfils_what_is_given(self) -> None:
+        """A lemma that speaks of no event at all is not proved."""
+        never = with_reasons("opens", {"always": ~FALSE})
+        assert "unknown" == of_ledgers(never)[UNOPENED_FACTS].result
+
+    def test_bounded(self) -> None:
+        """A question that costs more than it may is unknown."""
+        space, invariants = found("claim_harm_attribution")
+        book, frame = Book(rlimit=1), Frame(space, DELIVERY, invariants)
+        book.ask(space, frame.observers(OBLIGATIONS["claim_harm_attribution"]), frame.inside)
+        assert "unknown" == answers(book)[AGREEMENT].result

@@ -1,0 +1,71 @@
+"""The environment can never force a runtime that does its part into a violation."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from monitor.__main__ import main
+from proofs.checks.receptiveness import receptive
+from spec.alphabet import ENVIRONMENT, Kind
+from spec.claims import Mode
+
+
+class TestTheorem:
+    """The statement in `proofs.checks.receptiveness`, part by part."""
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_proved(self, mode: Mode) -> None:
+        """Each mode is receptive, for every run: nothing is owed that cannot be told."""
+        found = receptive(mode)
+
+        assert ("proved", []) == (found.result, found.failed)
+        assert found.moves
+
+    def test_completions_come_unasked(self) -> None:
+        """A store or load may finish at any time: neither is the runtime's to hold back."""
+        assert {Kind.STORE_FINISHED, Kind.LOAD_FINISHED} <= ENVIRONMENT
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_the_runtime_ends_requests(self, mode: Mode) -> None:
+        """If the ends of requests came unasked every mode would be refuted."""
+        found = receptive(mode, ENVIRONMENT | {Kind.REQUEST_FINISHED})
+
+        assert ("refuted", ["environment: request_finished"]) == (found.result, found.failed)
+
+    def test_disorder_is_not_the_environments(self) -> None:
+        """A clock that steps back would break a mode that has an order, if it were allowed to."""
+        found = receptive(Mode.DEMOTABLE, ENVIRONMENT | {Kind.STREAM_DISORDER})
+
+        assert "refuted" == found.result
+        assert "environment: stream_disorder" in found.failed
+
+
+class TestClock:
+    """What a clock may do that no runtime answers for."""
+
+    @pytest.mark.parametrize(("times", "verdict"), [((5, 5, 5), "kept"), ((5, 5, 4), "violated")])
+    def test_a_stalled_clock_is_no_disorder(
+        self,
+        times: tuple[int, ...],
+        verdict: str,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """Time may stand still; only a step back counts as disorder."""
+        events = [
+            {"kind": "claim_registered", "predicate": "leading_prefix_at_least(1)"},
+            {"kind": "claim_committed", "footprint": 1},
+            {"kind": "claim_accepted", "footprint": 1},
+        ]
+        about = {"claim_id": "c", "object_id": "o", "stream": "s"}
+        lines = [
+            json.dumps({**e, **about, "sequence": n, "time_ns": t})
+            for n, (e, t) in enumerate(zip(events, times, strict=True))
+        ]
+        path = tmp_path / "clock.jsonl"
+        path.write_text("\n".join(lines) + "\n")
+
+        main(["check", str(path), "--mode", "demotable", "--format", "json"])
+
+        assert verdict == json.loads(capsys.readouterr().out)["verdict"]

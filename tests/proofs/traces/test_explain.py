@@ -1,0 +1,303 @@
+"""The story of any trace."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+import monitor.samples
+from monitor.check import check
+from proofs.cli.explain import register
+from proofs.engines.search import find_witness
+from proofs.logic.encode import Bits
+from proofs.model.of_mode import model_of
+from proofs.report.explanation import as_page
+from proofs.traces.explain import explain
+from proofs.traces.itf import to_itf
+from spec.alphabet import Kind
+from spec.claims import Mode
+from spec.cli import json_page, new_app, run
+from spec.events import EVENT_ENCODER, Event
+from spec.modes import Bundle
+from tests.proofs.goldens import same_as_pinned
+
+SAMPLES = Path(monitor.samples.__file__).parent
+STORIES = [
+    ("hard_protected_refusal", Mode.HARD_PROTECTED),
+    ("hard_protected_victim", Mode.HARD_PROTECTED),
+    ("allocator_refusal", Mode.HARD_PROTECTED),
+    ("offloadable_restore", Mode.OFFLOADABLE),
+    ("offloadable_failed_restore", Mode.OFFLOADABLE),
+]
+
+
+def app() -> typer.Typer:
+    """An application with the command, and another beside it."""
+    made = new_app("proofs", "Tests.")
+    register(made)
+    made.command("nothing")(lambda: None)
+    return made
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a call."""
+    code = run(app(), ["explain", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def written(path: Path, *events: Event) -> str:
+    """A file of canonical events."""
+    path.write_bytes(b"".join(EVENT_ENCODER.encode(event) + b"\n" for event in events))
+    return str(path)
+
+
+def life(number: int) -> list[Event]:
+    """A claim whose predicate comes to hold and breaks `number` times, silently."""
+    about = {"claim_id": "a", "object_id": "object of a", "predicate": "leading_prefix_at_least(1)"}
+    events = [Event(kind=Kind.CLAIM_REGISTERED, **about)]
+    for block in range(number):
+        events.append(
+            Event(kind=Kind.BLOCK_CACHED, claim_id="a", block_ids=(block,), positions=(0,))
+        )
+        events.append(Event(kind=Kind.BLOCK_LOST, block_ids=(block,)))
+    return events
+
+
+class TestStory:
+    @pytest.mark.parametrize(("name", "mode"), STORIES)
+    def test_pinned(
+        self,
+        name: str,
+        mode: Mode,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """The stories of the samples are as pinned, within 80 columns."""
+        monkeypatch.chdir(SAMPLES)
+
+        _, out, _ = call(capsys, f"{name}.jsonl", "--mode", mode)
+
+        assert same_as_pinned(f"explain-{name}", out)
+        assert all(len(line) <= 80 for line in out.splitlines())
+
+    @pytest.mark.parametrize(("name", "mode"), STORIES)
+    def test_says_what_the_monitor_says(self, name: str, mode: Mode) -> None:
+        """The verdict is the monitor's, and so is the last word on every obligation."""
+        trace = str(SAMPLES / f"{name}.jsonl")
+
+        story, report = explain(trace, mode, Bundle.CONTRACT), check([trace], mode, Bundle.CONTRACT)
+
+        last = {
+            change.what: change.after
+            for step in story.steps
+            for change in step.changes
+            if change.what in report.obligations
+        }
+        verdicts = {n: v for n, v in report.obligations.items() if v != "unexercised"}
+        assert (report.verdict, report.why) == (story.verdict, story.why)
+        assert verdicts == {name: v for name, v in last.items() if v != "unexercised"}
+
+    def test_where_it_went_wrong(self) -> None:
+        """The longest prefix that was fine, the event after it, and what was allowed there."""
+        trace = SAMPLES / "hard_protected_victim.jsonl"
+
+        story = explain(str(trace), Mode.HARD_PROTECTED, Bundle.CONTRACT)
+
+        assert story.stop is not None
+        assert (6, 7) == (story.fine, story.stop.line)
+        assert ["block_evicted"] == [event.kind for event in story.stop.events]
+        assert "another victim" in story.stop.changes[0].allowed
+
+    def test_prefix_is_the_longest(self, tmp_path: Path) -> None:
+        """The monitor finds nothing violated in the prefix, and something one line later."""
+        trace = SAMPLES / "hard_protected_victim.jsonl"
+        story = explain(str(trace), Mode.HARD_PROTECTED, Bundle.CONTRACT)
+        lines = trace.read_bytes().splitlines(keepends=True)
+
+        for length, broken in ((story.fine, False), (story.fine + 1, True)):
+            cut = tmp_path / f"{length}.jsonl"
+            cut.write_bytes(b"".join(lines[:length]))
+            report = check([str(cut)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+            assert broken == ("violated" in report.obligations.values())
+
+    def test_owed_at_the_end(self, tmp_path: Path) -> None:
+        """A stream that ends early broke nothing and leaves something owed."""
+        events = life(1)[:2]
+
+        story = explain(written(tmp_path / "t.jsonl", *events), Mode.BEST_EFFORT, Bundle.CONTRACT)
+
+        assert story.stop is None
+        assert ["claim_materialized_event"] == [change.what for change in story.owed]
+        assert "Still owed at the end:" in as_page(story)
+
+    def test_distrust(self, tmp_path: Path) -> None:
+        """Missing events end what can be concluded, and the story says where."""
+        events = [
+            life(0)[0],
+            Event(kind=Kind.CLAIM_UNMATERIALIZED, claim_id="a", sequence=4),
+        ]
+
+        story = explain(written(tmp_path / "t.jsonl", *events), Mode.BEST_EFFORT, Bundle.CONTRACT)
+
+        assert "inconclusive" == story.verdict
+        assert story.stop is not None
+        assert 2 == story.stop.line
+        assert "sequences 0 to 3 are missing" in as_page(story)
+        assert "line 2 (claim_unmaterialized) cannot be judged" in as_page(story)
+
+    def test_one_claim(self) -> None:
+        """Only the claim that was asked for is told of."""
+        trace = str(SAMPLES / "hard_protected_refusal.jsonl")
+
+        story = explain(trace, Mode.HARD_PROTECTED, Bundle.CONTRACT, claim="nobody")
+
+        assert [] == story.steps
+        assert "claim nobody does not occur" == story.why
+
+    def test_long_traces(self, tmp_path: Path) -> None:
+        """A long story is cut in the middle, with counts of what is left out."""
+        trace = written(tmp_path / "t.jsonl", *life(100))
+
+        page = as_page(explain(trace, Mode.BEST_EFFORT, Bundle.CONTRACT), most=9)
+
+        assert len(page.splitlines()) < 60
+        assert "eventful lines left out" in page
+
+    def test_no_control_characters(self, tmp_path: Path) -> None:
+        """Names in a trace cannot command a terminal."""
+        event = Event(kind=Kind.CLAIM_MATERIALIZED, claim_id="\x1b[31mred")
+
+        page = as_page(
+            explain(written(tmp_path / "t.jsonl", event), Mode.EXPIRING, Bundle.CONTRACT)
+        )
+
+        assert "\x1b" not in page
+        assert "\\x1b[31mred" in page
+
+
+class TestItf:
+    def test_same_story(self, tmp_path: Path) -> None:
+        """A run in ITF has the story of the events that it carries."""
+        model = model_of(Mode.EXPIRING, Bundle.CONTRACT, Bits(6), replay=True)
+        found = find_witness(model, 14, plain=True).found
+        assert found is not None
+        file = tmp_path / "run.itf.json"
+        file.write_bytes(json_page(to_itf(model, found, {})))
+
+        story = explain(str(file), Mode.EXPIRING, Bundle.CONTRACT)
+
+        assert "kept" == story.verdict
+        assert story.steps
+
+    def test_other_version(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A trace of another specification is refused in one line."""
+        file = tmp_path / "run.itf.json"
+        file.write_text(json.dumps({"#meta": {"spec": "f" * 64}, "states": []}))
+
+        code, out, err = call(capsys, str(file), "--mode", "expiring")
+
+        assert (2, "") == (code, out)
+        assert "of another specification, ffffffffffff" in err
+        assert 1 == len(err.splitlines())
+
+    @pytest.mark.parametrize("content", [b"{", b"[]", b'{"#meta": {}, "states": []}', b"\xff\x00"])
+    def test_not_itf(
+        self, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """What is no ITF is refused in one line."""
+        file = tmp_path / "run.itf.json"
+        file.write_bytes(content)
+
+        code, _, err = call(capsys, str(file), "--mode", "expiring")
+
+        assert 2 == code
+        assert 1 == len(err.splitlines())
+
+
+class TestCommand:
+    @pytest.mark.parametrize(
+        ("name", "more", "expected"),
+        [
+            ("hard_protected_refusal", [], 0),
+            ("hard_protected_victim", [], 1),
+            ("hard_protected_victim", ["--claim", "nobody"], 3),
+        ],
+    )
+    def test_exit_codes(
+        self, name: str, more: list[str], expected: int, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The exit code is the monitor's: kept, violated, inconclusive."""
+        trace = str(SAMPLES / f"{name}.jsonl")
+
+        assert expected == call(capsys, trace, "--mode", "hard_protected", *more)[0]
+
+    def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """The JSON has a schema, the verdict and every eventful line."""
+        trace = str(SAMPLES / "allocator_refusal.jsonl")
+
+        _, out, _ = call(capsys, trace, "--mode", "hard_protected", "--format", "json")
+
+        story = json.loads(out)
+        assert "resident-claims/story/1" == story["schema"]
+        assert "kept" == story["verdict"]
+        assert 60 < len(story["steps"])
+
+    def test_over_the_trace(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A trace is not written over by its own story."""
+        trace = tmp_path / "t.jsonl"
+        trace.write_bytes((SAMPLES / "offloadable_restore.jsonl").read_bytes())
+        code, _, err = call(capsys, str(trace), "--mode", "offloadable", "-o", str(trace))
+        assert (2, True) == (code, "it is read from, too" in err)
+        assert trace.read_bytes().startswith(b"{")
+
+    def test_output(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """-o writes what would have been printed."""
+        trace = str(SAMPLES / "offloadable_restore.jsonl")
+        _, printed, _ = call(capsys, trace, "--mode", "offloadable")
+
+        code, out, _ = call(
+            capsys, trace, "--mode", "offloadable", "-o", str(tmp_path / "new" / "story.txt")
+        )
+
+        assert (0, "") == (code, out)
+        assert printed == (tmp_path / "new" / "story.txt").read_text()
+
+    def test_gzip(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Whatever the monitor reads can be explained, compressed files too."""
+        file = tmp_path / "trace.jsonl.gz"
+        file.write_bytes(gzip.compress((SAMPLES / "hard_protected_refusal.jsonl").read_bytes()))
+
+        assert 0 == call(capsys, str(file), "--mode", "hard_protected")[0]
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["no_such.jsonl", "--mode", "expiring"], "no such file"),
+            (["-x"], "No such option"),
+            (["t.jsonl", "--mode", "expirin"], "did you mean expiring?"),
+            (["t.jsonl", "--mode", "expiring", "--bundle", "papr"], "did you mean paper?"),
+            (["t.jsonl", "--mode", "expiring"], "t.jsonl:1: "),
+            (["t.jsonl"], "--mode"),
+            (["no_such.itf.json", "--mode", "expiring"], "No such file"),
+        ],
+    )
+    def test_bad_input(
+        self,
+        arguments: list[str],
+        said: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """What is wrong with the input is said in one line, as the monitor says it; exit 2."""
+        monkeypatch.chdir(tmp_path)
+        Path("t.jsonl").write_text('{"kind": 7}\n')
+
+        code, out, err = call(capsys, *arguments)
+
+        assert (2, "") == (code, out)
+        assert said in err
+        assert 1 == len(err.splitlines())
