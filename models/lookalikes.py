@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Depth
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Basis, ClaimScope
-from spec.modes import Depth
 
 __all__ = ["LOOKALIKES", "Lookalike"]
 

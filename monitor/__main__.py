@@ -22,7 +22,7 @@ from monitor.reference import MOST_BYTES, MOST_LINES, check_by_reference
 from monitor.text import as_text
 from monitor.text_evidence import evidence_text
 from monitor.verdict import verdict_schema
-from spec.cli import (
+from spec.cli.common import (
     Format,
     FormatOption,
     add_docs,
@@ -33,12 +33,12 @@ from spec.cli import (
     print_text,
     run,
 )
-from spec.errors import SpecError
-from spec.files import check_target, write_bytes
-from spec.lookup import find_mode
-from spec.modes import MODES, Bundle
-from spec.screens import printable
-from spec.suggest import resolve
+from spec.contract.modes import MODES, Bundle
+from spec.contract.names import find_mode
+from spec.files.writing import check_target, write_bytes
+from spec.language.errors import SpecError
+from spec.language.prose import printable
+from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from monitor.doubt import AUTHORITY
 from monitor.terms import binds
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.durations import Duration
-from spec.fields import RUNTIME
+from spec.claims.claim import Mode
+from spec.claims.durations import Duration
+from spec.events.alphabet import Kind
+from spec.events.fields import RUNTIME
 
 if TYPE_CHECKING:
     from monitor.claim import ClaimRun
     from monitor.order import Clock
     from monitor.records import At
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["authorised", "differs", "ends_early"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monitor.records import At
     from monitor.requests import Request
     from monitor.room import Sums
-    from spec.events import Event
+    from spec.events.canonical import Event
 
     Unknown: TypeAlias = tuple[frozenset[str], At | None, str]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from monitor.claim import ClaimRun
     from monitor.stated import Stated
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["Blocks", "Held", "Lost"]
 

@@ -17,8 +17,8 @@ from monitor.room import Room
 from monitor.stated import Stated
 from monitor.unmet import Unmet
 from monitor.view import Constants, View
-from spec.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
-from spec.modes import MODES
+from spec.contract.modes import MODES
+from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from monitor.records import At, Doubt
     from monitor.seen import Seen
     from monitor.track import Track
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["TOO_LATE", "Census", "Keep"]
 

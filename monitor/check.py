@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from monitor.engine import ClaimVerdict, Conclusion
     from monitor.errors import InputError
     from monitor.watch import Finding
-    from spec.claims import Mode
-    from spec.modes import Bundle
-    from spec.verdicts import Verdict
+    from spec.claims.claim import Mode
+    from spec.contract.modes import Bundle
+    from spec.language.verdicts import Verdict
 
 __all__ = ["ENDED", "EXIT_CODES", "check"]
 

@@ -11,11 +11,11 @@ from monitor.doubt import partial, without
 from monitor.ends import broken_after, reaches
 from monitor.positions import Positions
 from monitor.watch import Finding, InHand, Watch
-from spec.alphabet import FACTS, Kind
-from spec.facts import ROOM
-from spec.states import TERMINAL, ClaimState, next_state
-from spec.terms import Scope
-from spec.verdicts import Verdict, pool
+from spec.claims.states import TERMINAL, ClaimState, next_state
+from spec.contract.facts import ROOM
+from spec.events.alphabet import FACTS, Kind
+from spec.language.terms import Scope
+from spec.language.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from monitor.doubt import Step
     from monitor.records import At, Trail
     from monitor.view import Constants, View
-    from spec.machine import Rule
-    from spec.predicates import MaterializationPredicate
+    from spec.claims.predicates import MaterializationPredicate
+    from spec.language.machine import Rule
 
 __all__ = ["UNSTATED", "ClaimRun"]
 
@@ -152,7 +152,7 @@ class ClaimRun:
     @property
     def live(self) -> bool:
         """Whether news of it is owed in a mode that watches what is registered
-        (`spec.ledgers.live`).
+        (`spec.contract.ledgers.live`).
         """
         return self.responsible or (self.known and not self.committed)
 

@@ -13,21 +13,34 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.fields import POOL
 from monitor.watch import Watch
-from spec.facts import FACTS_ARE_FACTS
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.modes import MODES
-from spec.observed import facts_of
+from spec.contract.facts import FACTS_ARE_FACTS
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES
+from spec.contract.observed import facts_of
+from spec.language.terms import (
+    And,
+    Arith,
+    Compare,
+    Const,
+    Ite,
+    KindIn,
+    Not,
+    Or,
+    Scope,
+    Term,
+    Var,
+    variables,
+)
+from spec.language.verdicts import Verdict
 from spec.projection.delivery import DELIVERY, STANDS
-from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var, variables
-from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from spec.alphabet import Kind
-    from spec.claims import Mode
-    from spec.machine import Ledger, Observer
-    from spec.modes import Bundle
+    from spec.claims.claim import Mode
+    from spec.contract.modes import Bundle
+    from spec.events.alphabet import Kind
+    from spec.language.machine import Ledger, Observer
 
 __all__ = [
     "CLAIM_REGISTERS",

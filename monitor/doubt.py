@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from monitor.compile import compile_observer
 from monitor.fields import POOL
-from spec.obligations import OBLIGATIONS
-from spec.observed import without_fields
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.observed import without_fields
 
 if TYPE_CHECKING:
-    from spec.machine import Observer
+    from spec.language.machine import Observer
 
 __all__ = [
     "AUTHORITY",

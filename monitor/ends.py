@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from spec.facts import FACTS_ARE_FACTS
-from spec.projection.interpret import at_kind, evaluate
-from spec.terms import Scope
+from spec.contract.facts import FACTS_ARE_FACTS
+from spec.contract.interpret import at_kind, evaluate
+from spec.language.terms import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from monitor.compile import Registers
     from monitor.view import Constants, View
     from monitor.watch import Watch
-    from spec.facts import Assumption
-    from spec.machine import Observer
-    from spec.projection.interpret import Look, Value
+    from spec.contract.facts import Assumption
+    from spec.contract.interpret import Look, Value
+    from spec.language.machine import Observer
 
 __all__ = ["broken_after", "reaches"]
 

@@ -11,10 +11,10 @@ from monitor.census import Keep
 from monitor.compile import compile_mode
 from monitor.stream import Stream
 from monitor.watch import Finding
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
-from spec.states import ClaimState
-from spec.verdicts import Verdict, pool
+from spec.claims.claim import Mode
+from spec.claims.states import ClaimState
+from spec.contract.modes import MODES, Bundle
+from spec.language.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.suggest import did_you_mean
+from spec.language.suggest import did_you_mean
 
 __all__ = ["InputError", "did_you_mean", "shown"]
 

@@ -16,16 +16,16 @@ from monitor.engine import Monitor
 from monitor.errors import InputError
 from monitor.lines import STDIN
 from monitor.sources import read
-from spec.claims import MAX_ID
+from spec.claims.claim import MAX_ID
+from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
-from spec.errors import SpecError
+from spec.files.yaml_text import MOST_BYTES
+from spec.language.errors import SpecError
+from spec.language.prose import counted, printable
+from spec.language.verdicts import Verdict
 from spec.lowering.evidence import MOST_FILES, SCHEMA, EvidenceFile, Shown, TraceFile, Unshown
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Order
-from spec.modes import MODES, Bundle
-from spec.screens import counted, printable
-from spec.verdicts import Verdict
-from spec.yaml_text import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from monitor.engine import ClaimVerdict, Conclusion
     from monitor.records import At, Record, Trail
     from monitor.sources import Account
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["MOST_CLAIMS", "as_yaml", "exit_code", "take_evidence"]
 

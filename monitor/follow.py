@@ -10,8 +10,8 @@ import msgspec
 from monitor.errors import InputError
 from monitor.lines import LINE_LIMIT
 from monitor.live import LiveEnd, LiveLine, LiveVerdict
-from spec.screens import printable
-from spec.verdicts import Verdict
+from spec.language.prose import printable
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.claim import UNSTATED, ClaimRun
 from monitor.watch import Finding, InHand, Watch
-from spec.claims import Mode
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

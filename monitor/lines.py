@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
 
 from monitor.errors import InputError, did_you_mean
-from spec.plain import NoFile, open_plain
+from spec.files.plain import NoFile, open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

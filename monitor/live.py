@@ -20,9 +20,9 @@ from monitor.order import Order
 from monitor.past import REMEMBERED
 from monitor.records import At, Doubt, Record, stamp_of
 from monitor.seen import Seen
-from spec.claims import Mode
-from spec.events import Event, StreamMark
-from spec.verdicts import Verdict, pool
+from spec.claims.claim import Mode
+from spec.events.canonical import Event, StreamMark
+from spec.language.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

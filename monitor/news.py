@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spec.alphabet import Kind
-from spec.fields import ROUTE_REPORTS
+from spec.events.alphabet import Kind
+from spec.events.fields import ROUTE_REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from monitor.claim import ClaimRun
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["UNSAID_KEPT", "is_moot", "is_unsaid", "lose", "tell"]
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.seen import digest
 from monitor.terms import same
-from spec.alphabet import Kind
+from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from monitor.claim import ClaimRun
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["Objects", "means", "open_without"]
 

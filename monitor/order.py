@@ -7,17 +7,17 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spec.claims import Mode
-from spec.durations import Duration, TimeUnit
-from spec.events import Mark
-from spec.modes import MODES
+from spec.claims.claim import Mode
+from spec.claims.durations import Duration, TimeUnit
+from spec.contract.modes import MODES
+from spec.events.canonical import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from monitor.claim import ClaimRun
     from monitor.records import At, Form, Stamp
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["Clock", "Order"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.live import live_schema
 from monitor.verdict import verdict_schema
-from spec.cli import json_page
+from spec.cli.common import json_page
 
 __all__ = ["pages"]
 

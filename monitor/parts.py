@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from monitor.verdict import Input, Place, Trust
-from spec.alphabet import FACTS, Kind
+from spec.events.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:
     from monitor.records import At, Record

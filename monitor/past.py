@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.likeness import again, likeness
 from monitor.seen import DIGEST, digest
-from spec.fields import IDENTITY
-from spec.verdicts import Verdict
+from spec.events.fields import IDENTITY
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
     from monitor.claim import ClaimRun
     from monitor.seen import Seen
-    from spec.predicates import MaterializationPredicate
+    from spec.claims.predicates import MaterializationPredicate
 
 __all__ = ["REMEMBERED", "Alike", "Past"]
 

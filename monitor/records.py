@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from spec.alphabet import Kind
-from spec.events import Event
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 
 if TYPE_CHECKING:
-    from spec.events import Mark, StreamMark
+    from spec.events.canonical import Mark, StreamMark
 
 __all__ = ["CANONICAL", "At", "Doubt", "Form", "Record", "Stamp", "Trail", "stamp_of"]
 

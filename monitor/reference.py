@@ -21,22 +21,22 @@ from monitor.verdict import (
     Report,
 )
 from spec import __version__
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest
-from spec.modes import MODES
-from spec.obligations import OBLIGATIONS
+from spec.language.verdicts import Verdict, pool
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.outcome import outcome_of
 from spec.projection.pool import TooLarge
-from spec.verdicts import Verdict, pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from monitor.records import At, Record
     from monitor.sources import Source
-    from spec.modes import Bundle
+    from spec.contract.modes import Bundle
     from spec.projection.case import Case, Finding
     from spec.projection.outcome import ClaimOutcome
 

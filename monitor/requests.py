@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from spec.alphabet import FACTS, Kind
-from spec.fields import REQUEST_KINDS
+from spec.events.alphabet import FACTS, Kind
+from spec.events.fields import REQUEST_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from monitor.records import At
     from monitor.track import Track
     from monitor.view import View
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["Request", "Requests"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from spec.fields import ROUTE_REPORTS
+from spec.events.fields import ROUTE_REPORTS
 
 if TYPE_CHECKING:
     from monitor.claim import ClaimRun

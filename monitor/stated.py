@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from monitor.claim import ClaimRun
     from monitor.seen import Seen
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["Stated"]
 

@@ -20,10 +20,10 @@ from monitor.seen import Seen, digest
 from monitor.terms import binds, fix_terms, predicate_of, unstated
 from monitor.track import Track
 from monitor.view import View
-from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
-from spec.claims import Mode
-from spec.fields import RENEWS
-from spec.modes import MODES
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
+from spec.events.fields import RENEWS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from monitor.records import At, Stamp
     from monitor.requests import Request
     from monitor.room import Sums
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["Stream"]
 

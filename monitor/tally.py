@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from spec.verdicts import Verdict
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from monitor.verdict import Report

@@ -6,18 +6,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from monitor.seen import digest
-from spec.alphabet import Kind
-from spec.fields import IDENTITY
-from spec.predicates import parse_predicate
+from spec.claims.predicates import parse_predicate
+from spec.events.alphabet import Kind
+from spec.events.fields import IDENTITY
 
 if TYPE_CHECKING:
     from monitor.claim import ClaimRun
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["binds", "fix_terms", "predicate_of", "same", "unstated"]
 
 predicate_of = lru_cache(maxsize=256)(parse_predicate)
-"""`spec.predicates.parse_predicate`, which says the same again and again."""
+"""`spec.claims.predicates.parse_predicate`, which says the same again and again."""
 
 
 def fix_terms(claim: ClaimRun, event: Event) -> None:

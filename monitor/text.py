@@ -11,10 +11,11 @@ from rich.text import Text
 from monitor.engine import ModeVerdict
 from monitor.tally import Tally
 from monitor.verdict import REFERENCE
+from spec.cli.screens import STYLES
+from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
-from spec.obligations import OBLIGATIONS
-from spec.screens import STYLES, counted, printable
-from spec.verdicts import Verdict
+from spec.language.prose import counted, printable
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,10 +8,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from spec.cli.screens import STYLES
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
-from spec.modes import MODES
-from spec.obligations import OBLIGATIONS
-from spec.screens import STYLES, counted, printable
+from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.alphabet import FACTS
-from spec.worlds import WORLDS
+from spec.contract.worlds import WORLDS
+from spec.events.alphabet import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from monitor.records import At, Record
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["Theorem"]
 

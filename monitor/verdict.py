@@ -7,9 +7,9 @@ from typing import Any, Final, Literal
 import msgspec
 
 from monitor.engine import ModeVerdict
-from spec.claims import Mode
-from spec.modes import Bundle
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.language.verdicts import Verdict
 
 __all__ = [
     "REFERENCE",

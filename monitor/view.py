@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from monitor.records import At
-    from spec.alphabet import Kind
+    from spec.events.alphabet import Kind
 
 __all__ = ["Constants", "View"]
 
 
 @dataclass(slots=True)
 class View:
-    """The fields of `spec.vocabulary.EVENT_FIELDS`; `here` is set for each request in turn.
+    """The fields of `spec.contract.vocabulary.EVENT_FIELDS`; `here` is set for each request.
 
     `low` is the same event where nobody knows which blocks are shared, as if all were that may be;
     `unsized` says that a commitment states no footprint.
@@ -83,7 +83,7 @@ _FIELDS: Final = attrgetter(*(field.name for field in fields(View)))
 
 @dataclass(slots=True)
 class Constants:
-    """The fields of `spec.vocabulary.CONSTANTS`."""
+    """The fields of `spec.contract.vocabulary.CONSTANTS`."""
 
     threshold: int
     lapses: bool

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from monitor.compile import Registers
     from monitor.records import At, Trail
-    from spec.verdicts import Verdict
+    from spec.language.verdicts import Verdict
 
 __all__ = ["Finding", "InHand", "Watch"]
 

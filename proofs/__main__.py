@@ -22,8 +22,8 @@ from proofs.report.pages import pages
 from proofs.report.text import print_check
 from proofs.traces.itf import check_suffix
 from spec import __version__
-from spec.claims import Mode
-from spec.cli import (
+from spec.claims.claim import Mode
+from spec.cli.common import (
     Format,
     FormatOption,
     add_docs,
@@ -34,11 +34,11 @@ from spec.cli import (
     print_json,
     run,
 )
+from spec.contract.modes import Bundle
 from spec.digest import spec_digest
-from spec.errors import SpecError
-from spec.files import check_target, write_bytes
-from spec.modes import Bundle
-from spec.suggest import resolve
+from spec.files.writing import check_target, write_bytes
+from spec.language.errors import SpecError
+from spec.language.suggest import resolve
 
 app = new_app("proofs", "Prove what a mode's obligations are worth, for every run.")
 

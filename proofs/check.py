@@ -26,9 +26,9 @@ from proofs.traces.itf import write_trace
 from proofs.traces.replay import to_events
 from proofs.traces.story import tell
 from proofs.traces.whole_story import tales
-from spec.errors import SpecError
-from spec.modes import MODES, Bundle
-from spec.worlds import WORLDS
+from spec.contract.modes import MODES, Bundle
+from spec.contract.worlds import WORLDS
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from proofs.engines.spacer import Proof
     from proofs.model.of_mode import Model
     from proofs.traces.whole_story import Tale
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]
 

@@ -10,9 +10,9 @@ import typer
 
 from runtime_hooks.doctor import as_text, diagnose
 from runtime_hooks.engines import adapter_of, installed
-from spec.cli import Code, Format, FormatOption, new_app, print_json, print_text, run
-from spec.errors import SpecError
-from spec.files import check_target
+from spec.cli.common import Code, Format, FormatOption, new_app, print_json, print_text, run
+from spec.files.writing import check_target
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

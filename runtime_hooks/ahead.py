@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from runtime_hooks.requests import PREFIX, claim_of, namespace_of, object_of
-from spec.errors import ClaimError
+from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from runtime_hooks.arrivals import Arrival
-    from spec.claims import CacheIdentity, Mode, ResidentClaim
+    from spec.claims.claim import CacheIdentity, Mode, ResidentClaim
 
 __all__ = ["MOST", "Ahead", "Prompt", "Ticket"]
 

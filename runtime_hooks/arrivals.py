@@ -10,7 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spec.events import CapacityProof
+    from spec.events.canonical import CapacityProof
 
 __all__ = ["Arrival", "Refusal"]
 

@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Meta
 
 from runtime_hooks.entry import SWITCH
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.errors import SpecError
-from spec.plain import open_plain
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.files.plain import open_plain
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

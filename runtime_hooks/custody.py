@@ -11,7 +11,7 @@ from runtime_hooks.ledger import Ledger
 from runtime_hooks.requests import name_of
 from runtime_hooks.voice import blocks_of
 from runtime_hooks.watch import Watch
-from spec.alphabet import Kind
+from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence

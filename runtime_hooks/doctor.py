@@ -10,8 +10,8 @@ from runtime_hooks.config import ENFORCED, TAKEN, Settings, SettingsError, load
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.entry import SWITCH, switched_on
 from spec import __version__
-from spec.claims import Mode
-from spec.screens import wrap
+from spec.claims.claim import Mode
+from spec.language.prose import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

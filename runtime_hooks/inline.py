@@ -10,7 +10,7 @@ from monitor.live import Live, LiveEnd
 from runtime_hooks.broadcast import Broadcast
 from runtime_hooks.config import TAKEN
 from runtime_hooks.tracefile import NewFile
-from spec.verdicts import Verdict
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

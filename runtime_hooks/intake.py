@@ -11,9 +11,9 @@ from runtime_hooks.ledger import WATCHED
 from runtime_hooks.pins import Pins
 from runtime_hooks.requests import claim_of, name_of, object_of, release_of
 from runtime_hooks.voice import contents_of, terms
-from spec.alphabet import Kind
-from spec.errors import ClaimError
-from spec.fields import RUNTIME
+from spec.events.alphabet import Kind
+from spec.events.fields import RUNTIME
+from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runtime_hooks.registry import Now, Registry
     from runtime_hooks.tier import Tier
     from runtime_hooks.voice import Voice
-    from spec.claims import CacheIdentity, ResidentClaim, TimeUnit
+    from spec.claims.claim import CacheIdentity, ResidentClaim, TimeUnit
 
 __all__ = ["Intake"]
 

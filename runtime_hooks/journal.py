@@ -12,12 +12,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from runtime_hooks.faults import LOG
-from spec.events import Event, Mark, StreamMark
+from spec.events.canonical import Event, Mark, StreamMark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from spec.alphabet import Kind
+    from spec.events.alphabet import Kind
 
 __all__ = ["Journal", "Line", "Sink"]
 

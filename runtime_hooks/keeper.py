@@ -24,9 +24,9 @@ from runtime_hooks.registry import Registry
 from runtime_hooks.requests import CLAIM, PIN, RELEASE, name_of
 from runtime_hooks.tier import Tier
 from runtime_hooks.voice import Voice
-from spec.alphabet import Kind
-from spec.claims import Mode, TimeUnit
-from spec.fields import RUNTIME
+from spec.claims.claim import Mode, TimeUnit
+from spec.events.alphabet import Kind
+from spec.events.fields import RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from runtime_hooks.journal import Journal
     from runtime_hooks.ledger import Entry
     from runtime_hooks.tier import Copies
-    from spec.claims import CacheIdentity
+    from spec.claims.claim import CacheIdentity
 
 __all__ = ["Keeper", "Pool"]
 

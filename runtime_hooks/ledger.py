@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from spec.modes import MODES
+from spec.contract.modes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from spec.claims import ResidentClaim
+    from spec.claims.claim import ResidentClaim
 
 __all__ = ["WATCHED", "Content", "Entry", "Ledger"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.requests import NOBODY, check_caller
-from spec.claims import MAX_ID, Mode
-from spec.errors import ClaimError
+from spec.claims.claim import MAX_ID, Mode
+from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from runtime_hooks.faults import LOG
 from runtime_hooks.inline import Inline
 from runtime_hooks.journal import Journal
 from runtime_hooks.tracefile import TraceFile
-from spec.errors import ClaimError
+from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from runtime_hooks.config import TAKEN
 from runtime_hooks.enforce.room import Cells
 from runtime_hooks.ledger import WATCHED, Entry
-from spec.claims import Mode
-from spec.durations import TimeUnit
+from spec.claims.claim import Mode
+from spec.claims.durations import TimeUnit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runtime_hooks.config import Settings
-    from spec.claims import ResidentClaim
+    from spec.claims.claim import ResidentClaim
 
 __all__ = ["Now", "Registry"]
 

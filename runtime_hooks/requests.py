@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from spec.claims import MAX_ID, CacheIdentity, ResidentClaim, explain
-from spec.errors import ClaimError, PredicateError
-from spec.predicates import parse_predicate
+from spec.claims.claim import MAX_ID, CacheIdentity, ResidentClaim, explain
+from spec.claims.predicates import parse_predicate
+from spec.language.errors import ClaimError, PredicateError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,8 +7,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
 from runtime_hooks.requests import name_of
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

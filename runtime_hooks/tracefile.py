@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime_hooks.config import SettingsError
-from spec.events import EVENT_ENCODER
+from spec.events.canonical import EVENT_ENCODER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 from runtime_hooks.requests import identity_text, name_of
-from spec.alphabet import Kind
+from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runtime_hooks.config import Drill
     from runtime_hooks.journal import Journal
     from runtime_hooks.ledger import Entry
-    from spec.claims import ResidentClaim
+    from spec.claims.claim import ResidentClaim
 
 __all__ = ["Voice", "blocks_of", "contents_of", "terms"]
 

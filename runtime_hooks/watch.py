@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime_hooks.enforce.ranks import Ranks
 from runtime_hooks.ledger import Ledger
-from spec.alphabet import Kind
+from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

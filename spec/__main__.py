@@ -8,16 +8,23 @@ from typing import Annotated
 
 import typer
 
-from spec.cli import Format, FormatOption, add_docs, add_schema, new_app, page, print_json, run
-from spec.drawing import Picture, diagram_named, in_form, picture_for
-from spec.files import write_bytes
-from spec.lookup import find
-from spec.machine import Observer
-from spec.modes import ModeSpec
-from spec.pages import event_schema, pages
-from spec.readings import Reading
-from spec.screens import list_tables, mode_text, obligation_text, printable, reading_text
-from spec.views import (
+from spec.cli.common import (
+    Format,
+    FormatOption,
+    add_docs,
+    add_schema,
+    new_app,
+    page,
+    print_json,
+    run,
+)
+from spec.cli.lookup import find
+from spec.cli.screens import list_tables, mode_text, obligation_text, reading_text
+from spec.contract.modes import ModeSpec
+from spec.contract.readings import Reading
+from spec.docs.drawing import Picture, diagram_named, in_form, picture_for
+from spec.docs.pages import event_schema, pages
+from spec.docs.views import (
     ModeView,
     ObligationView,
     ReadingView,
@@ -26,7 +33,10 @@ from spec.views import (
     obligation_view,
     reading_view,
 )
-from spec.words import WordView, word_text, word_view
+from spec.docs.words import WordView, word_text, word_view
+from spec.files.writing import write_bytes
+from spec.language.machine import Observer
+from spec.language.prose import printable
 
 __all__ = ["app", "main"]
 

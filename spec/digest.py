@@ -9,18 +9,18 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 
-from spec.alphabet import KINDS
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
+from spec.claims.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
+from spec.claims.states import RESPONSIBLE, TERMINAL, TRANSITIONS
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.readings import CLOSES, READINGS
+from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.events.alphabet import KINDS
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.obligations import NEVER_BY_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS
 from spec.lowering.vocabulary import ATOMS_FOR
-from spec.modes import MODES
-from spec.obligations import OBLIGATIONS
-from spec.readings import CLOSES, READINGS
-from spec.states import RESPONSIBLE, TERMINAL, TRANSITIONS
-from spec.vocabulary import CONSTANTS, EVENT_FIELDS
 
 __all__ = ["SHORT", "canonical", "short_digest", "spec_digest"]
 

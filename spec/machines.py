@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from transitions import Machine
 
-from spec.alphabet import Kind
-from spec.machine import Observer, Rule
-from spec.projection.interpret import Look, Value, at_kind, evaluate, value_of
-from spec.terms import FALSE, Scope, Term
+from spec.contract.interpret import Look, Value, at_kind, evaluate, value_of
+from spec.events.alphabet import Kind
+from spec.language.machine import Observer, Rule
+from spec.language.terms import FALSE, Scope, Term
 
 __all__ = ["Automaton", "Step"]
 

@@ -22,8 +22,8 @@ import z3
 from proofs.engines.search import WIDTH, find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from tests import crowds
 from tests.come_and_go import PARTS, costs
 from tests.crowds import CROWDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.alphabet import CONFLICT_ACTIONS
+from spec.events.alphabet import CONFLICT_ACTIONS
 from tests.stories import (
     Story,
     accepted,

@@ -12,9 +12,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from monitor.live import Live
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Depth
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.evidence import SCHEMA as EVIDENCE
 from spec.lowering.evidence import EvidenceFile
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Atom, Order
-from spec.modes import Depth
 
 Data = dict[str, Any]
 

@@ -14,14 +14,14 @@ from monitor.census import Keep
 from monitor.claim import ClaimRun
 from monitor.engine import Monitor
 from monitor.records import CANONICAL, At, Doubt, Form, Record, Stamp
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.modes import MODES
-from spec.obligations import OBLIGATIONS
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.language.verdicts import Verdict
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.outcome import Outcome, outcome_of
-from spec.verdicts import Verdict
 from tests.strategies import Stamped
 
 __all__ = [

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.modes import MODES
-from spec.predicates import parse_predicate
+from spec.claims.claim import Mode
+from spec.claims.predicates import parse_predicate
+from spec.contract.modes import MODES
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 
 __all__ = ["CLAIMS", "OWNER", "REQUESTS", "Promise", "Runtime"]
 

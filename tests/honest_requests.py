@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from tests.honest import REQUESTS, USABLE, Promise
 from tests.honest_tier import Tier
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from spec.alphabet import Kind
-from spec.events import CapacityProof
+from spec.events.alphabet import Kind
+from spec.events.canonical import CapacityProof
 from tests.honest import USABLE, Promise, Runtime
 
 __all__ = ["Rooms"]

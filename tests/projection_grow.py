@@ -21,9 +21,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from spec.alphabet import FACTS
-from spec.claims import Mode
-from spec.events import Event, Mark, StreamMark
+from spec.claims.claim import Mode
+from spec.events.alphabet import FACTS
+from spec.events.canonical import Event, Mark, StreamMark
 from spec.projection.lines import Line, line_of
 from tests.differential import Differs, follow, heard
 from tests.projection_cases import FOUND, Found

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from spec.machines import Automaton
 from spec.projection.lines import Line
 from spec.projection.naive import Naive

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from spec.alphabet import Kind
-from spec.events import CapacityProof, Event
+from spec.events.alphabet import Kind
+from spec.events.canonical import CapacityProof, Event
 
 CLAIMS: Final = ("claim:a", "claim:b", "claim:c")
 REQUESTS: Final = ("request:1", "request:2", "request:3")

@@ -7,10 +7,11 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from spec.alphabet import Kind
-from spec.events import Event
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.terms import (
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.language.terms import (
     And,
     Arith,
     Compare,
@@ -24,7 +25,6 @@ from spec.terms import (
     Term,
     Var,
 )
-from spec.vocabulary import CONSTANTS, EVENT_FIELDS
 from tests.chains import ACTIONS, CHAINS, STORIES
 from tests.stories import CLAIMS, REQUESTS
 

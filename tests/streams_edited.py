@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.fields import required_of
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.events.fields import required_of
 from spec.projection.lines import Line
 from tests.monitor.test_hostile import DUE, FOLDER
 from tests.obligations.test_handwritten import PAIRS

@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
-from spec.claims import Mode
-from spec.events import CapacityProof, Event, Mark
+from spec.claims.claim import Mode
+from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.events.canonical import CapacityProof, Event, Mark
 from spec.projection.lines import Line
 from tests.honest import CLAIMS, OWNER, REQUESTS, USABLE
 from tests.honest_requests import Server

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from monitor.census import Keep
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.differential import Tally, asking, compare, lines
 from tests.strategies import Stamped, streams
 

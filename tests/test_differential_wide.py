@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.differential import BARRED, Tally, rules_of
 from tests.differential_run import KEPT, MODES, Found, compare_seed
 

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 from models.catalog import NAMES
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Depth
 from spec.lowering.load import parse_descriptor
 from spec.lowering.relation import lower
 from spec.lowering.vocabulary import Label
-from spec.modes import Depth
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "lowering.md").read_text()

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from monitor.check import check
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 
 PAGE = Path(__file__).parents[1] / "docs" / "writing-a-trace.md"
 

@@ -9,8 +9,8 @@ from monitor.__main__ import app as monitor
 from proofs.__main__ import app as proofs
 from runtime_hooks.__main__ import app as runtime_hooks
 from spec.__main__ import app as spec
-from spec.claims import Mode
-from spec.cli import run
+from spec.claims.claim import Mode
+from spec.cli.common import run
 
 ROOT = Path(__file__).parents[1]
 APPS = {"spec": spec, "monitor": monitor, "proofs": proofs, "runtime_hooks": runtime_hooks}

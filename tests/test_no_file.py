@@ -90,7 +90,7 @@ def test_unreadable(
             raise PermissionError(13, "Permission denied", path)
         return real(path, flags, *rest)
 
-    monkeypatch.setattr("spec.plain.os.open", refuse)
+    monkeypatch.setattr("spec.files.plain.os.open", refuse)
     assert 2 == read(str(tmp_path / name))
     out, err = capsys.readouterr()
     assert ("", 1) == (out, err.count("\n"))

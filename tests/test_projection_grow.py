@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from spec.alphabet import Kind
-from spec.events import Event, Mark
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event, Mark
 from spec.projection.lines import Line, line_of
 from tests.projection_cases import Found, said
 from tests.projection_changes import changes

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import Asked
 from runtime_hooks.demo.scenes import offloading
-from spec.alphabet import REPORTS, Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import REPORTS, Kind
+from spec.events.canonical import Event
 from tests_vllm.acts import Act
 
 __all__ = ["Row", "Setting", "Twin", "drill", "story", "twins"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from monitor.verdict import Report
 from runtime_hooks.demo.engine import Answer, Engine
-from spec.events import Event
+from spec.events.canonical import Event
 from tests_vllm.acts import held
 from tests_vllm.rows import Row, Setting
 

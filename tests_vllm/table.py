@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from runtime_hooks.demo.engine import Asked, claim
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from tests_vllm.acts import (
     RESIDENT,
     after_a_minute,

@@ -13,7 +13,7 @@ from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines.v0_32.engine import arrival_of
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
 
 HARD = Mode.HARD_PROTECTED

@@ -16,7 +16,7 @@ from monitor.engine import ModeVerdict
 from runtime_hooks import claims
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.tiny import tokens
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
 
 HARD = Mode.HARD_PROTECTED

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from monitor.check import EXIT_CODES, check
-from spec.alphabet import Kind
-from spec.events import Event
-from spec.modes import Bundle
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from tests_vllm.conftest import LONG_S
 from tests_vllm.rows import story
 from tests_vllm.table import ROWS

@@ -27,7 +27,7 @@ from runtime_hooks.engines.v0_32.points import POINTS
 from runtime_hooks.engines.v0_32.reads import READS
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.plugin import ArmingError, arm, disarm
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests_vllm.conftest import LONG_S, Make
 
 ADAPTER = Path(v0_32.__file__).parent

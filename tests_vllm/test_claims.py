@@ -10,7 +10,7 @@ from collections import Counter
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
-from spec.claims import Mode, TimeUnit
+from spec.claims.claim import Mode, TimeUnit
 from tests_vllm.conftest import Make
 
 HARD = Mode.HARD_PROTECTED

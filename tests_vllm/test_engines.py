@@ -20,7 +20,7 @@ from monitor.check import EXIT_CODES
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.tiny import tokens
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
 from tests_vllm.rows import story
 from tests_vllm.stage import end_of, play

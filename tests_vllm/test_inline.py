@@ -12,8 +12,8 @@ import pytest
 from monitor.live import LiveEnd, LiveVerdict
 from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import claim
-from spec.alphabet import Kind
-from spec.verdicts import Verdict
+from spec.events.alphabet import Kind
+from spec.language.verdicts import Verdict
 from tests_vllm.conftest import LONG_S, Make
 
 RESIDENT, ACTIVE = ("resident", 60), ("active", 70)

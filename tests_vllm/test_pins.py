@@ -6,7 +6,7 @@ from typing import Any
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import Engine
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests_vllm.conftest import Clock, Make
 
 EXPIRING = Mode.EXPIRING

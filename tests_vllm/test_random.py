@@ -13,7 +13,7 @@ from runtime_hooks.config import TAKEN
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import BLOCK, tokens
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
 
 PROMPTS = ("a", "b", "c", "d", "e", "f")

@@ -17,8 +17,8 @@ from monitor.check import check
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from tests_vllm.serve import Server, words
 
 CLAIM = "claim:resident"

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from monitor.check import EXIT_CODES
-from spec.alphabet import CONFLICT_ACTIONS, FACTS, Kind
-from spec.verdicts import Verdict
+from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, Kind
+from spec.language.verdicts import Verdict
 from tests_vllm.rows import Setting, story
 from tests_vllm.stage import Played, end_of, play
 from tests_vllm.table import LEFT_OUT, ROWS, SWEEP

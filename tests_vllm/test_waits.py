@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests_vllm.conftest import Clock, Make
 
 KEPT = ModeVerdict.KEPT

@@ -6,7 +6,7 @@ from typing import Any
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
 
 SOFT = Mode.SOFT_PRIORITY

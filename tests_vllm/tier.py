@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from runtime_hooks.demo.engine import claim
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from tests_vllm.acts import counters, look
 from tests_vllm.rows import Row, Twin, drill, twins
 

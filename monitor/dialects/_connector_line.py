@@ -8,9 +8,9 @@ from typing import Any, cast
 from monitor.dialects._connector_state import Claim, Request, Restore, Run
 from monitor.dialects._recorded import Bound, Count, Order
 from monitor.records import Doubt
-from spec.alphabet import Kind
-from spec.events import Event, Name
-from spec.predicates import MaterializationPredicate
+from spec.claims.predicates import MaterializationPredicate
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event, Name
 
 __all__ = ["Line", "Now"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from monitor.dialects._recorded import Ended
 
 if TYPE_CHECKING:
-    from spec.predicates import MaterializationPredicate
+    from spec.claims.predicates import MaterializationPredicate
 
 __all__ = ["REQUESTS", "Claim", "Request", "Restore", "Run", "block_size_of"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 import msgspec
 
 from monitor.errors import InputError, did_you_mean, shown
-from spec.errors import PredicateError
-from spec.predicates import MaterializationPredicate, parse_predicate
+from spec.claims.predicates import MaterializationPredicate, parse_predicate
+from spec.language.errors import PredicateError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from monitor.errors import InputError
 from monitor.records import Doubt
-from spec.alphabet import Kind
-from spec.events import CapacityProof, Event, Name
-from spec.predicates import MAX_BLOCKS, MaterializationPredicate
+from spec.claims.predicates import MAX_BLOCKS, MaterializationPredicate
+from spec.events.alphabet import Kind
+from spec.events.canonical import CapacityProof, Event, Name
 
 __all__ = [
     "ENDS",

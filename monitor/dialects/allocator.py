@@ -28,9 +28,9 @@ from monitor.dialects._recorded import (
 )
 from monitor.errors import InputError
 from monitor.records import At, Doubt, Form, Record, Stamp
-from spec.alphabet import Kind
-from spec.events import Event
-from spec.predicates import LeadingPrefixAtLeast
+from spec.claims.predicates import LeadingPrefixAtLeast
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 
 __all__ = ["DERIVED", "FORM", "OBSERVES", "AllocatorDialect", "recognises"]
 

@@ -8,12 +8,12 @@ from typing import Final, NoReturn
 from monitor.dialects._json import kind_in, predicate_in, struct
 from monitor.errors import InputError, did_you_mean, shown
 from monitor.records import At, Record, Stamp, stamp_of
-from spec.alphabet import FACTS, Kind
-from spec.claims import Mode
-from spec.durations import Duration
-from spec.errors import ClaimError
-from spec.events import Event, Mark, StreamMark
-from spec.fields import required_of
+from spec.claims.claim import Mode
+from spec.claims.durations import Duration
+from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import Event, Mark, StreamMark
+from spec.events.fields import required_of
+from spec.language.errors import ClaimError
 
 __all__ = ["CanonicalDialect", "recognises"]
 

@@ -24,8 +24,8 @@ from monitor.dialects._recorded import (
     unstated,
 )
 from monitor.records import At, Doubt, Form, Record, Stamp
-from spec.alphabet import Kind
-from spec.events import Event
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 
 __all__ = ["DERIVED", "FORM", "OBSERVES", "ConnectorDialect", "recognises"]
 

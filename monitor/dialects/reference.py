@@ -23,9 +23,9 @@ from monitor.dialects._recorded import (
 )
 from monitor.dialects._reference_line import Line, Now, Run
 from monitor.records import At, Doubt, Form, Record, Stamp
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 
 __all__ = ["DERIVED", "FORM", "OBSERVES", "ReferenceDialect", "recognises"]
 

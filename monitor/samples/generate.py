@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from monitor.samples import sample
-from spec.alphabet import Kind
-from spec.events import EVENT_ENCODER, CapacityProof, Event
+from spec.events.alphabet import Kind
+from spec.events.canonical import EVENT_ENCODER, CapacityProof, Event
 
 __all__ = ["SAMPLES", "main"]
 

@@ -23,10 +23,10 @@ from proofs.checks.frame.partial import verdicts
 from proofs.checks.frame.questions import Book
 from proofs.checks.frame.sources import Arguments
 from proofs.checks.frame.space import Space
-from spec.claims import Mode
-from spec.cli import json_page
-from spec.modes import Bundle
-from spec.obligations import OBLIGATIONS
+from spec.claims.claim import Mode
+from spec.cli.common import json_page
+from spec.contract.modes import Bundle
+from spec.contract.obligations import OBLIGATIONS
 from spec.projection.delivery import DELIVERY
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from proofs.certificates.theorem import WRITTEN, Question, Questions
 from proofs.checks.lemmas import Always, Runs, Valid, lemmas_of
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
-from spec.modes import Bundle
+from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from proofs.checks.control import Control
     from proofs.checks.lemmas import Lemma, Proven
     from proofs.model.of_mode import Model
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["Lemmas"]
 

@@ -16,13 +16,13 @@ import z3
 from proofs.logic.encode import Expr
 from proofs.logic.smtlib import SmtlibError, Tree, Writer, show, sort_of
 from spec.digest import spec_digest
-from spec.errors import SpecError
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from spec.claims import Mode
-    from spec.modes import Bundle
+    from spec.claims.claim import Mode
+    from spec.contract.modes import Bundle
 
 __all__ = [
     "DataError",

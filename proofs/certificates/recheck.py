@@ -18,9 +18,9 @@ import z3
 
 from proofs.certificates.write import read
 from spec import __version__
-from spec.cli import Code
+from spec.cli.common import Code
 from spec.digest import spec_digest
-from spec.errors import SpecError
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

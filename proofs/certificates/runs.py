@@ -27,7 +27,7 @@ from proofs.engines.unrolling import value_of
 from proofs.logic.encode import Integers
 from proofs.logic.smtlib import Writer
 from proofs.model.of_mode import model_of
-from spec.cli import json_page
+from spec.cli.common import json_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from proofs.logic.smtlib import Tree
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
-    from spec.claims import Mode
-    from spec.modes import Bundle
+    from spec.claims.claim import Mode
+    from spec.contract.modes import Bundle
 
     Goal = Callable[[Step, Mapping[str, Expr]], Mapping[str, Expr]]
 

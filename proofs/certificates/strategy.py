@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from proofs.certificates.page import Page, comment, one_by_one, title
 from proofs.checks.receptiveness import receptive_questions
-from spec.modes import Bundle
+from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["Strategy"]
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from proofs.engines.spacer import Invariant
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
-    from spec.claims import Mode
-    from spec.modes import Bundle
+    from spec.claims.claim import Mode
+    from spec.contract.modes import Bundle
 
 __all__ = ["WRITTEN", "Question", "Questions", "Theorem"]
 

@@ -24,13 +24,13 @@ from proofs.checks.lemmas import lemmas_of
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from spec import __version__
-from spec.claims import Mode
-from spec.cli import json_page
+from spec.claims.claim import Mode
+from spec.cli.common import json_page
+from spec.contract.modes import MODES, Bundle
+from spec.contract.worlds import WORLDS
 from spec.digest import spec_digest
-from spec.errors import SpecError
-from spec.files import write_bytes
-from spec.modes import MODES, Bundle
-from spec.worlds import WORLDS
+from spec.files.writing import write_bytes
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

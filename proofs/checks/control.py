@@ -17,8 +17,8 @@ from proofs.engines.search import RLIMIT
 from proofs.engines.unrolling import Found, Run
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

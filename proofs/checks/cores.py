@@ -16,14 +16,14 @@ from proofs.engines.spacer import ProofResult
 from proofs.engines.support import Support, Supports
 from proofs.engines.switched import Switched, guards_of
 from proofs.logic.encode import Integers
-from spec.modes import MODES
+from spec.contract.modes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
 
     from proofs.checks.results import Lacking
     from proofs.engines.spacer import Invariant, Proof
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = [
     "DEEP",

@@ -20,17 +20,17 @@ from proofs.model.of_mode import model_of
 from proofs.model.pair import Pair
 from proofs.model.strategy import Duty
 from proofs.model.system import System
-from spec.claims import Mode
-from spec.machine import Register
-from spec.modes import Bundle
-from spec.terms import Const, Sort
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.language.machine import Register
+from spec.language.terms import Const, Sort
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
-    from spec.machine import Observer
+    from spec.language.machine import Observer
 
 __all__ = ["DEAD", "DEPTH", "Reached", "reachable"]
 

@@ -20,11 +20,11 @@ from proofs.logic.encode import Expr, Integers
 from proofs.model.pair import swap_lemma
 from proofs.model.system import System
 from proofs.model.theorems import Clause
-from spec.alphabet import CONFLICT_ACTIONS, ENDS, Kind
-from spec.claims import Mode
-from spec.ledgers import kind, was
-from spec.modes import Bundle
-from spec.vocabulary import e
+from spec.claims.claim import Mode
+from spec.contract.ledgers import kind, was
+from spec.contract.modes import Bundle
+from spec.contract.vocabulary import e
+from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

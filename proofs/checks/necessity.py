@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from proofs.engines.switched import Switched
     from proofs.engines.unrolling import Found
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["DEPTH", "lacking", "question_without"]
 

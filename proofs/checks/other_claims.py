@@ -20,10 +20,10 @@ import z3
 
 from proofs.logic.encode import Expr, Integers, encode
 from proofs.model.world import faithful
-from spec.ledgers import was
-from spec.obligations.pressure import blame_is_right
-from spec.terms import And, Scope, Sort, Term, variables
-from spec.vocabulary import EVENT_FIELDS
+from spec.contract.ledgers import was
+from spec.contract.obligations.pressure import blame_is_right
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.language.terms import And, Scope, Sort, Term, variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,14 +11,14 @@ from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.traces.replay import to_events
 from proofs.traces.story import tell
-from spec.modes import MODES, Bundle
+from spec.contract.modes import MODES, Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from proofs.engines.support import Support
     from proofs.engines.switched import Switched
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["paper_as_contract", "paper_by_clause"]
 

@@ -27,8 +27,8 @@ import z3
 from proofs.logic.encode import Integers
 from proofs.model.strategy import Duty
 from proofs.model.system import System
-from spec.alphabet import ENVIRONMENT, Kind
-from spec.modes import Bundle
+from spec.contract.modes import Bundle
+from spec.events.alphabet import ENVIRONMENT, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from proofs.logic.encode import Expr
     from proofs.model.strategy import Move
     from proofs.model.system import Step
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["Receptive", "receptive", "receptive_questions"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

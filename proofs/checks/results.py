@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from proofs.traces.story import Line
-from spec.events import Event
+from spec.events.canonical import Event
 
 __all__ = ["Lacking", "Leaned", "Paper", "PaperClause", "Sound"]
 

@@ -14,8 +14,8 @@ from proofs.traces.replay import to_events
 from proofs.traces.story import tell
 
 if TYPE_CHECKING:
-    from spec.claims import Mode
-    from spec.modes import Bundle
+    from spec.claims.claim import Mode
+    from spec.contract.modes import Bundle
 
 __all__ = ["sound_by"]
 

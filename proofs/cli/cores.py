@@ -9,9 +9,9 @@ import typer
 
 from proofs.checks.cores import contract_cores
 from proofs.report.cores_page import cores_page
-from spec.claims import Mode
-from spec.cli import Code, Format, FormatOption, console, json_page
-from spec.files import check_target, write_bytes
+from spec.claims.claim import Mode
+from spec.cli.common import Code, Format, FormatOption, console, json_page
+from spec.files.writing import check_target, write_bytes
 
 __all__ = ["register"]
 

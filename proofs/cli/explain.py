@@ -10,12 +10,12 @@ from monitor.check import EXIT_CODES
 from monitor.errors import InputError
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain
-from spec.cli import Format, FormatOption, OutputOption, json_page, print_text
-from spec.errors import SpecError
-from spec.files import check_target, write_bytes
-from spec.lookup import find_mode
-from spec.modes import MODES, Bundle
-from spec.suggest import resolve
+from spec.cli.common import Format, FormatOption, OutputOption, json_page, print_text
+from spec.contract.modes import MODES, Bundle
+from spec.contract.names import find_mode
+from spec.files.writing import check_target, write_bytes
+from spec.language.errors import SpecError
+from spec.language.suggest import resolve
 
 __all__ = ["register"]
 

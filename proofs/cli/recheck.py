@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from proofs.certificates.recheck import Answer, Recheck, Solver, recheck
-from spec.cli import Code, Format, FormatOption, print_json
+from spec.cli.common import Code, Format, FormatOption, print_json
 from spec.digest import short_digest
-from spec.suggest import resolve
+from spec.language.suggest import resolve
 
 __all__ = ["register"]
 

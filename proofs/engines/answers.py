@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from proofs.engines.spacer import ProofResult
 from proofs.model.of_mode import model_of
-from spec.modes import Bundle
-from spec.obligations import OBLIGATIONS
+from spec.contract.modes import Bundle
+from spec.contract.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from proofs.engines.spacer import Proof
     from proofs.engines.unrolling import Found, Value
     from proofs.logic.encode import Numbers
     from proofs.model.of_mode import Model
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["Answer", "Engine", "EngineName", "Question", "Shown"]
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from proofs.engines.finite import Finite
 from proofs.engines.ranked import Ranked
-from spec.claims import Mode
-from spec.terms import Sort
-from spec.vocabulary import EVENT_FIELDS
+from spec.claims.claim import Mode
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.language.terms import Sort
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from proofs.engines.finite import Move, State, Value
     from proofs.model.of_mode import Model
-    from spec.alphabet import Kind
+    from spec.events.alphabet import Kind
 
     _Effect = tuple[State, tuple[str, ...]]
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from monitor.compile import to_python
 from proofs.model.cone_of_influence import AFTER, Cone
 from proofs.model.system import BEFORE
-from spec.ledgers import live, was
-from spec.terms import FALSE, TRUE, Scope, Var, variables
-from spec.verdicts import Verdict
+from spec.contract.ledgers import live, was
+from spec.language.terms import FALSE, TRUE, Scope, Var, variables
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from proofs.model.theorems import Clause
-    from spec.alphabet import Kind
-    from spec.claims import Mode
-    from spec.machine import Observer
+    from spec.claims.claim import Mode
+    from spec.events.alphabet import Kind
+    from spec.language.machine import Observer
 
 __all__ = ["Finite", "Move", "State", "Value"]
 

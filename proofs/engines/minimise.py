@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.engines.unrolling import Found, Run, value_of
-from spec.alphabet import CONFLICT_ACTIONS, Kind
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,7 +16,7 @@ from proofs.engines.search import RLIMIT, WIDTH, find_refutation
 from proofs.engines.spacer import RLIMIT as SPACER_RLIMIT
 from proofs.engines.spacer import ProofResult, prove
 from proofs.logic.encode import Bits, Integers
-from spec.claims import Mode
+from spec.claims.claim import Mode
 
 if TYPE_CHECKING:
     from proofs.engines.answers import Engine, Question

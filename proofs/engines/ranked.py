@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofs.engines.finite import Move
 from proofs.model.pair import FIRST_LOSS
-from spec.alphabet import FACTS, Kind
+from spec.events.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,15 +19,15 @@ from proofs.engines.switched import guards_of
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.model.system import switch
-from spec.modes import Bundle
+from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from proofs.engines.spacer import Invariant
     from proofs.logic.encode import Expr
-    from spec.claims import Mode
-    from spec.machine import Observer
+    from spec.claims.claim import Mode
+    from spec.language.machine import Observer
 
 __all__ = ["Support", "Supports"]
 

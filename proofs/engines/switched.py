@@ -17,17 +17,17 @@ from proofs.engines.unrolling import Found, Run
 from proofs.logic.encode import Bits, Expr
 from proofs.model.of_mode import model_of
 from proofs.model.system import REPLAY, switch
-from spec.machine import Guard
-from spec.modes import Bundle
-from spec.verdicts import Verdict
+from spec.contract.modes import Bundle
+from spec.language.machine import Guard
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Set
 
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
-    from spec.claims import Mode
-    from spec.machine import Observer
+    from spec.claims.claim import Mode
+    from spec.language.machine import Observer
 
 __all__ = ["Switched", "guards_of", "readable_contract"]
 

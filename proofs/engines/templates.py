@@ -18,10 +18,10 @@ from proofs.logic.encode import Integers, encode
 from proofs.logic.fold import Known, fold
 from proofs.model.auditor import BELIEFS
 from proofs.model.world import faithful
-from spec.alphabet import Kind
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.terms import Compare, Const, Scope, Sort, Term, Var, children, variables
-from spec.verdicts import Verdict
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.events.alphabet import Kind
+from spec.language.terms import Compare, Const, Scope, Sort, Term, Var, children, variables
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

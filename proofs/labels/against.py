@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proofs.labels.view import SCHEMA, Change, Changes, Rows, RowView
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle, Depth
 from spec.digest import spec_digest
-from spec.errors import DocumentError
+from spec.language.errors import DocumentError
 from spec.lowering.load import read_bounded
 from spec.lowering.vocabulary import POSITIVE, Label
-from spec.modes import Bundle, Depth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

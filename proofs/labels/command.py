@@ -15,13 +15,13 @@ from proofs.labels.select import checked_evidence, descriptors, label
 from proofs.labels.tables import as_csv, as_markdown
 from proofs.labels.text import print_changes, print_explained, print_lost, print_rows
 from proofs.labels.view import Changes, Rows, lost_anchors, view_all
-from spec.claims import Mode
-from spec.cli import Code, OutputOption, console, json_page, print_text
-from spec.errors import SpecError
-from spec.files import check_target, write_bytes
+from spec.claims.claim import Mode
+from spec.cli.common import Code, OutputOption, console, json_page, print_text
+from spec.contract.modes import Bundle, Depth
+from spec.files.writing import check_target, write_bytes
+from spec.language.errors import SpecError
+from spec.language.suggest import resolve
 from spec.lowering.vocabulary import Label
-from spec.modes import Bundle, Depth
-from spec.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle, Depth
 from spec.lowering.counting import lacks
 from spec.lowering.relation import lower
-from spec.modes import Bundle, Depth
 
 if TYPE_CHECKING:
     from models.lookalikes import Lookalike

@@ -13,14 +13,14 @@ from proofs.labels.judge import judge
 from proofs.labels.select import descriptors, label
 from proofs.labels.text import LABEL_SAYS, RESTS_SAYS, SUBTYPE_SAYS, codes, last_column
 from proofs.labels.view import cite, rows_schema, view
+from spec.contract.modes import Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.docs.markdown import table
 from spec.lowering import evidence
 from spec.lowering.descriptor import SCHEMA as DESCRIPTOR
 from spec.lowering.descriptor import Descriptor, Item
 from spec.lowering.relation import lower
 from spec.lowering.vocabulary import POSITIVE, Label
-from spec.markdown import table
-from spec.modes import Bundle
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

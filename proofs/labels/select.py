@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 from models.catalog import FOLDER, NAMES, descriptor
 from monitor.errors import InputError
 from monitor.evidence import take_evidence
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Depth
 from spec.digest import spec_digest
-from spec.errors import DocumentError, SpecError
+from spec.language.errors import DocumentError, SpecError
+from spec.language.suggest import resolve
 from spec.lowering.load import folder_of, open_file, read_descriptor, read_evidence
 from spec.lowering.places import nowhere
 from spec.lowering.relation import lower
-from spec.modes import Depth
-from spec.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from spec.contract.modes import Bundle
     from spec.lowering.descriptor import Descriptor
     from spec.lowering.evidence import EvidenceFile
     from spec.lowering.relation import Row
-    from spec.modes import Bundle
 
 __all__ = ["Chosen", "checked_evidence", "descriptors", "label"]
 

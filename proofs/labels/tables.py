@@ -7,8 +7,8 @@ import io
 from typing import TYPE_CHECKING
 
 from proofs.labels.text import last_column
-from spec.markdown import table
-from spec.screens import printable
+from spec.docs.markdown import table
+from spec.language.prose import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from spec.contract.obligations import OBLIGATIONS
 from spec.digest import SHORT
+from spec.language.prose import printable
 from spec.lowering.vocabulary import POSITIVE, Label, Rests, Subtype
-from spec.obligations import OBLIGATIONS
-from spec.screens import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from spec import __version__
+from spec.contract.modes import Bundle, Depth
 from spec.digest import spec_digest
 from spec.lowering.descriptor import Item, Observed
 from spec.lowering.reasons import decided_by, upgrade, why_missing
 from spec.lowering.relation import lower
 from spec.lowering.vocabulary import ATOMS_FOR, Rests
-from spec.modes import Bundle, Depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,12 +11,25 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import z3
 
-from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Sort, Term, Var
+from spec.language.terms import (
+    And,
+    Arith,
+    Compare,
+    Const,
+    Ite,
+    KindIn,
+    Not,
+    Or,
+    Scope,
+    Sort,
+    Term,
+    Var,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from spec.alphabet import Kind
+    from spec.events.alphabet import Kind
 
 __all__ = ["Bits", "Expr", "Integers", "Numbers", "encode"]
 

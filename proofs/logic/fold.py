@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.terms import (
+from spec.language.terms import (
     FALSE,
     TRUE,
     And,
@@ -29,7 +29,7 @@ from spec.terms import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spec.alphabet import Kind
+    from spec.events.alphabet import Kind
 
 __all__ = ["Known", "fold", "substitute"]
 

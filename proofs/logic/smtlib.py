@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import z3
 
-from spec.errors import SpecError
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,8 +9,8 @@ from proofs.engines.background import second_process
 from proofs.lowering.check import check_lowering
 from proofs.lowering.results import exit_code
 from proofs.lowering.text import print_lowering
-from spec.cli import Format, console, page, print_json
-from spec.files import write_bytes
+from spec.cli.common import Format, console, page, print_json
+from spec.files.writing import write_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

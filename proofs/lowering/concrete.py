@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from proofs.lowering.encoding import Relation
 from proofs.lowering.program import Program
 from proofs.lowering.symbols import ABSENT, any_descriptor, any_row
+from spec.contract.modes import Bundle, Depth
+from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import Label, Order, Subtype
-from spec.modes import Bundle, Depth
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proofs.lowering.program import Point
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
     from spec.lowering.descriptor import Anchor, Descriptor, Item
     from spec.lowering.evidence import EvidenceFile
 

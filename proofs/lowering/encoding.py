@@ -13,7 +13,9 @@ import z3
 
 from proofs.lowering.logic import Expr, conj, disj, equal, implies, no
 from proofs.lowering.symbols import ADAPTERS, Described, Item, Row, is_in, value
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle, Depth
+from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.obligations import REJECTED_WITHOUT
 from spec.lowering.signals import TEMPTS
@@ -29,8 +31,6 @@ from spec.lowering.vocabulary import (
     Status,
     Subtype,
 )
-from spec.modes import MODES, Bundle, Depth
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

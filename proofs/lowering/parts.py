@@ -9,7 +9,8 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle, Depth
 from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import (
     SCHEMA,
@@ -34,7 +35,6 @@ from spec.lowering.vocabulary import (
     Scope,
     Status,
 )
-from spec.modes import Bundle, Depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from proofs.lowering.logic import Expr
     from proofs.lowering.theorems import Theorem
-    from spec.modes import Depth
+    from spec.contract.modes import Depth
 
 __all__ = ["RLIMIT", "prove"]
 

@@ -7,8 +7,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proofs.lowering.universe import Compared
-from spec.claims import Mode
-from spec.modes import Bundle, Depth
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle, Depth
 
 __all__ = [
     "SCHEMA",

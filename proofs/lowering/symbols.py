@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 import z3
 
 from proofs.lowering.logic import Expr, conj, disj, equal, implies, no
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Depth
+from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER, PRECONDITIONS, Precondition
 from spec.lowering.signals import Signal
 from spec.lowering.vocabulary import RUNS, AnchorKind, Atom, Basis, ClaimScope, Scope, Status
-from spec.modes import Depth
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proofs.lowering.results import exit_code
-from spec.screens import counted
+from spec.language.prose import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,12 +12,12 @@ from proofs.lowering import weaker
 from proofs.lowering.encoding import Relation
 from proofs.lowering.logic import Expr, conj, disj, equal, implies, no
 from proofs.lowering.symbols import ADAPTERS, Described, any_descriptor, any_row, is_in, value
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Depth
+from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER
 from spec.lowering.obligations import NEVER_BY_TELEMETRY
 from spec.lowering.vocabulary import POSITIVE, Label, Scope, Status, Subtype
-from spec.modes import Depth
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

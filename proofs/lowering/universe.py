@@ -36,7 +36,9 @@ from proofs.lowering.parts import (
     partial,
 )
 from proofs.lowering.program import Program
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle, Depth
+from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.counting import atom_observed, counts, evidence_shows, unmet
 from spec.lowering.depths import LADDER, PRECONDITIONS
 from spec.lowering.descriptor import Adapter, Holds, Observed, Shows
@@ -44,8 +46,6 @@ from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.relation import lower, related
 from spec.lowering.signals import TEMPTS, Signal
 from spec.lowering.vocabulary import ATOMS_FOR, Atom, Order, Status
-from spec.modes import MODES, Bundle, Depth
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

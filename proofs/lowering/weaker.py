@@ -23,9 +23,9 @@ from proofs.lowering.symbols import (
     unknown,
     value,
 )
+from spec.contract.modes import Depth
 from spec.lowering.depths import LADDER
 from spec.lowering.vocabulary import RUNS, AnchorKind, Basis, ClaimScope, Scope, Status
-from spec.modes import Depth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

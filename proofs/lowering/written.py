@@ -9,14 +9,14 @@ import z3
 
 from proofs.lowering.results import Case, Counterexample
 from proofs.lowering.symbols import ABSENT, value
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle, ConflictAction, Depth
+from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER
 from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.signals import Signal
 from spec.lowering.vocabulary import AnchorKind, Basis, ClaimScope, Label, Order, Scope, Status
-from spec.modes import Bundle, ConflictAction, Depth
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from enum import StrEnum

@@ -9,11 +9,11 @@ what the others that it named amount to by the footprints declared.
 
 from __future__ import annotations
 
-from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, Kind
-from spec.ledgers import kind
-from spec.machine import Ledger, Register
-from spec.terms import KindIn, Scope, Sort, Term, Var, children, variables
-from spec.vocabulary import EVENT_FIELDS, e
+from spec.contract.ledgers import kind
+from spec.contract.vocabulary import EVENT_FIELDS, e
+from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, Kind
+from spec.language.machine import Ledger, Register
+from spec.language.terms import KindIn, Scope, Sort, Term, Var, children, variables
 
 __all__ = ["BELIEFS", "NAMES", "REPORT_FIELDS", "believed", "believes", "check_reports_only"]
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from proofs.logic.fold import Known, fold
 from proofs.model.system import BEFORE, LEDGERS
 from proofs.model.world import faithful
-from spec.alphabet import Kind
-from spec.modes import MODES
-from spec.terms import FALSE, TRUE, And, Const, Scope, Sort, Term, Var, variables
-from spec.vocabulary import EVENT_FIELDS
+from spec.contract.modes import MODES
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.language.terms import FALSE, TRUE, And, Const, Scope, Sort, Term, Var, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from proofs.model.theorems import Clause
-    from spec.claims import Mode
-    from spec.machine import Observer
+    from spec.claims.claim import Mode
+    from spec.language.machine import Observer
 
 __all__ = ["AFTER", "Cone", "Register"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from proofs.model.pair import Pair
 from proofs.model.system import System
-from spec.claims import Mode
+from spec.claims.claim import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from proofs.logic.encode import Expr, Numbers
     from proofs.model.system import Step
     from proofs.model.theorems import Clause
-    from spec.alphabet import Kind
-    from spec.machine import Observer
-    from spec.modes import Bundle
+    from spec.contract.modes import Bundle
+    from spec.events.alphabet import Kind
+    from spec.language.machine import Observer
 
 __all__ = ["Model", "model_of"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from spec.obligations.ends import STAGES
-from spec.states import ClaimState
-from spec.verdicts import Verdict
+from spec.claims.states import ClaimState
+from spec.contract.obligations.ends import STAGES
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,14 +14,14 @@ import z3
 from proofs.logic.encode import Expr, Numbers
 from proofs.model.system import REPLAY, Step, System, switch, waited_for
 from proofs.model.theorems import Clause
-from spec.alphabet import FACTS, Kind
-from spec.claims import Mode
-from spec.terms import TRUE
+from spec.claims.claim import Mode
+from spec.events.alphabet import FACTS, Kind
+from spec.language.terms import TRUE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spec.modes import Bundle
+    from spec.contract.modes import Bundle
 
 __all__ = ["FIRST_LOSS", "RANK", "Pair", "swap_lemma"]
 

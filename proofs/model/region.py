@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from spec.ledgers import CLAIM_FACTS, REQUEST_FACTS
-from spec.obligations.ends import STAGES
-from spec.states import RESPONSIBLE, TERMINAL, ClaimState
-from spec.terms import Sort
+from spec.claims.states import RESPONSIBLE, TERMINAL, ClaimState
+from spec.contract.ledgers import CLAIM_FACTS, REQUEST_FACTS
+from spec.contract.obligations.ends import STAGES
+from spec.language.terms import Sort
 
 if TYPE_CHECKING:
     from proofs.logic.encode import Expr

@@ -14,8 +14,8 @@ import z3
 
 from proofs.model.owed import Owed
 from proofs.model.region import region
-from spec.alphabet import Kind
-from spec.states import ClaimState
+from spec.claims.states import ClaimState
+from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

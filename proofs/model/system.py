@@ -12,21 +12,21 @@ from proofs.logic.encode import Expr, Numbers, encode, variable
 from proofs.model.auditor import BELIEFS
 from proofs.model.theorems import CLAUSES
 from proofs.model.world import POOL, faithful, replayable
-from spec.alphabet import Kind
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS, live, was
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
-from spec.terms import Scope, Sort, Term
-from spec.verdicts import Verdict
-from spec.vocabulary import CONSTANTS, EVENT_FIELDS
-from spec.worlds import WORLDS
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS, live, was
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.contract.worlds import WORLDS
+from spec.events.alphabet import Kind
+from spec.language.terms import Scope, Sort, Term
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from proofs.model.theorems import Clause
-    from spec.claims import Mode
-    from spec.machine import Ledger, Observer
+    from spec.claims.claim import Mode
+    from spec.language.machine import Ledger, Observer
 
 __all__ = ["BEFORE", "LEDGERS", "REPLAY", "Step", "System", "switch", "waited_for"]
 
@@ -160,7 +160,7 @@ class System:
         return made
 
     def live(self, state: Mapping[str, Expr]) -> Expr:
-        """News of the claim is owed in a state (`spec.ledgers.live`)."""
+        """News of the claim is owed in a state (`spec.contract.ledgers.live`)."""
 
         def resolve(scope: Scope, name: str) -> Expr:
             if scope is Scope.CLAIM:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from proofs.logic.fold import substitute
 from proofs.model.auditor import NAMES, believed, believes
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.ledgers import breaks, endures, kind, live, loss, now, req, req_was, usable, was
-from spec.obligations.pressure import blame_is_right, names_blockers
-from spec.terms import Scope, Var, conj, variables
-from spec.vocabulary import c, e
+from spec.claims.claim import Mode
+from spec.contract.ledgers import breaks, endures, kind, live, loss, now, req, req_was, usable, was
+from spec.contract.obligations.pressure import blame_is_right, names_blockers
+from spec.contract.vocabulary import c, e
+from spec.events.alphabet import Kind
+from spec.language.terms import Scope, Var, conj, variables
 
 if TYPE_CHECKING:
-    from spec.terms import Term
+    from spec.language.terms import Term
 
 __all__ = ["CLAUSES", "Clause"]
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
-from spec.facts import facts_are_facts
-from spec.fields import REQUEST_KINDS, ROUTE_REPORTS
-from spec.ledgers import kind, live, req_was, was
-from spec.machine import Ledger, Register
-from spec.terms import Scope, Sort, Term, Var, conj, disj
-from spec.vocabulary import c, e
+from spec.contract.facts import facts_are_facts
+from spec.contract.ledgers import kind, live, req_was, was
+from spec.contract.vocabulary import c, e
+from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
+from spec.language.machine import Ledger, Register
+from spec.language.terms import Scope, Sort, Term, Var, conj, disj
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

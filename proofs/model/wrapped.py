@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
     from proofs.model.theorems import Clause
-    from spec.alphabet import Kind
-    from spec.claims import Mode
-    from spec.machine import Observer
+    from spec.claims.claim import Mode
+    from spec.events.alphabet import Kind
+    from spec.language.machine import Observer
 
     Change = Callable[[Mapping[str, Expr], Mapping[str, Expr], Step], Step]
 

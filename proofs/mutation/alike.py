@@ -20,15 +20,15 @@ from proofs.mutation.product import (
     shortest,
 )
 from proofs.mutation.trusted import ORIGINAL, Change, Trusted, dependents, renamed
-from spec.claims import Mode
-from spec.machine import Ledger, Register
-from spec.modes import MODES
-from spec.terms import TRUE, Scope, Term
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.language.machine import Ledger, Register
+from spec.language.terms import TRUE, Scope, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from spec.machine import Observer
+    from spec.language.machine import Observer
 
 __all__ = ["compare_change", "shown_same"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from proofs.mutation.parts import neighbour
-from spec.terms import (
+from spec.language.terms import (
     And,
     Arith,
     Compare,

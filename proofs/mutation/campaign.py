@@ -21,9 +21,9 @@ from proofs.mutation.product import Compared, compare, difference, same_step
 from proofs.mutation.tables import PART as LOWERING
 from proofs.mutation.tables import TableChange, table_changes
 from proofs.mutation.trusted import Change
-from spec.claims import Mode
-from spec.cli import Code
-from spec.errors import SpecError
+from spec.claims.claim import Mode
+from spec.cli.common import Code
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,19 +16,19 @@ from proofs.model.world import POOL
 from proofs.mutation.altered import SLIPS, slips
 from proofs.mutation.shared import TERMS
 from proofs.mutation.trusted import ORIGINAL, Change, Trusted
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.fields import REQUEST_KINDS
-from spec.ledgers import kind, now, req_was, was
-from spec.modes import MODES
-from spec.terms import TRUE, And, Scope, Term, Var, conj, show, variables
-from spec.vocabulary import c, e
+from spec.claims.claim import Mode
+from spec.contract.ledgers import kind, now, req_was, was
+from spec.contract.modes import MODES
+from spec.contract.vocabulary import c, e
+from spec.events.alphabet import Kind
+from spec.events.fields import REQUEST_KINDS
+from spec.language.terms import TRUE, And, Scope, Term, Var, conj, show, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from proofs.model.theorems import Clause
-    from spec.machine import Ledger
+    from spec.language.machine import Ledger
 
 __all__ = ["PARTS", "WAYS", "changes"]
 

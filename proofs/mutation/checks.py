@@ -15,10 +15,10 @@ from proofs.mutation.noticed import NOTICES
 from proofs.mutation.runs import runs, traces
 from proofs.mutation.tables import TABLE_NOTICES, TableChange
 from proofs.mutation.trusted import Change, waits
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
-from spec.verdicts import Verdict
-from spec.worlds import WORLDS
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.worlds import WORLDS
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Tried = Mutant | Change | TableChange | DeliveryChange
     from proofs.mutation.runs import Trace
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["CHECKS", "forget"]
 

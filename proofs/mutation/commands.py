@@ -26,10 +26,10 @@ from proofs.mutation.campaign import (
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.state import State, runs_digest, usual_place
 from spec import __version__
-from spec.cli import Code, Format, FormatOption, console, page, print_json
+from spec.cli.common import Code, Format, FormatOption, console, page, print_json
 from spec.digest import spec_digest
-from spec.files import check_target
-from spec.suggest import resolve
+from spec.files.writing import check_target
+from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

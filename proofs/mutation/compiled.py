@@ -9,13 +9,13 @@ from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from proofs.mutation.judge import function
 from proofs.mutation.trusted import ORIGINAL, Trusted
 from proofs.mutation.world import well_formed
-from spec.terms import And, Scope, Term, conj, variables
+from spec.language.terms import And, Scope, Term, conj, variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proofs.model.theorems import Clause
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["Compiled", "facts", "initial"]
 

@@ -18,20 +18,20 @@ from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.questions import RLIMIT
 from proofs.checks.frame.space import Space, solver_of
 from proofs.mutation.altered import slips
-from spec.claims import Mode
-from spec.ledgers import REQUEST_FACTS
-from spec.modes import MODES
-from spec.obligations import OBLIGATIONS
+from spec.claims.claim import Mode
+from spec.contract.ledgers import REQUEST_FACTS
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
+from spec.language.terms import FALSE, Sort
 from spec.projection.delivery import DELIVERY
-from spec.terms import FALSE, Sort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from proofs.checks.frame.candidates import Candidate
     from proofs.checks.frame.questions import Question
+    from spec.language.terms import Term
     from spec.projection.delivery import Delivery
-    from spec.terms import Term
 
 __all__ = ["PART", "DeliveryChange", "delivery_changes", "refuted"]
 

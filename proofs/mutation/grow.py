@@ -26,11 +26,11 @@ from proofs.mutation.outcomes import rest_after, unchanged
 from proofs.mutation.product import Compared, compare, difference, same_step
 from proofs.mutation.runs import RUNS, read_run, runs, usual, write_run
 from proofs.mutation.trusted import Change
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.files import write_bytes
-from spec.terms import Sort
-from spec.vocabulary import EVENT_FIELDS
+from spec.claims.claim import Mode
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.files.writing import write_bytes
+from spec.language.terms import Sort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

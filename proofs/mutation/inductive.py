@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from spec.terms import Const, Sort, children
+from spec.language.terms import Const, Sort, children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
-    from spec.machine import Observer
+    from spec.language.machine import Observer
 
 __all__ = ["agree", "always", "named", "preserved"]
 

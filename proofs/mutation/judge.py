@@ -11,17 +11,17 @@ from proofs.model.auditor import BELIEFS
 from proofs.model.theorems import CLAUSES
 from proofs.mutation.runs import read_run
 from proofs.mutation.world import faithful
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
-from spec.terms import Scope
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.language.terms import Scope
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from proofs.model.theorems import Clause
-    from spec.machine import Observer
+    from spec.language.machine import Observer
 
 __all__ = [
     "Breach",

@@ -12,11 +12,11 @@ from proofs.mutation.judge import alike, is_faithful, trail
 from proofs.mutation.outcomes import Judged, judged_by, unchanged
 from proofs.mutation.runs import read_run, runs, traces
 from proofs.mutation.trusted import ORIGINAL, Change
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.modes import MODES
-from spec.obligations import OBLIGATIONS
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,15 +15,15 @@ from proofs.mutation.altered import INSIDE, SLIPS, slips_within
 from proofs.mutation.judge import Judge
 from proofs.mutation.parts import narrower, weaker, wider
 from proofs.mutation.shared import SHARED
-from spec.machine import Observer, Rule
-from spec.modes import MODES, Bundle
-from spec.terms import FALSE, TRUE, show
+from spec.contract.modes import MODES, Bundle
+from spec.language.machine import Observer, Rule
+from spec.language.terms import FALSE, TRUE, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spec.claims import Mode
-    from spec.terms import Term
+    from spec.claims.claim import Mode
+    from spec.language.terms import Term
 
 __all__ = ["OPERATORS", "Mutant", "mutants"]
 

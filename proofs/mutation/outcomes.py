@@ -15,10 +15,10 @@ from proofs.mutation.compiled import Compiled, facts, initial
 from proofs.mutation.judge import Judge, alike
 from proofs.mutation.runs import read_run
 from proofs.mutation.trusted import ORIGINAL, Trusted, waits
-from spec.claims import Mode
-from spec.modes import MODES
-from spec.terms import Scope
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.language.terms import Scope
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

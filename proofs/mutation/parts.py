@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.alphabet import KINDS, Kind
-from spec.terms import And, Ite, KindIn, Not, Or, Term, conj, disj
+from spec.events.alphabet import KINDS, Kind
+from spec.language.terms import And, Ite, KindIn, Not, Or, Term, conj, disj
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,10 @@ from proofs.mutation.noticed import pinned_of
 from proofs.mutation.outcomes import unchanged
 from proofs.mutation.runs import RUNS, runs
 from proofs.mutation.tables import ROWS, probes, rows, rows_page
-from spec.claims import Mode
-from spec.files import write_bytes
-from spec.modes import MODES
-from spec.obligations import OBLIGATIONS
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
+from spec.files.writing import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

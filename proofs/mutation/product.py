@@ -23,17 +23,17 @@ from proofs.mutation.judge import alike
 from proofs.mutation.reachable import inside
 from proofs.mutation.runs import write_run
 from proofs.mutation.world import well_formed
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
-from spec.terms import TRUE, Scope, Term
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.language.terms import TRUE, Scope, Term
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spec.machine import Ledger, Observer
+    from spec.language.machine import Ledger, Observer
 
 __all__ = [
     "Beside",

@@ -12,16 +12,16 @@ import z3
 
 from proofs.checks.frame.candidates import Situation, candidates
 from proofs.mutation.inductive import named, preserved
-from spec.modes import MODES
-from spec.terms import Scope, Sort
+from spec.contract.modes import MODES
+from spec.language.terms import Scope, Sort
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
-    from spec.claims import Mode
-    from spec.machine import Observer
+    from spec.claims.claim import Mode
+    from spec.language.machine import Observer
 
 __all__ = ["inside"]
 

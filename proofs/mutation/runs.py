@@ -1,8 +1,8 @@
 """The runs that mutants are tried on: what happens to one claim, and to one request, in words.
 
 A run is one line: the blocks that the claim's predicate asks for, and then the events, each a kind
-with the fields (`spec.vocabulary.EVENT_FIELDS`) that are not as usual: `block_cached:lead=3`.
-As usual an event is about the claim, by its name and by its object, and belongs to the request,
+with the fields (`spec.contract.vocabulary.EVENT_FIELDS`) that are not as usual:
+`block_cached:lead=3`. As usual an event is about the claim, by its name and by its object, and belongs to the request,
 where its kind can; every other field has its plain value. Truth is written 1, and 0 where it fails.
 """
 
@@ -13,10 +13,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from monitor.view import View
-from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.fields import REQUEST_KINDS
-from spec.terms import Sort
-from spec.vocabulary import EVENT_FIELDS
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+from spec.events.fields import REQUEST_KINDS
+from spec.language.terms import Sort
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

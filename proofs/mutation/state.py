@@ -16,8 +16,8 @@ from proofs.mutation.runs import HAND, RUNS
 from proofs.mutation.tables import ROWS
 from spec import __version__
 from spec.digest import short_digest, spec_digest
-from spec.errors import OutputError, SpecError
-from spec.plain import NoFile, open_plain
+from spec.files.plain import NoFile, open_plain
+from spec.language.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

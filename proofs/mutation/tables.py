@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from proofs.lowering.prove import prove
 from proofs.lowering.theorems import theorems
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, ConflictAction, Depth
+from spec.contract.obligations import OBLIGATIONS
 from spec.lowering import depths, obligations, signals, vocabulary
 from spec.lowering.depths import Precondition
 from spec.lowering.descriptor import Adapter, Anchor, Descriptor, Holds, Item, Observed, Shows
@@ -33,8 +35,6 @@ from spec.lowering.vocabulary import (
     Scope,
     Status,
 )
-from spec.modes import MODES, ConflictAction, Depth
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

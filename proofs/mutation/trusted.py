@@ -14,18 +14,18 @@ from proofs.model import world
 from proofs.model.system import LEDGERS
 from proofs.model.theorems import CLAUSES
 from proofs.mutation.altered import parts_of
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.obligations import OBLIGATIONS
-from spec.terms import FALSE, Const, Scope, Sort, Var, variables
-from spec.worlds import WORLDS
+from spec.claims.claim import Mode
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.worlds import WORLDS
+from spec.events.alphabet import Kind
+from spec.language.terms import FALSE, Const, Scope, Sort, Var, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from proofs.model.theorems import Clause
-    from spec.machine import Ledger, Observer, Rule
-    from spec.terms import Term
+    from spec.language.machine import Ledger, Observer, Rule
+    from spec.language.terms import Term
 
 __all__ = ["ORIGINAL", "Change", "Trusted", "dependents", "original", "renamed", "waits"]
 

@@ -10,10 +10,10 @@ from functools import cache
 
 from proofs.engines.minimise import CARRIES
 from proofs.model import world
-from spec.alphabet import Kind
-from spec.ledgers import kind
-from spec.terms import Const, Scope, Sort, Term, Var, conj, disj
-from spec.vocabulary import EVENT_FIELDS, e
+from spec.contract.ledgers import kind
+from spec.contract.vocabulary import EVENT_FIELDS, e
+from spec.events.alphabet import Kind
+from spec.language.terms import Const, Scope, Sort, Term, Var, conj, disj
 
 __all__ = ["faithful", "well_formed"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proofs.checks.cores import DEEP
-from spec.markdown import link, table
-from spec.modes import MODES
+from spec.contract.modes import MODES
+from spec.docs.markdown import link, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from proofs.checks.cores import Cores
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["cores_page", "cores_section"]
 

@@ -6,10 +6,10 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from monitor.engine import ModeVerdict
+from spec.contract.modes import MODES
 from spec.digest import SHORT
-from spec.modes import MODES
-from spec.screens import counted, printable
-from spec.verdicts import Verdict
+from spec.language.prose import counted, printable
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

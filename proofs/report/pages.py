@@ -7,7 +7,7 @@ from proofs.labels.pages import pages as lowering_pages
 from proofs.lowering.results import lowering_schema
 from proofs.mutation.commands import mutation_schema
 from proofs.report.results import proof_schema
-from spec.cli import json_page
+from spec.cli.common import json_page
 
 __all__ = ["pages"]
 

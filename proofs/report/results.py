@@ -12,7 +12,7 @@ from proofs.checks.redundancy import Redundancy
 from proofs.checks.results import Lacking, Leaned, Paper, Sound
 from proofs.traces.story import Line
 from proofs.traces.whole_story import Tale
-from spec.events import Event
+from spec.events.canonical import Event
 
 __all__ = ["SCHEMA", "Added", "Check", "Checks", "Consistent", "exit_code", "proof_schema"]
 

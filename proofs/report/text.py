@@ -13,9 +13,9 @@ from proofs.report.cores import print_cores
 from proofs.report.layout import indented
 from proofs.report.results import exit_code
 from proofs.report.soundness import counterexample_to_induction, how
-from spec.alphabet import Kind
-from spec.modes import Bundle
-from spec.screens import printable
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.language.prose import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

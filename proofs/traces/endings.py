@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from spec.alphabet import Kind
+from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proofs.model.auditor import believed
-from spec.alphabet import BLOCKS_GONE, Kind
-from spec.claims import Mode
-from spec.ledgers import breaks, contends, kind, loss, now, req, req_was, usable, was
-from spec.terms import conj
-from spec.vocabulary import c, e
+from spec.claims.claim import Mode
+from spec.contract.ledgers import breaks, contends, kind, loss, now, req, req_was, usable, was
+from spec.contract.vocabulary import c, e
+from spec.events.alphabet import BLOCKS_GONE, Kind
+from spec.language.terms import conj
 
 if TYPE_CHECKING:
-    from spec.terms import Term
+    from spec.language.terms import Term
 
 __all__ = ["STORIES", "Episode", "Story"]
 

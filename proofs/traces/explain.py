@@ -19,21 +19,21 @@ from monitor.records import At, Record, Stamp
 from monitor.sources import read
 from proofs.traces.itf import ITF, events_of
 from spec import __version__
-from spec.alphabet import FACTS
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.claims.states import ClaimState
+from spec.contract.modes import Bundle
 from spec.digest import spec_digest
-from spec.fields import fields_of
-from spec.modes import Bundle
-from spec.plain import open_plain
-from spec.states import ClaimState
-from spec.verdicts import Verdict
+from spec.events.alphabet import FACTS
+from spec.events.fields import fields_of
+from spec.files.plain import open_plain
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from monitor.claim import ClaimRun
     from monitor.watch import Finding
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 __all__ = ["SCHEMA", "Change", "Explanation", "Happened", "Step", "Stop", "explain"]
 

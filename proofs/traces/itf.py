@@ -16,11 +16,11 @@ from proofs.engines.minimise import CARRIES
 from proofs.engines.unrolling import Found
 from proofs.traces.replay import as_jsonl, to_events
 from spec import __version__
-from spec.cli import json_page
+from spec.cli.common import json_page
 from spec.digest import SHORT, spec_digest
-from spec.errors import SpecError
-from spec.events import Event
-from spec.files import write_bytes
+from spec.events.canonical import Event
+from spec.files.writing import write_bytes
+from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from proofs.engines.unrolling import Value
     from proofs.model.of_mode import Model
-    from spec.alphabet import Kind
+    from spec.events.alphabet import Kind
 
 __all__ = ["ITF", "JSONL", "check_suffix", "events_of", "from_itf", "to_itf", "write_trace"]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.events import EVENT_ENCODER, CapacityProof, Event
-from spec.modes import MODES
-from spec.verdicts import Verdict
+from spec.contract.modes import MODES
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+from spec.events.canonical import EVENT_ENCODER, CapacityProof, Event
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from proofs.engines.search import Found
     from proofs.model.of_mode import Model
-    from spec.machine import Observer
+    from spec.language.machine import Observer
 
 __all__ = ["OTHER", "TRACKED", "as_jsonl", "predicted", "to_events"]
 

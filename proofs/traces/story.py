@@ -8,9 +8,9 @@ import msgspec
 
 from proofs.engines.minimise import CARRIES, CHOICE
 from proofs.traces.endings import Ending, endings
-from spec.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, KINDS, Kind
-from spec.states import ClaimState, next_state
-from spec.verdicts import Verdict
+from spec.claims.states import ClaimState, next_state
+from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, KINDS, Kind
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

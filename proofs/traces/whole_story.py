@@ -17,9 +17,9 @@ from proofs.model.wrapped import Mark, Wrapped
 from proofs.traces.episodes import STORIES
 from proofs.traces.replay import to_events
 from proofs.traces.story import Line, tell
-from spec.claims import Mode
-from spec.events import Event
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.events.canonical import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

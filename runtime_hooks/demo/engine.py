@@ -16,9 +16,9 @@ from monitor.verdict import Report
 from runtime_hooks.config import Settings
 from runtime_hooks.demo.tiny import BLOCK, DTYPE, model_folder, tokens
 from runtime_hooks.plugin import Armed, arm, disarm
-from spec.claims import Mode
-from spec.events import Event, Mark
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.events.canonical import Event, Mark
 
 Asked: TypeAlias = tuple[str, int] | tuple[str, int, dict[str, Any]]
 """A prompt by its name, its blocks, and the metadata of the request."""

@@ -13,7 +13,7 @@ from monitor.follow import live_line
 from monitor.live import LiveEnd, LiveVerdict
 from runtime_hooks.demo.engine import Engine
 from runtime_hooks.demo.scenes import SCENES, Scene, offloading
-from spec.screens import wrap
+from spec.language.prose import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

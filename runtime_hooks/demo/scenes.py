@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import DEVICE
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
     from runtime_hooks.demo.engine import Asked

@@ -11,7 +11,7 @@ from collections import Counter
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-from spec.events import CapacityProof
+from spec.events.canonical import CapacityProof
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

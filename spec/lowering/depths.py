@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from spec.modes import Depth
-from spec.obligations import OBLIGATIONS
+from spec.contract.modes import Depth
+from spec.contract.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

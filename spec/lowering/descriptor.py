@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
-from spec.claims import Identifier, Mode
-from spec.errors import DescriptorError
-from spec.lookup import OTHER_NAMES
+from spec.claims.claim import Identifier, Mode
+from spec.contract.modes import ConflictAction, Depth
+from spec.contract.names import OTHER_NAMES
+from spec.contract.obligations import OBLIGATIONS
+from spec.language.errors import DescriptorError
+from spec.language.suggest import did_you_mean, resolve
 from spec.lowering.depths import PRECONDITIONS, Precondition
 from spec.lowering.signals import Signal
 from spec.lowering.vocabulary import RUNS, AnchorKind, Atom, Basis, ClaimScope, Order, Scope, Status
-from spec.modes import ConflictAction, Depth
-from spec.obligations import OBLIGATIONS
-from spec.suggest import did_you_mean, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

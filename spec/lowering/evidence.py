@@ -6,11 +6,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from spec.claims import Identifier, Mode
-from spec.errors import DescriptorError
+from spec.claims.claim import Identifier, Mode
+from spec.contract.modes import Bundle
+from spec.language.errors import DescriptorError
 from spec.lowering.descriptor import ObligationName
 from spec.lowering.vocabulary import Order
-from spec.modes import Bundle
 
 __all__ = ["MOST_FILES", "SCHEMA", "EvidenceFile", "Shown", "TraceFile", "Unshown"]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from spec.claims import problems
-from spec.errors import DocumentError
+from spec.claims.claim import problems
+from spec.files.plain import NoFile, open_plain
+from spec.files.yaml_text import MOST_BYTES, Document, parse_yaml
+from spec.language.errors import DocumentError
+from spec.language.suggest import did_you_mean
 from spec.lowering import descriptor, evidence
 from spec.lowering.descriptor import Descriptor
 from spec.lowering.evidence import EvidenceFile
-from spec.plain import NoFile, open_plain
-from spec.suggest import did_you_mean
-from spec.yaml_text import MOST_BYTES, Document, parse_yaml
 
 if TYPE_CHECKING:
     from typing import BinaryIO

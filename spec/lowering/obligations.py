@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
 from spec.lowering.vocabulary import Order
-from spec.modes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

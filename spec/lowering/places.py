@@ -12,9 +12,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from spec.errors import DocumentError
+from spec.language.errors import DocumentError
+from spec.language.prose import counted
 from spec.lowering.load import open_file
-from spec.screens import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spec.contract.modes import MODES, Depth
 from spec.lowering.counting import atom_observed, counts, evidence_shows, lacks, unmet
 from spec.lowering.depths import MAY_SUPPLY, reaches
 from spec.lowering.obligations import REJECTED_WITHOUT, RELEVANT_ORDER
 from spec.lowering.signals import TEMPTS
 from spec.lowering.vocabulary import ATOMS_FOR, Status
-from spec.modes import MODES, Depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from spec.contract.modes import MODES, Bundle, Depth
 from spec.lowering.counting import atom_observed, counts, evidence_shows, unmet
 from spec.lowering.depths import LADDER, MAY_SUPPLY, reaches
 from spec.lowering.evidence import Shown
@@ -12,12 +13,11 @@ from spec.lowering.obligations import REJECTED_WITHOUT
 from spec.lowering.signals import TEMPTS
 from spec.lowering.strict import only_shown
 from spec.lowering.vocabulary import ATOMS_FOR, Label, Rests, Status, Subtype
-from spec.modes import MODES, Bundle, Depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
     from spec.lowering.descriptor import Descriptor, Forbidden, Item, Shows
     from spec.lowering.evidence import EvidenceFile
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from spec.alphabet import BLOCKS_GONE, Kind
-from spec.events import Event
+from spec.events.alphabet import BLOCKS_GONE, Kind
+from spec.events.canonical import Event
 from spec.projection.pool import (
     LARGEST,
     Claim,

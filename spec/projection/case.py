@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.ledgers import REQUEST_FACTS
+from spec.claims.claim import Mode
+from spec.claims.states import next_state
+from spec.contract.interpret import Look, Value, claim_after, request_after
+from spec.contract.ledgers import REQUEST_FACTS
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.language.terms import Scope
+from spec.language.verdicts import Verdict, pool
 from spec.machines import Automaton
-from spec.modes import MODES
-from spec.obligations import OBLIGATIONS
-from spec.projection.interpret import Look, Value, claim_after, request_after
 from spec.projection.pool import Claim
 from spec.projection.rights import lapses
 from spec.projection.unknown import CACHED_BY, without
-from spec.states import next_state
-from spec.terms import Scope
-from spec.verdicts import Verdict, pool
 
 __all__ = ["Case", "Finding", "View"]
 

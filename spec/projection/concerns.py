@@ -11,10 +11,10 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
-from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
-from spec.events import Event
-from spec.fields import REQUEST_KINDS, ROUTE_REPORTS
-from spec.modes import MODES
+from spec.contract.modes import MODES
+from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.events.canonical import Event
+from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
 from spec.projection.pool import Claim, Object, held_by, means, meant, owners
 from spec.projection.rights import lapses
 from spec.projection.sight import Sight

@@ -11,16 +11,16 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from spec.alphabet import FACTS, Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.facts import FACTS_ARE_FACTS, ROOM, Assumption
-from spec.fields import REQUEST_KINDS
+from spec.claims.claim import Mode
+from spec.contract.facts import FACTS_ARE_FACTS, ROOM, Assumption
+from spec.contract.interpret import Look, at_kind, evaluate
+from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import Event
+from spec.events.fields import REQUEST_KINDS
+from spec.language.terms import Term
 from spec.projection.concerns import is_direct
-from spec.projection.interpret import Look, at_kind, evaluate
 from spec.projection.pool import Claim, Pool, alike, held_by, is_over, is_tracked, lead
 from spec.projection.sight import Moment, Sight
-from spec.terms import Term
 
 __all__ = ["RESTS", "block_twice", "of_claim", "of_request", "out_of_hand"]
 

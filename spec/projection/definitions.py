@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.alphabet import Kind
+from spec.events.alphabet import Kind
 from spec.projection import concerns, ranks, rights, room, routes
 from spec.projection import pool as blocks
 from spec.projection.blocks import computed

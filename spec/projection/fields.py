@@ -7,14 +7,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from spec.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, Kind
-from spec.fields import REQUEST_KINDS, ROUTE_REPORTS
+from spec.contract.interpret import Value
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, Kind
+from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
 from spec.projection import definitions
-from spec.projection.interpret import Value
 from spec.projection.room import Sharing
 from spec.projection.sight import Sight
 from spec.projection.unknown import POOL
-from spec.vocabulary import EVENT_FIELDS
 
 __all__ = ["FIELDS", "Field", "views"]
 

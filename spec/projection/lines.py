@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spec.alphabet import Kind
-from spec.events import Event, Mark, StreamMark
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event, Mark, StreamMark
 
 __all__ = ["Line", "Order", "line_of"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.alphabet import BLOCKS_GONE, Kind
+from spec.events.alphabet import BLOCKS_GONE, Kind
 from spec.projection.concerns import is_mine
 from spec.projection.pool import held_by
 from spec.projection.sight import Sight

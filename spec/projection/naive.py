@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from spec.alphabet import BLOCKS_GONE, REPORTS, Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.fields import RENEWS
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.events.alphabet import BLOCKS_GONE, REPORTS, Kind
+from spec.events.canonical import Event
+from spec.events.fields import RENEWS
 from spec.projection import contradictions, losses, rights, routes, unknown
 from spec.projection.blocks import PLACES, after, computed, gained
 from spec.projection.case import Case, View

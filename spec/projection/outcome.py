@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.claims.states import ClaimState
+from spec.contract.modes import MODES, Bundle
+from spec.language.verdicts import Verdict, pool
 from spec.projection.case import Case, Finding
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
-from spec.states import ClaimState
-from spec.verdicts import Verdict, pool
 
 __all__ = ["ClaimOutcome", "ModeVerdict", "Outcome", "judge", "outcome_of"]
 

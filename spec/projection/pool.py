@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.errors import SpecError
-from spec.events import Event
-from spec.fields import IDENTITY
-from spec.ledgers import CLAIM_FACTS, DECLARED
-from spec.predicates import MaterializationPredicate, parse_predicate
-from spec.projection.interpret import Value
-from spec.states import TERMINAL, ClaimState
+from spec.claims.claim import Mode
+from spec.claims.predicates import MaterializationPredicate, parse_predicate
+from spec.claims.states import TERMINAL, ClaimState
+from spec.contract.interpret import Value
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.events.fields import IDENTITY
+from spec.language.errors import SpecError
 
 __all__ = [
     "LARGEST",
@@ -138,7 +138,7 @@ class Claim:
     @property
     def live(self) -> bool:
         """Whether news of it is owed in a mode that watches what is registered
-        (`spec.ledgers.live`).
+        (`spec.contract.ledgers.live`).
         """
         pending = self.facts["registered"] and not self.facts["committed"]
         return self.responsible or bool(pending)

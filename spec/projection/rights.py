@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.durations import Duration, TimeUnit
-from spec.events import Event
-from spec.fields import RUNTIME
+from spec.claims.claim import Mode
+from spec.claims.durations import Duration, TimeUnit
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.events.fields import RUNTIME
 from spec.projection.pool import Claim, Pool
 from spec.projection.sight import Sight
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from spec.alphabet import Kind
-from spec.events import Event
-from spec.fields import ROUTE_REPORTS
+from spec.contract.interpret import Value
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.events.fields import ROUTE_REPORTS
 from spec.projection.concerns import is_mine
-from spec.projection.interpret import Value
 from spec.projection.sight import Sight
 
 __all__ = ["follow", "number", "owed", "told"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.fields import REQUEST_KINDS
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.events.fields import REQUEST_KINDS
 from spec.projection.pool import Claim, Pool, attributed, in_hand
 from spec.projection.room import Cells, Sharing, cells, stood
 

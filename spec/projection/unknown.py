@@ -7,11 +7,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from spec.alphabet import CONFLICT_ACTIONS, ENDS, Kind
-from spec.events import Event
-from spec.machine import Observer
-from spec.obligations import OBLIGATIONS
-from spec.observed import facts_of, without_fields
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.observed import facts_of, without_fields
+from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, Kind
+from spec.events.canonical import Event
+from spec.language.machine import Observer
 from spec.projection.blocks import may_share
 from spec.projection.concerns import is_mine
 from spec.projection.pool import Pool, Request, held_by, is_over, lead, meant, owners

@@ -3,11 +3,11 @@
 import pytest
 
 from models.catalog import FOLDER, NAMES, descriptor
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle, Depth
 from spec.lowering.descriptor import Item
 from spec.lowering.relation import lower
 from spec.lowering.vocabulary import POSITIVE, Label, Status, Subtype
-from spec.modes import Bundle, Depth
 
 NONE, JOIN, PATCH = Depth.NONE, Depth.TELEMETRY_JOIN, Depth.BACKEND_PATCH
 RC14, SGLANG = "tensorrt_llm_1_3_0rc14", "sglang_hicache_bbe9c7e"

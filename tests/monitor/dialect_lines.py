@@ -8,7 +8,7 @@ import pytest
 from monitor.dialects import Reader
 from monitor.errors import InputError
 from monitor.records import Record
-from spec.events import Event
+from spec.events.canonical import Event
 
 Line = dict[str, Any]
 

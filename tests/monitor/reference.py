@@ -14,13 +14,13 @@ from typing import Any
 from transitions import Machine
 
 from monitor.compile import Compiled, compile_delivery
-from spec.claims import Mode
-from spec.facts import FACTS_ARE_FACTS
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.machine import Ledger, Observer
-from spec.modes import MODES, Bundle
-from spec.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.contract.facts import FACTS_ARE_FACTS
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES, Bundle
+from spec.language.machine import Ledger, Observer
+from spec.language.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var
+from spec.language.verdicts import Verdict
 
 Value = bool | int
 Look = Callable[[Scope, str], Value]

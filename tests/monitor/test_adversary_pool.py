@@ -10,9 +10,9 @@ import pytest
 from monitor.compile import compile_mode
 from monitor.records import At
 from monitor.stream import Stream
-from spec.claims import Mode
-from spec.events import Event
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.events.canonical import Event
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, claim_of, having, judge
 from tests.monitor.traces_canonical import about, canonical
 from tests.monitor.traces_promises import (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from spec.alphabet import Kind
-from spec.events import CapacityProof
+from spec.events.alphabet import Kind
+from spec.events.canonical import CapacityProof
 from tests.monitor.dialect_lines import (
     DEFERRED,
     HOLDS,

@@ -17,10 +17,10 @@ from monitor.records import At
 from monitor.text import as_text
 from monitor.verdict import Report, verdict_schema
 from spec import __version__
-from spec.claims import Mode
-from spec.cli import console
+from spec.claims.claim import Mode
+from spec.cli.common import console
+from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
-from spec.modes import MODES, Bundle
 from tests.monitor.traces import CLAIM, OTHER, RUN, Trace, at, judge, text, write
 from tests.monitor.traces_allocator import (
     allocator,

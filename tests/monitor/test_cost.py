@@ -15,10 +15,10 @@ from monitor.claim import ClaimRun
 from monitor.compile import compile_mode
 from monitor.records import At
 from monitor.stream import Stream
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 
 CLAIMS = [f"claim:{number}" for number in range(12)]
 REQUESTS = [f"request:{number}" for number in range(9)]

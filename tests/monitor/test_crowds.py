@@ -13,7 +13,7 @@ import pytest
 from monitor.check import check
 from monitor.reference import check_by_reference
 from monitor.verdict import Report
-from spec.modes import Bundle
+from spec.contract.modes import Bundle
 from tests.crowds import CROWDS, write
 
 FEW, MANY = 10, 2_500

@@ -8,8 +8,8 @@ import pytest
 
 from monitor.check import check
 from monitor.dialects.reference import DERIVED, OBSERVES
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
 from tests.monitor.dialect_lines import events, feed, refusal
 from tests.monitor.traces import OTHER, Trace, claim_of, having, judge, verdicts, write
 from tests.monitor.traces_reference import (

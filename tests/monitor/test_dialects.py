@@ -13,8 +13,8 @@ from monitor.errors import InputError
 from monitor.samples import FOLDER, sample
 from monitor.samples.generate import SAMPLES, main
 from monitor.sources import read
-from spec.alphabet import FACTS, Kind
-from spec.events import EVENT_ENCODER, CapacityProof, Event, Mark
+from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import EVENT_ENCODER, CapacityProof, Event, Mark
 from tests.monitor.dialect_lines import (
     CLAIM,
     DEFERRED,

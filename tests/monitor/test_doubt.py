@@ -13,11 +13,11 @@ from monitor import doubt
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_observer
 from monitor.doubt import without
 from monitor.view import Constants, View
-from spec.alphabet import Kind
-from spec.machine import Observer
-from spec.obligations import OBLIGATIONS
-from spec.terms import KindIn, Term, children
-from spec.verdicts import Verdict
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.language.machine import Observer
+from spec.language.terms import KindIn, Term, children
+from spec.language.verdicts import Verdict
 
 SINGLE: Final = [getattr(doubt, name) for name in doubt.__all__ if name.isupper()]
 UNKNOWN: Final = [*SINGLE, frozenset[str]().union(*SINGLE)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from monitor.engine import Monitor
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.projection.lines import Line
 from tests.differential import record
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
 from tests.monitor.traces import (
     Trace,
     at,

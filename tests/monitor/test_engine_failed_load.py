@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.monitor.traces import (
     CLAIM,
     OTHER,

@@ -10,8 +10,8 @@ import pytest
 from monitor.check import check
 from monitor.order import Order
 from monitor.records import CANONICAL, At, Form, Stamp
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, claim_of, judge, put, write
 from tests.monitor.traces_allocator import allocator, allocator_refusal
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal

@@ -9,9 +9,9 @@ import pytest
 from monitor.dialects import Reader
 from monitor.errors import InputError
 from monitor.records import Stamp, stamp_of
-from spec.alphabet import FACTS, Kind
-from spec.claims import Mode
-from spec.events import Mark, StreamMark
+from spec.claims.claim import Mode
+from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import Mark, StreamMark
 from tests.monitor.traces import CLAIM, OTHER, Trace, claim_of, judge, verdicts
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 

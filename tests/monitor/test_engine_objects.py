@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, having, judge, verdicts, without
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
 

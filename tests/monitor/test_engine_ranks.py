@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from monitor.compile import compile_mode
 from monitor.records import At
 from monitor.stream import Stream
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from tests.monitor.traces import Line, Trace, claim_of, judge, verdicts
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from monitor.claim import ENDED_KEPT
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.monitor.traces import (
     CLAIM,
     OTHER,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
 from tests.monitor.traces import OTHER, Trace, claim_of, having, judge, verdicts, without
 from tests.monitor.traces_canonical import about, canonical, canonical_claim
 

@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from monitor.__main__ import main
 from monitor.errors import InputError
 from monitor.evidence import MOST_CLAIMS, as_yaml, take_evidence
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
 from spec.digest import spec_digest
-from spec.errors import SpecError
+from spec.language.errors import SpecError
 from spec.lowering.evidence import MOST_FILES, EvidenceFile
 from spec.lowering.obligations import RELEVANT_ORDER
-from spec.modes import MODES
 from tests.monitor.traces import CLAIM, OTHER, Trace, moved, text, without, write
 from tests.monitor.traces_allocator import allocator_refusal, allocator_victim
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal

@@ -13,7 +13,7 @@ from monitor.__main__ import main
 from monitor.engine import Monitor
 from monitor.evidence import take_evidence
 from monitor.sources import read
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from spec.lowering.evidence import EvidenceFile
 from tests.monitor.traces import Line, Trace, text, write
 from tests.monitor.traces_canonical import about, canonical, canonical_refusal

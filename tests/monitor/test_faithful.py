@@ -21,13 +21,13 @@ from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_mode
 from monitor.records import At
 from monitor.view import Constants, View
 from proofs.logic.encode import Integers, encode, variable
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.machine import Observer
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
-from spec.terms import (
+from spec.claims.claim import Mode
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.language.machine import Observer
+from spec.language.terms import (
     And,
     Arith,
     Compare,

@@ -18,11 +18,11 @@ from monitor.engine import Conclusion, ModeVerdict, Monitor
 from monitor.past import REMEMBERED
 from monitor.records import At, Doubt, Record, Stamp
 from monitor.stream import Stream
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import CapacityProof, Event
-from spec.modes import Bundle
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.events.canonical import CapacityProof, Event
+from spec.language.verdicts import Verdict
 from tests.monitor.lives import ENDING, WATCHED, ended_lives, lives
 from tests.monitor.reference import interpret
 from tests.monitor.test_reference import inside

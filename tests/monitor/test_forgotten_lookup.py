@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from monitor.census import Keep
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from tests.differential import compare
 from tests.spec.projection.stories import begun, cached, ended, event, keyed, lines
 
 if TYPE_CHECKING:
-    from spec.events import Event
+    from spec.events.canonical import Event
 
 FILLED = begun("b", Mode.DEMOTABLE)
 DEMOTED = [event(kind, "b", by="runtime") for kind in (Kind.CLAIM_RETIRED, Kind.CLAIM_DEMOTED)]

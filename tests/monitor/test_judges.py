@@ -10,8 +10,8 @@ import pytest
 from monitor.__main__ import main
 from monitor.check import check
 from monitor.reference import check_by_reference
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from tests.monitor.traces import Line, Trace, text
 
 IDENTITY = {"cache_identity": "m", "object_id": "p"}

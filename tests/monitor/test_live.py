@@ -16,10 +16,10 @@ from monitor.follow import Followed, live_line
 from monitor.live import Live, LiveEnd, LiveVerdict
 from monitor.records import At, Record, Stamp
 from monitor.stream import Stream
-from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.verdicts import Verdict, pool
+from spec.claims.claim import Mode
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+from spec.events.canonical import Event
+from spec.language.verdicts import Verdict, pool
 from tests.monitor.lives import ENDING, ended_lives, lives
 from tests.stories import CLAIMS, accepted, at, say
 from tests.strategies import Stamped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.news import UNSAID_KEPT
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.monitor.traces import Line, judge
 from tests.monitor.traces_canonical import about, canonical
 

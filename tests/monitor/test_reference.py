@@ -15,12 +15,12 @@ from monitor.compile import Compiled, _observer, compile_mode
 from monitor.records import At, Record, Stamp
 from monitor.sources import read
 from monitor.stream import Stream
-from spec.claims import Mode
-from spec.events import Event
-from spec.machine import Observer
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
-from spec.terms import FALSE
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.canonical import Event
+from spec.language.machine import Observer
+from spec.language.terms import FALSE
 from tests.chains import CHAINS
 from tests.monitor.reference import Taken, interpret
 from tests.stories import CLAIMS, accepted, cached

@@ -7,7 +7,7 @@ import pytest
 from monitor.census import Keep
 from monitor.claim import ENDED_KEPT, WAYS
 from monitor.engine import Monitor
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.differential import compare, heard, record
 from tests.monitor.traces import CLAIM, Trace
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, lines_of

@@ -7,11 +7,11 @@ from typing import Any
 import z3
 
 from proofs.logic.encode import Integers, encode, variable
-from spec.alphabet import Kind
-from spec.ledgers import CLAIM_FACTS
-from spec.machine import Rule
-from spec.obligations import OBLIGATIONS
-from spec.terms import Scope, variables
+from spec.contract.ledgers import CLAIM_FACTS
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.language.machine import Rule
+from spec.language.terms import Scope, variables
 
 NUMBERS = Integers()
 ANY = {kind: z3.Bool(kind.value) for kind in Kind}

@@ -13,8 +13,8 @@ from monitor.errors import InputError
 from monitor.reference import check_by_reference
 from monitor.samples import FOLDER
 from monitor.verdict import Report
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 
 SAMPLES = sorted(FOLDER.glob("*.jsonl"))
 

@@ -26,10 +26,10 @@ from monitor.verdict import (
     Report,
     Trust,
 )
-from spec.claims import Mode
-from spec.events import EVENT_ENCODER
-from spec.modes import MODES, Bundle
-from spec.verdicts import Verdict, pool
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.events.canonical import EVENT_ENCODER
+from spec.language.verdicts import Verdict, pool
 from tests.monitor.traces import CLAIM, OTHER, judge
 from tests.monitor.traces_canonical import about, canonical_claim, canonical_refusal
 from tests.strategies import Stamped, streams

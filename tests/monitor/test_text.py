@@ -9,8 +9,8 @@ from rich.console import Console
 
 from monitor.text import as_text, headline
 from monitor.verdict import Report
-from spec.claims import Mode
-from spec.modes import MODES
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
 from tests.monitor.traces import OTHER, Trace, changed, judge
 from tests.monitor.traces_allocator import allocator, allocator_refusal, allocator_victim
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal

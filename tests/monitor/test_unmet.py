@@ -7,8 +7,8 @@ import pytest
 from monitor import unmet
 from monitor.engine import Monitor
 from monitor.records import At, Doubt, Record, Stamp
-from spec.claims import Mode
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.language.verdicts import Verdict
 from tests.differential import record
 from tests.monitor.traces import CLAIM, OTHER
 from tests.monitor.traces_canonical import canonical_claim, lines_of

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from monitor.errors import InputError
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
 from tests.monitor.traces import (
     CLAIM,
     OTHER,

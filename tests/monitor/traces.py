@@ -12,8 +12,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from monitor.check import check
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ import pytest
 from monitor.engine import Conclusion, ModeVerdict, Monitor
 from monitor.errors import InputError
 from monitor.sources import read
-from spec.claims import Mode
-from spec.obligations import OBLIGATIONS
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.contract.obligations import OBLIGATIONS
+from spec.language.verdicts import Verdict
 
 TRACES = Path(__file__).parent / "traces"
 

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from spec.claims import Mode
-from spec.events import MARKS, Event, StreamMark
+from spec.claims.claim import Mode
+from spec.events.canonical import MARKS, Event, StreamMark
 from spec.projection.lines import Line, line_of
 from tests.projection_cases.conflicts import conflicts, proofs
 from tests.projection_cases.contents import contents

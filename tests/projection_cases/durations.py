@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.projection.lines import Line
 from tests.spec.projection.stories import arrives, begun, event, finishes, lines, refused
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.projection.lines import Line
 from tests.spec.projection.stories import begun, event, lines
 

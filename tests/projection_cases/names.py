@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.fields import required_of
+from spec.claims.claim import Mode
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+from spec.events.canonical import Event
+from spec.events.fields import required_of
 from spec.projection.lines import Line
 from tests.spec.projection.stories import arrives, begun, ended, event, finishes, lines, refused
 

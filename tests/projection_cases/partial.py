@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from spec.alphabet import FACTS, Kind
-from spec.claims import Mode
-from spec.events import Event, Mark
+from spec.claims.claim import Mode
+from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import Event, Mark
 from spec.projection.lines import Line
 from tests.spec.projection.stories import (
     arrives,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import permutations, product
 from typing import Final
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.projection.lines import Line
 from tests.projection_cases.restores import away
 from tests.spec.projection.stories import arrives, begun, event, finishes, lines, refused

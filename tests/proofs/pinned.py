@@ -11,7 +11,7 @@ from tempfile import gettempdir
 import msgspec
 
 from proofs.check import Check, check_mode
-from spec.claims import Mode
+from spec.claims.claim import Mode
 
 __all__ = ["GUARDS_NOT_NEEDED", "NECESSARY", "UNWRITABLE", "checked"]
 

@@ -16,11 +16,11 @@ from monitor.view import Constants, View
 from proofs.mutation import pins, runs
 from proofs.mutation.judge import alike, is_faithful
 from proofs.mutation.runs import write_run
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.fields import REQUEST_KINDS
-from spec.modes import Bundle
-from spec.vocabulary import EVENT_FIELDS
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.events.fields import REQUEST_KINDS
 from tests.chains import CHAINS
 from tests.obligations.test_handwritten import PAIRS
 

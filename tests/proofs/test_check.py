@@ -7,8 +7,8 @@ from proofs.engines.background import second_process
 from proofs.engines.spacer import Invariant, ProofResult, prove, recheck
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
 from tests.proofs.pinned import NECESSARY, checked
 
 pytestmark = pytest.mark.slow

@@ -11,9 +11,9 @@ from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
 from proofs.engines.switched import guards_of
 from proofs.traces.episodes import STORIES
-from spec.claims import Mode
-from spec.cli import json_page
-from spec.modes import MODES
+from spec.claims.claim import Mode
+from spec.cli.common import json_page
+from spec.contract.modes import MODES
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

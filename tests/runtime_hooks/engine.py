@@ -16,8 +16,8 @@ from runtime_hooks.arrivals import Arrival, Refusal
 from runtime_hooks.config import Settings
 from runtime_hooks.journal import Journal, Line
 from runtime_hooks.keeper import Keeper
-from spec.claims import CacheIdentity, Mode
-from spec.events import Event
+from spec.claims.claim import CacheIdentity, Mode
+from spec.events.canonical import Event
 
 IDENTITY = CacheIdentity(
     key_domain="test", model_id="tiny", tokenizer_domain="none", namespace="", block_size=32

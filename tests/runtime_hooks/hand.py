@@ -7,7 +7,7 @@ from typing import Any
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.arrivals import Arrival
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of
 from tests.runtime_hooks.test_tier import TinyTier
 

@@ -14,8 +14,8 @@ from runtime_hooks.ahead import Prompt, Ticket
 from runtime_hooks.config import SettingsError, load_ahead
 from runtime_hooks.plugin import ArmingError
 from runtime_hooks.requests import object_of
-from spec.claims import Mode
-from spec.errors import ClaimError
+from spec.claims.claim import Mode
+from spec.language.errors import ClaimError
 from tests.runtime_hooks.engine import IDENTITY, TinyEngine, claim, keys_of
 
 HARD, KEPT = Mode.HARD_PROTECTED, ModeVerdict.KEPT

@@ -6,7 +6,7 @@ import pytest
 
 from runtime_hooks.config import Settings, SettingsError, load
 from runtime_hooks.entry import register, switched_on
-from spec.claims import Mode
+from spec.claims.claim import Mode
 
 
 class TestSwitch:

@@ -4,9 +4,9 @@ import pytest
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.arrivals import Arrival
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from tests.runtime_hooks.engine import NS, TinyEngine, claim, keys_of
 from tests.runtime_hooks.test_tier import copied
 

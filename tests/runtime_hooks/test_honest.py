@@ -6,7 +6,7 @@ import pytest
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import TAKEN
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import claim
 from tests.runtime_hooks.hand import KEYS, Hand, engine_of, looked, on, reused, verdict
 

@@ -14,10 +14,10 @@ from runtime_hooks.broadcast import Broadcast
 from runtime_hooks.config import Drill, SettingsError
 from runtime_hooks.inline import Inline
 from runtime_hooks.journal import Journal, Line
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Mark, StreamMark
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Mark, StreamMark
+from spec.language.verdicts import Verdict
 from tests.runtime_hooks.engine import TinyEngine, claim
 
 Capture = pytest.CaptureFixture[str]

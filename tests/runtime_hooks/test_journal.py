@@ -14,10 +14,10 @@ from runtime_hooks.config import SettingsError
 from runtime_hooks.journal import Journal, Line
 from runtime_hooks.tracefile import TraceFile
 from runtime_hooks.voice import terms
-from spec.alphabet import Kind
-from spec.claims import Mode, ResidentClaim
-from spec.events import Event, Mark
-from spec.modes import Bundle
+from spec.claims.claim import Mode, ResidentClaim
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event, Mark
 from tests.runtime_hooks.engine import IDENTITY, Kept, claim
 
 CLAIM = ResidentClaim.model_validate(

@@ -3,9 +3,9 @@
 from monitor.engine import ModeVerdict
 from runtime_hooks.arrivals import Arrival
 from runtime_hooks.config import Drill
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import CapacityProof
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import CapacityProof
 from tests.runtime_hooks.engine import NS, TinyEngine, claim, keys_of
 
 HARD, KEPT, VIOLATED = Mode.HARD_PROTECTED, ModeVerdict.KEPT, ModeVerdict.VIOLATED

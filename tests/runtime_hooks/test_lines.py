@@ -11,8 +11,8 @@ from monitor.pages import pages
 from runtime_hooks.config import Drill
 from runtime_hooks.inline import Inline
 from runtime_hooks.journal import Line
-from spec.alphabet import Kind
-from spec.events import EVENT_ENCODER
+from spec.events.alphabet import Kind
+from spec.events.canonical import EVENT_ENCODER
 from tests.runtime_hooks.engine import TinyEngine, claim
 from tests.schemas import faults
 

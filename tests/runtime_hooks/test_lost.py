@@ -4,8 +4,8 @@ import time
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.arrivals import Arrival
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.canonical import Event
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of
 
 HARD, KEPT = Mode.HARD_PROTECTED, ModeVerdict.KEPT

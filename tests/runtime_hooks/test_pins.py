@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from monitor.engine import ModeVerdict
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import NS, TinyEngine
 
 

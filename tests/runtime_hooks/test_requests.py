@@ -5,7 +5,7 @@ import pytest
 from monitor.engine import ModeVerdict
 from runtime_hooks.arrivals import Arrival
 from runtime_hooks.requests import NULL, identity_text, name_of
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import IDENTITY, TinyEngine, claim, keys_of
 
 DEEP: list[object] = []

@@ -17,7 +17,7 @@ from runtime_hooks.callers import CALLER, WINDOW_S, Callers, prepare, told
 from runtime_hooks.config import Settings
 from runtime_hooks.requests import CLAIM, NULL
 from runtime_hooks.scopes import OwnerScopes
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import NS, TinyEngine, claim
 
 SCOPES = {"key-a": "tenant-a", "key-b": "tenant-b"}

@@ -7,8 +7,8 @@ import pytest
 from monitor.engine import ModeVerdict
 from runtime_hooks.arrivals import Arrival
 from runtime_hooks.config import Drill
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of
 
 KEPT, VIOLATED = ModeVerdict.KEPT, ModeVerdict.VIOLATED

@@ -7,7 +7,7 @@ import pytest
 from monitor.engine import ModeVerdict
 from runtime_hooks.arrivals import Arrival
 from runtime_hooks.pins import Pins
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of
 
 HARD = Mode.HARD_PROTECTED

@@ -7,9 +7,9 @@ import pytest
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import Drill
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.verdicts import Verdict
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.language.verdicts import Verdict
 from tests.runtime_hooks.engine import NS, TinyEngine, claim, keys_of
 
 SOFT, BEST = Mode.SOFT_PRIORITY, Mode.BEST_EFFORT

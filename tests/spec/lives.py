@@ -1,11 +1,11 @@
-"""Claims in every state, for the tests of spec.states and spec.lifecycle."""
+"""Claims in every state, for the tests of spec.claims.states and spec.claims.lifecycle."""
 
 import itertools
 from collections import deque
 from typing import Any
 
-from spec.claims import Instant, Mode, ResidentClaim
-from spec.lifecycle import (
+from spec.claims.claim import Instant, Mode, ResidentClaim
+from spec.claims.lifecycle import (
     OWNER_TRIGGERS,
     RUNTIME,
     TRANSITIONS,

@@ -1,4 +1,4 @@
-"""Tests of the command line, of spec.cli and of spec.suggest."""
+"""Tests of the command line, of spec.cli.common and of spec.language.suggest."""
 
 import json
 import os
@@ -10,18 +10,28 @@ import pytest
 import typer
 
 from spec.__main__ import main
-from spec.cli import DEBUG, Code, FormatOption, json_page, new_app, print_json, run, version_text
+from spec.cli.common import (
+    DEBUG,
+    Code,
+    FormatOption,
+    json_page,
+    new_app,
+    print_json,
+    run,
+    version_text,
+)
+from spec.cli.lookup import find
+from spec.contract.modes import MODES, Depth
+from spec.contract.names import OTHER_NAMES, find_mode
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.readings import READINGS
 from spec.digest import short_digest
-from spec.errors import SpecError, UnknownName
-from spec.lookup import OTHER_NAMES, find, find_mode
+from spec.docs.words import WORDS
+from spec.language.errors import SpecError, UnknownName
+from spec.language.machine import Observer
+from spec.language.suggest import resolve
 from spec.lowering.signals import Signal
 from spec.lowering.vocabulary import Order
-from spec.machine import Observer
-from spec.modes import MODES, Depth
-from spec.obligations import OBLIGATIONS
-from spec.readings import READINGS
-from spec.suggest import resolve
-from spec.words import WORDS
 
 Capture = pytest.CaptureFixture[str]
 NAMES = [*map(str, MODES), *OBLIGATIONS, *(reading.name for reading in READINGS), *WORDS]

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from spec import digest
-from spec.alphabet import Kind
-from spec.ledgers import kind
-from spec.obligations import OBLIGATIONS
-from spec.terms import FALSE, Const
-from spec.vocabulary import e
+from spec.contract.ledgers import kind
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.vocabulary import e
+from spec.events.alphabet import Kind
+from spec.language.terms import FALSE, Const
 
 
 class TestDigest:

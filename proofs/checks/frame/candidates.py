@@ -19,14 +19,14 @@ import z3
 
 from proofs.checks.frame.space import CLAIM_FIRST, NUMBERS, REQUEST_FIRST, SCOPES, constant
 from proofs.logic.encode import encode
-from spec.terms import KindIn, Not, Scope, Sort, Term, Var, children, show, variables
-from spec.verdicts import Verdict
+from spec.language.terms import KindIn, Not, Scope, Sort, Term, Var, children, show, variables
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from proofs.logic.encode import Expr
-    from spec.machine import Observer
+    from spec.language.machine import Observer
 
 __all__ = ["Candidate", "Situation", "candidates"]
 

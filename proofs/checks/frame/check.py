@@ -16,19 +16,19 @@ from proofs.checks.frame.sources import Arguments, term_question
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.statements import ASSUMED, LEDGERS, LEMMAS, RULES, RUNS, TERMS
 from spec import __version__
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
 from spec.digest import spec_digest
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
+from spec.language.terms import Scope
 from spec.projection.delivery import DELIVERY, STANDS
-from spec.terms import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from proofs.checks.frame.questions import Question
     from proofs.checks.frame.sources import Source
-    from spec.machine import Observer
+    from spec.language.machine import Observer
     from spec.projection.delivery import Delivery
 
 __all__ = ["check_frame", "observers_of", "prove_delivery", "prove_frame", "prove_source"]

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 from proofs.checks.frame.check import check_frame
 from proofs.checks.frame.results import exit_code
 from proofs.checks.frame.text import print_frame
-from spec.cli import Format, console, page, print_json
-from spec.files import write_bytes
+from spec.cli.common import Format, console, page, print_json
+from spec.files.writing import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from proofs.checks.frame.results import FrameCheck
-    from spec.claims import Mode
+    from spec.claims.claim import Mode
 
 __all__ = ["FRAME", "run_frame", "to_junit"]
 

@@ -19,16 +19,16 @@ from monitor.doubt import without
 from proofs.checks.frame.partial import Partial, partial_of, unknown_fields
 from proofs.checks.frame.sources import Source
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
-from spec.modes import MODES, Bundle
+from spec.contract.modes import MODES, Bundle
+from spec.language.verdicts import Verdict
 from spec.projection.delivery import DELIVERY
-from spec.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from monitor.compile import Compiled
-    from spec.claims import Mode
-    from spec.machine import Observer
+    from spec.claims.claim import Mode
+    from spec.language.machine import Observer
 
 __all__ = ["PartialSource", "bundles", "mismatches", "partial_sources", "runs_text"]
 

@@ -13,7 +13,7 @@ import z3
 
 from proofs.checks.frame.candidates import Situation, candidates
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST, constants_of, solver_of
-from spec.terms import Scope
+from spec.language.terms import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from proofs.checks.frame.questions import Question
     from proofs.checks.frame.space import Space
     from proofs.logic.encode import Expr
-    from spec.machine import Observer
+    from spec.language.machine import Observer
 
 __all__ = ["after", "before", "inductive", "needed", "start"]
 

@@ -39,8 +39,8 @@ from proofs.checks.frame.statements import (
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
 )
-from spec.alphabet import Kind
-from spec.verdicts import Verdict
+from spec.events.alphabet import Kind
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from proofs.checks.frame.candidates import Candidate
     from proofs.checks.frame.space import Space
     from proofs.logic.encode import Expr
-    from spec.machine import Observer
+    from spec.language.machine import Observer
     from spec.projection.delivery import Delivery
 
 __all__ = ["Frame"]

@@ -17,15 +17,15 @@ from monitor import doubt
 from proofs.checks.frame.questions import Question
 from proofs.checks.frame.space import CLAIM_LEDGERS, REQUEST_LEDGERS, View, constant, same
 from proofs.checks.frame.statements import PARTIAL_VERDICTS
-from spec.terms import FALSE, Scope, variables
-from spec.verdicts import Verdict
+from spec.language.terms import FALSE, Scope, variables
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from proofs.checks.frame.sources import Arguments
     from proofs.logic.encode import Expr
-    from spec.machine import Observer, Rule
+    from spec.language.machine import Observer, Rule
 
 __all__ = ["Partial", "partial_of", "unknown_fields", "verdicts"]
 

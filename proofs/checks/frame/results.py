@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
 
 __all__ = [
     "SCHEMA",

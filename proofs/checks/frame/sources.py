@@ -29,16 +29,16 @@ from proofs.checks.frame.space import (
 )
 from proofs.checks.frame.statements import ASSUMED, LEDGERS, RULES, TERMS
 from proofs.logic.encode import variable
-from spec.facts import FACTS_ARE_FACTS
-from spec.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.contract.facts import FACTS_ARE_FACTS
+from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from proofs.checks.frame.reader import Function, Value
     from proofs.logic.encode import Expr
-    from spec.machine import Ledger, Observer
-    from spec.terms import Term
+    from spec.language.machine import Ledger, Observer
+    from spec.language.terms import Term
 
 __all__ = ["Arguments", "Source", "term_question"]
 

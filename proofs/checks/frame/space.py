@@ -12,19 +12,19 @@ import z3
 
 from proofs.checks.frame.counterexample import Unknown
 from proofs.logic.encode import Expr, Integers, encode, variable
-from spec.alphabet import Kind
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.modes import MODES
-from spec.terms import Scope
-from spec.verdicts import Verdict
-from spec.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES
+from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.language.terms import Scope
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from spec.claims import Mode
-    from spec.machine import Ledger, Observer
-    from spec.terms import Term
+    from spec.claims.claim import Mode
+    from spec.language.machine import Ledger, Observer
+    from spec.language.terms import Term
 
 __all__ = [
     "CLAIM_FIRST",

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from proofs.checks.frame.results import exit_code
-from spec.claims import Mode
-from spec.screens import counted
+from spec.claims.claim import Mode
+from spec.language.prose import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

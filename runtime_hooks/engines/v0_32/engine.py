@@ -15,7 +15,7 @@ from runtime_hooks.arrivals import Arrival
 from runtime_hooks.callers import CALLER
 from runtime_hooks.engines.v0_32.queue import RankedQueue
 from runtime_hooks.requests import CLAIM, NO_ADMIT, NULL, PIN, RELEASE, namespace_of
-from spec.claims import CacheIdentity
+from spec.claims.claim import CacheIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

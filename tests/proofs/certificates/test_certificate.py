@@ -17,9 +17,9 @@ from proofs.checks.lemmas import Valid, lemmas_of
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.report.results import exit_code
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from spec.digest import spec_digest
-from spec.modes import Bundle
 from tests.proofs.certificates.written import (
     DATA,
     QUESTIONS,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.proofs.certificates.written import certify
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("spec", "monitor", "models", "proofs", "tests")
-PRESSURE = "spec/obligations/pressure.py"
+PRESSURE = "spec/contract/obligations/pressure.py"
 # "None of those named is too many" becomes "none is one too many", of this claim and of the others.
 PLANTED = {
     "this claim": (
@@ -26,7 +26,7 @@ PLANTED = {
 }
 CERTIFY = """
 from pathlib import Path
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from tests.proofs.certificates.written import certify
 certify(Path("planted"), Mode.HARD_PROTECTED)
 """

@@ -18,9 +18,9 @@ from proofs.engines.search import Found, find_witness
 from proofs.engines.spacer import Invariant
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
-from spec.claims import Mode
-from spec.cli import new_app, run
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.cli.common import new_app, run
+from spec.contract.modes import MODES, Bundle
 
 SMALL = Mode.BEST_EFFORT
 DATA = ("invariant.smt2", "witness.json", "frame/invariants.json")

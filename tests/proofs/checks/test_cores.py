@@ -15,8 +15,8 @@ from proofs.engines.spacer import Proof, ProofResult, prove
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from proofs.report.cores_page import cores_page, cores_section
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
 from tests.proofs.pinned import GUARDS_NOT_NEEDED, NECESSARY, checked
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ from proofs.checks.coverage import DEAD, reachable
 from proofs.traces.episodes import STORIES
 from proofs.traces.replay import TRACKED, as_jsonl
 from proofs.traces.whole_story import tales
-from spec.claims import Mode
-from spec.modes import MODES
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
 
 pytestmark = pytest.mark.slow
 

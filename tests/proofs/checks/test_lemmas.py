@@ -12,11 +12,11 @@ from proofs.checks.lemmas import LEMMAS, Always, Lemma, Runs, lemmas_of
 from proofs.engines.unrolling import Found
 from proofs.logic.encode import Expr
 from proofs.traces.replay import as_jsonl, to_events
-from spec.claims import Mode
-from spec.ledgers import was
-from spec.obligations.pressure import blame_is_right
-from spec.terms import And, Compare, Ite, Not, Or, Term
-from spec.vocabulary import e
+from spec.claims.claim import Mode
+from spec.contract.ledgers import was
+from spec.contract.obligations.pressure import blame_is_right
+from spec.contract.vocabulary import e
+from spec.language.terms import And, Compare, Ite, Not, Or, Term
 
 # The questions of which a lemma consists.
 PARTS = {

@@ -9,8 +9,8 @@ from proofs.engines.spacer import Proof, ProofResult, prove
 from proofs.engines.switched import Switched, guards_of
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
 from tests.proofs.pinned import GUARDS_NOT_NEEDED, NECESSARY, UNWRITABLE, checked
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ import pytest
 
 from monitor.__main__ import main
 from proofs.checks.receptiveness import receptive
-from spec.alphabet import ENVIRONMENT, Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import ENVIRONMENT, Kind
 
 
 class TestTheorem:

@@ -18,8 +18,8 @@ from proofs.engines.unrolling import value_of
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import Model, model_of
 from proofs.report.junit import to_junit
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from tests.proofs.pinned import NECESSARY
 
 pytestmark = pytest.mark.slow

@@ -15,11 +15,11 @@ from proofs.engines.unrolling import Run
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.replay import TRACKED, as_jsonl, predicted, to_events
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
-from spec.verdicts import pool
-from spec.vocabulary import EVENT_FIELDS
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.language.verdicts import pool
 
 PAPER = [mode for mode in Mode if MODES[mode].added]
 _WHOM = ("kind", "mine", "named", "here")

@@ -18,8 +18,8 @@ from proofs.engines.spacer import Invariant, ProofResult
 from proofs.logic.encode import Integers
 from proofs.logic.smtlib import INVARIANT, Writer, show, sort_of
 from proofs.model.of_mode import Model
-from spec.claims import Mode
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from tests.proofs.goldens import WRITE
 from tests.proofs.pinned import checked
 

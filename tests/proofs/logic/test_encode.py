@@ -8,9 +8,9 @@ import pytest
 import z3
 
 from proofs.logic.encode import Bits, Integers, Numbers, encode, variable
-from spec.alphabet import Kind
-from spec.terms import FALSE, TRUE, And, Const, KindIn, Or, Scope, Sort, Term, Var, number
-from spec.vocabulary import c, e
+from spec.contract.vocabulary import c, e
+from spec.events.alphabet import Kind
+from spec.language.terms import FALSE, TRUE, And, Const, KindIn, Or, Scope, Sort, Term, Var, number
 
 KINDS = {
     Kind.CLAIM_ACCEPTED: z3.Bool("is accepted"),

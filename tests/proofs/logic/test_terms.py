@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 
 from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from proofs.logic.encode import Bits, Integers, Numbers, encode, variable
-from spec.alphabet import Kind
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.obligations import OBLIGATIONS
-from spec.terms import Const, KindIn, Scope, Sort, Term, children, show, variables
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.alphabet import Kind
+from spec.language.terms import Const, KindIn, Scope, Sort, Term, children, show, variables
 from tests.strategies import OWN_SORTS, VARIABLES, assignments, terms
 
 Value = bool | int

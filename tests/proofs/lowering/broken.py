@@ -9,6 +9,8 @@ import z3
 from proofs.lowering.encoding import Relation
 from proofs.lowering.logic import Expr
 from proofs.lowering.symbols import Anchor, Item, is_in, value
+from spec.contract.modes import Depth
+from spec.contract.obligations import OBLIGATIONS
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.vocabulary import (
     ADEQUATE,
@@ -21,8 +23,6 @@ from spec.lowering.vocabulary import (
     Status,
     Subtype,
 )
-from spec.modes import Depth
-from spec.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -29,8 +29,8 @@ from proofs.lowering.results import (
     exit_code,
 )
 from proofs.lowering.theorems import NAMES, theorems
-from spec.claims import Mode
-from spec.modes import Bundle, Depth
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle, Depth
 from tests.proofs.lowering.broken import TableBroken, TakesAtWord
 
 Capture = pytest.CaptureFixture[str]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from proofs.lowering.concrete import Asked, Oracle
 from proofs.lowering.universe import agrees
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle, Depth
 from spec.lowering.depths import LADDER, PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.evidence import SCHEMA as EVIDENCE_SCHEMA
@@ -26,7 +27,6 @@ from spec.lowering.vocabulary import (
     Scope,
     Status,
 )
-from spec.modes import MODES, Bundle, Depth
 
 Document = dict[str, Any]
 

@@ -13,8 +13,8 @@ import pytest
 
 from monitor.__main__ import main as monitor
 from proofs.__main__ import main as proofs
-from spec import plain
-from spec.errors import DocumentError
+from spec.files import plain
+from spec.language.errors import DocumentError
 from spec.lowering.load import folder_of, read_bounded
 from tests.monitor.traces import write
 from tests.monitor.traces_connector import connector_success

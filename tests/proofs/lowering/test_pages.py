@@ -14,12 +14,12 @@ from proofs.labels.controls import CONTROLS, REFUSED, run_control
 from proofs.labels.judge import judge
 from proofs.labels.pages import pages
 from proofs.labels.select import label
-from spec.claims import Mode
-from spec.files import stale
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from spec.files.writing import stale
 from spec.lowering.descriptor import Descriptor
 from spec.lowering.relation import Row
 from spec.lowering.vocabulary import POSITIVE
-from spec.modes import Bundle
 
 DOCS = Path(__file__).parents[3] / "docs"
 FOUND = [descriptor(name) for name in NAMES]

@@ -16,8 +16,8 @@ from models.catalog import FOLDER
 from monitor.__main__ import main as monitor
 from proofs.__main__ import app, main
 from proofs.labels.view import rows_schema
-from spec.claims import Mode
-from spec.modes import MODES, Bundle, Depth
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle, Depth
 from tests.described import adapter, document, items, run, signal
 from tests.monitor.traces import write
 from tests.monitor.traces_connector import connector_failure, connector_success

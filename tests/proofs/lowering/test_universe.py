@@ -12,7 +12,8 @@ from proofs.lowering import parts
 from proofs.lowering.concrete import Asked, Oracle
 from proofs.lowering.program import Program
 from proofs.lowering.universe import PARTS, agrees, compare, rows_of_one, rows_of_sets
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.contract.modes import Depth
 from spec.lowering import counting, relation
 from spec.lowering.depths import MAY_SUPPLY, PRECONDITIONS
 from spec.lowering.descriptor import Descriptor
@@ -21,7 +22,6 @@ from spec.lowering.obligations import REJECTED_WITHOUT
 from spec.lowering.relation import lower
 from spec.lowering.signals import TEMPTS, Signal
 from spec.lowering.vocabulary import Label, Order, Scope, Status, Subtype
-from spec.modes import Depth
 from tests.proofs.lowering.broken import (
     DocsSuffice,
     ForbidsDeeper,

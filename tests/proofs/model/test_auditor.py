@@ -9,13 +9,13 @@ from proofs.logic.encode import Expr, Integers
 from proofs.model.auditor import BELIEFS, NAMES, check_reports_only
 from proofs.model.of_mode import model_of
 from proofs.model.theorems import BLAME
-from spec.alphabet import FACTS, REPORTS, Kind
-from spec.claims import Mode
-from spec.ledgers import CLAIM_FACTS, REQUEST_FACTS, kind, was
-from spec.machine import Ledger, Register
-from spec.modes import Bundle
-from spec.terms import KindIn, Scope, Sort, Term, children, variables
-from spec.vocabulary import e
+from spec.claims.claim import Mode
+from spec.contract.ledgers import CLAIM_FACTS, REQUEST_FACTS, kind, was
+from spec.contract.modes import Bundle
+from spec.contract.vocabulary import e
+from spec.events.alphabet import FACTS, REPORTS, Kind
+from spec.language.machine import Ledger, Register
+from spec.language.terms import KindIn, Scope, Sort, Term, children, variables
 
 
 def kinds(term: Term) -> set[Kind]:

@@ -14,10 +14,10 @@ from proofs.model import pair, theorems
 from proofs.model.of_mode import Model, model_of
 from proofs.model.theorems import CLAUSES, Clause
 from proofs.report.results import exit_code
-from spec.claims import Mode
-from spec.ledgers import now
-from spec.modes import MODES, Bundle
-from spec.terms import FALSE
+from spec.claims.claim import Mode
+from spec.contract.ledgers import now
+from spec.contract.modes import MODES, Bundle
+from spec.language.terms import FALSE
 
 PAGE = Path(__file__).parents[3] / "docs" / "theorem.md"
 

@@ -20,15 +20,15 @@ from proofs.mutation.runs import runs
 from proofs.mutation.shared import TERMS
 from proofs.mutation.tables import ROWS, probes, rows, rows_page, table_changes
 from proofs.mutation.trusted import ORIGINAL, Change
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.ledgers import kind, loss, now, was
+from spec.claims.claim import Mode
+from spec.contract.ledgers import kind, loss, now, was
+from spec.contract.modes import Depth
+from spec.contract.readings import CLOSES
+from spec.contract.vocabulary import c, e
+from spec.events.alphabet import Kind
+from spec.language.terms import FALSE, And, Const, Or
 from spec.lowering.depths import MAY_SUPPLY
-from spec.modes import Depth
 from spec.projection.delivery import DELIVERY
-from spec.readings import CLOSES
-from spec.terms import FALSE, And, Const, Or
-from spec.vocabulary import c, e
 from tests.proofs.mutation.test_mutation import OF_PLACES
 
 pytestmark = pytest.mark.slow

@@ -20,9 +20,9 @@ from proofs.mutation.checks import CHECKS
 from proofs.mutation.commands import Mutation
 from proofs.mutation.operators import OPERATORS, Mutant, mutants
 from proofs.mutation.state import State, runs_digest, usual_place
-from spec.claims import Mode
+from spec.claims.claim import Mode
 from spec.digest import spec_digest
-from spec.errors import SpecError
+from spec.language.errors import SpecError
 from tests.proofs.mutation.test_changes import OF_WAYS
 from tests.proofs.mutation.test_mutation import OF_OPERATORS, OF_PLACES, mutant
 from tests.proofs.mutation_figures import grouped, mutants_digest, recorded

@@ -13,11 +13,11 @@ from proofs.mutation.judge import alike, is_faithful, judged, trail
 from proofs.mutation.operators import OPERATORS, Mutant, mutants
 from proofs.mutation.outcomes import unchanged
 from proofs.mutation.product import Compared, compare, difference, same_step
-from spec.claims import Mode
-from spec.machine import Observer, Rule
-from spec.modes import MODES
-from spec.obligations import OBLIGATIONS
-from spec.terms import FALSE, TRUE
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
+from spec.language.machine import Observer, Rule
+from spec.language.terms import FALSE, TRUE
 from tests.proofs import recorded
 
 OF_PLACES = {

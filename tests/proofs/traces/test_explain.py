@@ -16,11 +16,11 @@ from proofs.model.of_mode import model_of
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain
 from proofs.traces.itf import to_itf
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.cli import json_page, new_app, run
-from spec.events import EVENT_ENCODER, Event
-from spec.modes import Bundle
+from spec.claims.claim import Mode
+from spec.cli.common import json_page, new_app, run
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.events.canonical import EVENT_ENCODER, Event
 from tests.proofs.goldens import same_as_pinned
 
 SAMPLES = Path(monitor.samples.__file__).parent

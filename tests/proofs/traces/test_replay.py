@@ -10,9 +10,9 @@ from proofs.engines.search import Found, find_refutation, find_witness
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.replay import TRACKED, as_jsonl, predicted, to_events
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
-from spec.verdicts import Verdict, pool
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.language.verdicts import Verdict, pool
 
 # No file of events shows these: the first two are redundant (docs/findings.md), the third needs a
 # failure that is answered only for another request, the last a report under another claim's name.

@@ -6,8 +6,8 @@ from proofs.engines.search import find_refutation, find_witness
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from proofs.traces.story import Line, tell
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
 from tests.proofs.goldens import same_as_pinned
 
 

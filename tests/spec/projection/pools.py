@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
-from spec.predicates import parse_predicate
+from spec.claims.claim import Mode
+from spec.claims.predicates import parse_predicate
+from spec.claims.states import ClaimState
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.projection.blocks import after
 from spec.projection.pool import Claim, Placed, Pool, Request
 from spec.projection.sight import Moment, Sight
-from spec.states import ClaimState
 
 
 def claim(

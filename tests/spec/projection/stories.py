@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.projection.lines import Line
 from spec.projection.outcome import Outcome, judge
 

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 import pytest
 
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.canonical import Event
 from spec.projection.lines import Line, line_of
 from spec.projection.outcome import ModeVerdict, judge
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.projection.blocks import after, computed, gained, may_share, placed
 from spec.projection.pool import (
     LARGEST,

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event, Mark
+from spec.claims.claim import Mode
+from spec.claims.states import ClaimState
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event, Mark
+from spec.language.verdicts import Verdict
 from spec.projection.blocks import placed
 from spec.projection.case import Case, Finding, View
 from spec.projection.lines import Line, Order
@@ -30,9 +33,6 @@ from spec.projection.pool import (
     tell,
 )
 from spec.projection.unknown import NEED
-from spec.states import ClaimState
-from spec.verdicts import Verdict
-from spec.vocabulary import EVENT_FIELDS
 from tests.spec.projection.pools import claim, pool
 
 

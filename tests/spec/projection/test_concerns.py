@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from spec.projection import definitions, losses, routes
 from spec.projection.concerns import belongs_to, is_direct, is_mine, is_named, loses, strays
 from spec.projection.pool import Claim, Object, Placed, Pool

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from spec.alphabet import FACTS, Kind
-from spec.claims import Mode
-from spec.facts import FACTS_ARE_FACTS
+from spec.claims.claim import Mode
+from spec.contract.facts import FACTS_ARE_FACTS
+from spec.events.alphabet import FACTS, Kind
 from spec.projection import contradictions
 from spec.projection.case import Case
 from spec.projection.fields import views

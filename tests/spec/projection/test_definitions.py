@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from spec.alphabet import FACTS, Kind
-from spec.claims import Mode
-from spec.events import CapacityProof, Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import CapacityProof, Event
 from spec.projection import contradictions, definitions, room
 from spec.projection.blocks import after
 from spec.projection.case import Case

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from spec.ledgers import REQUEST_FACTS
+from spec.contract.ledgers import REQUEST_FACTS
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.language.terms import Scope, Sort, Term, disj, variables
 from spec.projection.delivery import DELIVERY, STANDS
-from spec.terms import Scope, Sort, Term, disj, variables
-from spec.vocabulary import EVENT_FIELDS
 
 REASONS = [
     pytest.param(scope, term, id=f"{scope}: {reason}")

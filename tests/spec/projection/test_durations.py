@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from spec.alphabet import Kind
-from spec.claims import Mode
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from spec.projection import rights
 from spec.projection.pool import Claim
 from tests.spec.projection.stories import arrives, begun, event, finishes, having, judged

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from spec.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
-from spec.facts import FACTS_ARE_FACTS
-from spec.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
-from spec.obligations import OBLIGATIONS
+from spec.contract.facts import FACTS_ARE_FACTS
+from spec.contract.interpret import at_kind
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
+from spec.language.terms import Ite, Scope, Sort, Term, children, variables
 from spec.projection import definitions
 from spec.projection.concerns import ABOUT, CONCERNS, By
 from spec.projection.fields import FIELDS
-from spec.projection.interpret import at_kind
 from spec.projection.unknown import POOL
-from spec.terms import Ite, Scope, Sort, Term, children, variables
-from spec.vocabulary import EVENT_FIELDS
 
 
 def terms() -> Iterator[tuple[str, Term]]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from spec.alphabet import FACTS, Kind
-from spec.claims import Mode
-from spec.events import CapacityProof, Event, Mark
-from spec.modes import MODES
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import CapacityProof, Event, Mark
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.outcome import judge

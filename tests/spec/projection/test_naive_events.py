@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event, Mark
-from spec.modes import MODES
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event, Mark
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.outcome import Outcome, judge

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from spec.alphabet import FACTS, Kind
-from spec.claims import Mode
-from spec.events import Event, Mark
+from spec.claims.claim import Mode
+from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import Event, Mark
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.outcome import outcome_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.events import Event
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.projection.blocks import after, gained
 from spec.projection.concerns import belongs_to, is_mine, is_named, loses
 from spec.projection.pool import Pool, Request, attributed, held_by, lead, tell

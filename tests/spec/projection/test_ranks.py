@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.alphabet import Kind
+from spec.events.alphabet import Kind
 from spec.projection import definitions
 from spec.projection.pool import Pool
 from tests.spec.projection.pools import claim, pool, sight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.alphabet import Kind
+from spec.events.alphabet import Kind
 from spec.projection import definitions, room
 from spec.projection.fields import views
 from spec.projection.pool import LARGEST, Pool, Request, TooLarge

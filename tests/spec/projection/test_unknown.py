@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from spec.alphabet import Kind
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
-from spec.observed import facts_of
+from spec.claims.claim import Mode
+from spec.claims.states import ClaimState
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.observed import facts_of
+from spec.events.alphabet import Kind
 from spec.projection import rights, unknown
 from spec.projection.fields import views
 from spec.projection.pool import Claim, Placed, Pool, Request
-from spec.states import ClaimState
 from tests.spec.projection.pools import claim, pool, sight
 
 NEVER = -1

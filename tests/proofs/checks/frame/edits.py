@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
-from spec.alphabet import Kind
-from spec.machine import Observer
-from spec.terms import Sort
-from spec.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
+from spec.events.alphabet import Kind
+from spec.language.machine import Observer
+from spec.language.terms import Sort
 
 Edit = Callable[[Any], None]
 

@@ -13,12 +13,12 @@ from proofs.checks.frame.questions import RLIMIT, Book
 from proofs.checks.frame.results import Answer
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.statements import LEMMAS
-from spec.claims import Mode
-from spec.machine import Observer
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.language.machine import Observer
+from spec.language.terms import Term
 from spec.projection.delivery import DELIVERY, Delivery
-from spec.terms import Term
 
 
 def modes_with(name: str) -> list[Mode]:

@@ -17,14 +17,14 @@ from monitor.compile import (
     compile_mode,
     to_python,
 )
-from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.claims import Mode
-from spec.fields import REQUEST_KINDS
-from spec.modes import MODES, Bundle
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.contract.vocabulary import EVENT_FIELDS
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+from spec.events.fields import REQUEST_KINDS
+from spec.language.terms import Scope, Sort
+from spec.language.verdicts import Verdict, pool
 from spec.projection.delivery import DELIVERY, STANDS, Delivery
-from spec.terms import Scope, Sort
-from spec.verdicts import Verdict, pool
-from spec.vocabulary import EVENT_FIELDS
 from tests.proofs.checks.frame.spaces import without
 
 REQUESTS = ("r1", "r2", "r3")

@@ -24,8 +24,8 @@ from proofs.checks.frame.results import (
     exit_code,
 )
 from proofs.checks.frame.statements import LEMMAS
-from spec.claims import Mode
-from spec.obligations import OBLIGATIONS
+from spec.claims.claim import Mode
+from spec.contract.obligations import OBLIGATIONS
 from spec.projection.delivery import DELIVERY
 from tests.proofs.checks.frame.spaces import without
 

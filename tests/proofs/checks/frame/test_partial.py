@@ -13,12 +13,12 @@ from proofs.checks.frame.questions import Book
 from proofs.checks.frame.results import Answer
 from proofs.checks.frame.sources import Arguments
 from proofs.checks.frame.statements import LEMMAS, PARTIAL_VERDICTS
-from spec.alphabet import Kind
-from spec.ledgers import kind
-from spec.machine import Guard, Observer, Rule
-from spec.obligations import OBLIGATIONS
-from spec.obligations._build import VIOLATED, idle, satisfied, violated
-from spec.vocabulary import e
+from spec.contract.ledgers import kind
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.obligations._build import VIOLATED, idle, satisfied, violated
+from spec.contract.vocabulary import e
+from spec.events.alphabet import Kind
+from spec.language.machine import Guard, Observer, Rule
 
 FIELDS = unknown_fields()
 

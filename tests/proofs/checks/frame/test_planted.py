@@ -17,11 +17,11 @@ from proofs.checks.frame.results import Failure
 from proofs.checks.frame.sources import Source
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
 from proofs.checks.frame.statements import LEDGERS, LEMMAS, RULES, TERMS
-from spec.claims import Mode
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.language.terms import Scope
 from spec.projection.delivery import DELIVERY, STANDS
-from spec.terms import Scope
 from tests.proofs.checks.frame.edits import BUGS, Text
 
 HARD = compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT)

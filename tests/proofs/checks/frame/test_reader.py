@@ -12,7 +12,7 @@ from monitor.compile import to_python
 from proofs.checks.frame.reader import Record, Refused, expression, functions, meaning
 from proofs.checks.frame.space import CLAIM_FIRST, EVENTS, REQUEST_FIRST
 from proofs.logic.encode import Integers, encode, variable
-from spec.terms import Scope, Sort, Term, show
+from spec.language.terms import Scope, Sort, Term, show
 from tests.strategies import OWN_SORTS, VARIABLES, terms
 
 NUMBERS = Integers()

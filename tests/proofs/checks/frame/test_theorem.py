@@ -24,15 +24,15 @@ from proofs.checks.frame.statements import (
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
 )
-from spec.alphabet import CONFLICT_ACTIONS, Kind
-from spec.ledgers import kind, now, req_was, was
-from spec.machine import Guard, Observer, Register, Rule
-from spec.modes import MODES, Bundle
-from spec.obligations import OBLIGATIONS
-from spec.obligations._build import VIOLATED, idle, pending, satisfied, violated
+from spec.contract.ledgers import kind, now, req_was, was
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.obligations._build import VIOLATED, idle, pending, satisfied, violated
+from spec.contract.vocabulary import e
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+from spec.language.machine import Guard, Observer, Register, Rule
+from spec.language.terms import FALSE, TRUE, Scope, Sort, Var
 from spec.projection.delivery import DELIVERY
-from spec.terms import FALSE, TRUE, Scope, Sort, Var
-from spec.vocabulary import e
 from tests.proofs.checks.frame.spaces import (
     answers,
     first_refuted,

@@ -1,0 +1,1 @@
+"""What is claimed, for how long, and the lifecycle of a claim."""

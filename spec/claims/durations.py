@@ -1,0 +1,139 @@
+"""How long, and when: durations and instants that carry their unit."""
+
+import re
+from enum import StrEnum
+from fractions import Fraction
+from typing import Final, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from spec.language.errors import ClaimError
+
+__all__ = ["MAX_TIME", "Duration", "Instant", "TimeUnit"]
+
+MAX_TIME: Final = 2**63 - 1
+"""Largest duration or instant, in its own unit."""
+
+_MAX_TEXT: Final = 64
+_REMEDY: Final = "write a number and its unit, such as '15 s' or '60 steps'"
+_TEXT: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]+)\s*")
+
+
+class TimeUnit(StrEnum):
+    """What a clock counts: monotonic seconds, or scheduler steps."""
+
+    SECONDS = "seconds"
+    STEPS = "steps"
+
+
+_UNITS: Final = {
+    **dict.fromkeys(("s", "second", "seconds"), TimeUnit.SECONDS),
+    **dict.fromkeys(("step", "steps"), TimeUnit.STEPS),
+}
+
+
+class _Time(BaseModel):
+    """A finite number of one unit, from 0 to MAX_TIME; its text form is `15 s` or `60 steps`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    unit: TimeUnit
+    value: int | float
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """What `text` states, such as `15 s` or `60 steps`; raises ClaimError."""
+        try:
+            return cls.model_validate(text)
+        except ValidationError as error:
+            cause = error.errors()[0].get("ctx", {}).get("error")
+            if isinstance(cause, ClaimError):
+                raise cause from None
+            raise ClaimError("it is not a text", _REMEDY) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: object) -> object:
+        if isinstance(data, int | float):
+            raise ClaimError("it has no unit", _REMEDY)
+        return _split(data) if isinstance(data, str) else data
+
+    @field_validator("value", mode="before")
+    @classmethod
+    def _number(cls, value: object, info: ValidationInfo) -> int | float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ClaimError("it is not a number", "give a number")
+        if not 0 <= value <= MAX_TIME:
+            raise ClaimError("it is negative, not finite or too large", f"use at most {MAX_TIME}")
+        if value == int(value):
+            return int(value)
+        if info.data.get("unit") is TimeUnit.STEPS:
+            raise ClaimError("it is not a whole number of steps", "give whole steps, or seconds")
+        return value
+
+    @model_serializer
+    def _text(self) -> str:
+        return str(self)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "string", "examples": ["15 s", "60 steps"]}
+
+    def __str__(self) -> str:
+        return f"{self.value} {'s' if self.unit is TimeUnit.SECONDS else 'steps'}"
+
+    @property
+    def exact(self) -> Fraction:
+        """The value as its decimal text states it, so that 0.1 and 0.2 make 0.3."""
+        return Fraction(str(self.value))
+
+
+class Instant(_Time):
+    """A reading of one clock: monotonic seconds, or scheduler steps; 0 or more."""
+
+
+class Duration(_Time):
+    """How long a claim lasts once accepted: more than 0, in seconds or in steps.
+
+    Source: `duration_steps` of Resident KV Claims, table 2, with seconds beside it.
+    """
+
+    @field_validator("value")
+    @classmethod
+    def _positive(cls, value: int | float) -> int | float:
+        if value == 0:
+            raise ClaimError("a duration of nothing", "give a positive one, or leave it out")
+        return value
+
+    def over(self, *, since: Instant, now: Instant) -> bool:
+        """Whether it has passed at `now`, counted from `since`; ClaimError if units differ."""
+        if not self.unit == since.unit == now.unit:
+            raise ClaimError(
+                f"a duration in {self.unit} is measured from {since} to {now}",
+                f"read the clock in {self.unit}",
+            )
+        return now.exact - since.exact >= self.exact
+
+
+def _split(text: str) -> dict[str, object]:
+    """The unit and the value that `text` states; raises ClaimError."""
+    match = _TEXT.fullmatch(text) if len(text) <= _MAX_TEXT else None
+    if match is None:
+        raise ClaimError("it is not a number with a unit", _REMEDY)
+    number, word = match.groups()
+    if word not in _UNITS:
+        raise ClaimError(f"there is no unit {word!r}", _REMEDY)
+    return {"unit": _UNITS[word], "value": int(number) if number.isdigit() else float(number)}

@@ -1,0 +1,255 @@
+"""Who may move a claim, and when: a machine made from the table of `spec.claims.states`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from transitions import Machine
+
+from spec.claims.claim import Instant, Mode, ResidentClaim, TimeUnit
+from spec.claims.states import (
+    RESPONSIBLE,
+    TERMINAL,
+    TRANSITIONS,
+    TRIGGERS,
+    ClaimState,
+    Transition,
+    next_state,
+)
+from spec.language.errors import LifecycleError, OwnershipError
+from spec.language.suggest import did_you_mean
+
+__all__ = [
+    "OWNER_TRIGGERS",
+    "RESPONSIBLE",
+    "RUNTIME",
+    "RUNTIME_TRIGGERS",
+    "TERMINAL",
+    "TRANSITIONS",
+    "TRIGGERS",
+    "Actor",
+    "Caller",
+    "ClaimLifecycle",
+    "ClaimState",
+    "Entry",
+    "Runtime",
+    "Transition",
+    "is_escalation",
+    "next_state",
+]
+
+
+OWNER_TRIGGERS: Final = frozenset({"claim_demoted", "claim_expired", "claim_released"})
+"""What the owning scope may send; no other caller may send anything."""
+
+RUNTIME_TRIGGERS: Final = frozenset(TRIGGERS) - {"claim_released"}
+"""What the runtime may send; demotion and expiry have conditions (see ClaimLifecycle)."""
+
+_RANK: Final[Mapping[Mode, int]] = MappingProxyType(
+    {
+        Mode.BEST_EFFORT: 0,
+        Mode.SOFT_PRIORITY: 1,
+        Mode.DEMOTABLE: 2,
+        Mode.EXPIRING: 2,
+        Mode.OFFLOADABLE: 2,
+        Mode.ROUTED_REUSE: 2,
+        Mode.HARD_PROTECTED: 3,
+    }
+)
+
+
+def is_escalation(old: Mode, new: Mode) -> bool:
+    """Whether `new` protects strictly more than `old`; modes of one rank do not compare."""
+    return _RANK[new] > _RANK[old]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whoever acts in the name of `scope`; raises OwnershipError if the scope is blank."""
+
+    scope: str
+
+    def __post_init__(self) -> None:
+        if not self.scope.strip():
+            raise OwnershipError("a caller has a blank scope", "name the scope it acts for")
+
+    def __str__(self) -> str:
+        return f"a caller of scope {self.scope!r}"
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The serving runtime that holds the blocks."""
+
+    def __str__(self) -> str:
+        return "the runtime"
+
+
+Actor: TypeAlias = Caller | Runtime
+RUNTIME: Final = Runtime()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened: a step (`what` is its trigger) or a `mode_changed`."""
+
+    what: str
+    by: Actor
+    source: ClaimState
+    dest: ClaimState
+    mode: Mode
+    now: Instant | None
+
+
+class ClaimLifecycle:
+    """One claim on its way through TRANSITIONS, with the rules of who may do what.
+
+    Of callers only the owning scope may demote, release or expire; anyone may raise the mode, only
+    the owner may change it otherwise. The runtime sends every other report, may demote a demotable
+    claim, and may expire one whose duration, counted from the commitment, has passed.
+    `claim_harmed` and the refusal of active requests end no responsibility.
+    Source: Resident KV Claims, section 3.3 and table 4; design, section 2.
+    """
+
+    def __init__(self, claim: ResidentClaim) -> None:
+        self.claim = claim
+        self._mode = claim.protection_mode
+        self._accepted_at: Instant | None = None
+        self._last: Instant | None = None
+        self._history: list[Entry] = []
+        self._machine = Machine(
+            states=[state.value for state in ClaimState],
+            transitions=[[row.trigger, row.source.value, row.dest.value] for row in TRANSITIONS],
+            initial=ClaimState.SUBMITTED.value,
+            auto_transitions=False,
+        )
+
+    @property
+    def state(self) -> ClaimState:
+        """Where the claim stands."""
+        return ClaimState(self._machine.state)
+
+    @property
+    def mode(self) -> Mode:
+        """How the claim is protected now."""
+        return self._mode
+
+    @property
+    def responsible(self) -> bool:
+        """Whether the runtime answers for the claim."""
+        return self.state in RESPONSIBLE
+
+    @property
+    def history(self) -> tuple[Entry, ...]:
+        """What happened so far, oldest first; failed attempts are not in it."""
+        return tuple(self._history)
+
+    def allowed(self, by: Actor) -> tuple[str, ...]:
+        """The triggers that `by` may send in this state, whatever the clock says."""
+        return tuple(
+            row.trigger
+            for row in TRANSITIONS
+            if row.source is self.state and self._bar(row.trigger, by) is None
+        )
+
+    def step(self, trigger: str, *, by: Actor, now: Instant | None = None) -> ClaimState:
+        """Take the step `trigger`, sent by `by`, and return the new state.
+
+        `now` is needed to accept a claim that has a duration and for the runtime to expire it.
+        Raises OwnershipError if `by` may not, LifecycleError if the state or the clock does not
+        allow it; then nothing has changed.
+        """
+        if trigger not in TRIGGERS:
+            hint = did_you_mean(trigger, TRIGGERS) or f"use one of {', '.join(TRIGGERS)}"
+            raise LifecycleError(f"there is no trigger {trigger[:100]!r}", hint)
+        tried = f"{by} tried {trigger} on claim {self.claim.claim_id!r} in state {self.state}"
+        bar = self._bar(trigger, by)
+        if bar is not None:
+            raise OwnershipError(f"{tried}, but {bar}", self._remedy(by))
+        dest = next_state(self.state, trigger)
+        if dest is None:
+            raise LifecycleError(f"{tried}, but no transition is there", self._remedy(by))
+        self._check_clock(trigger, by, now, tried)
+        source = self.state
+        self._machine.events[trigger].trigger(self._machine)
+        if trigger == "claim_accepted":
+            self._accepted_at = now
+        self._record(trigger, by, source, now)
+        return self.state
+
+    def change_mode(self, mode: Mode, *, by: Actor, now: Instant | None = None) -> Mode:
+        """Protect the claim by `mode` from now on; the mode it already has changes nothing.
+
+        Raises OwnershipError if `by` is not the owner and this is no escalation, LifecycleError
+        if the claim has ended, has no duration to expire at, or the clock is wrong.
+        """
+        tried = f"{by} tried to change {self._mode} to {mode} in state {self.state}"
+        if self.state in TERMINAL:
+            raise LifecycleError(f"{tried}, but the claim has ended", "submit a new claim")
+        if mode is self._mode:
+            return mode
+        if not is_escalation(self._mode, mode) and not self._owned(by):
+            raise OwnershipError(
+                f"{tried}, but only an escalation is open to all",
+                f"ask the owning scope {self.claim.owner_scope!r}",
+            )
+        if mode is Mode.EXPIRING and self.claim.duration is None:
+            raise LifecycleError(f"{tried}, but it has no duration", "claim it with a duration")
+        self._check_clock("mode_changed", by, now, tried)
+        self._mode = mode
+        self._record("mode_changed", by, self.state, now)
+        return mode
+
+    def _owned(self, by: Actor) -> bool:
+        return isinstance(by, Caller) and by.scope == self.claim.owner_scope
+
+    def _bar(self, trigger: str, by: Actor) -> str | None:
+        """Why `by` may never send `trigger` as the claim is; None if it may."""
+        if isinstance(by, Caller):
+            if trigger not in OWNER_TRIGGERS:
+                return "this is the runtime's to report"
+            return None if self._owned(by) else f"{self.claim.owner_scope!r} owns the claim"
+        if trigger not in RUNTIME_TRIGGERS:
+            return "only the owner may release"
+        if trigger == "claim_demoted" and self._mode is not Mode.DEMOTABLE:
+            return f"the runtime may demote only demotable claims, and this one is {self._mode}"
+        if trigger == "claim_expired" and self.claim.duration is None:
+            return "the runtime may expire only a claim with a duration"
+        return None
+
+    def _remedy(self, by: Actor) -> str:
+        may = ", ".join(self.allowed(by))
+        return f"allowed to it now: {may}" if may else "nothing is allowed to it now"
+
+    def _check_clock(self, what: str, by: Actor, now: Instant | None, tried: str) -> None:
+        """Raises LifecycleError if `now` is missing, of another unit, earlier or too early."""
+        duration = self.claim.duration
+        timed = what == "claim_accepted" or (what == "claim_expired" and by == RUNTIME)
+        if now is None:
+            if timed and duration is not None:
+                raise LifecycleError(f"{tried} without a time", f"give now in {duration.unit}")
+            return
+        unit = self._unit()
+        if unit is not None and now.unit is not unit:
+            raise LifecycleError(f"{tried} at {now}, of another clock", f"give now in {unit}")
+        if self._last is not None and now.value < self._last.value:
+            raise LifecycleError(f"{tried} at {now}, before {self._last}", "give a later time")
+        start = self._accepted_at
+        if what != "claim_expired" or by != RUNTIME or duration is None or start is None:
+            return
+        if not duration.over(since=start, now=now):
+            raise LifecycleError(
+                f"{tried} at {now}, but {duration} from {start} are not over",
+                "wait, or let the owner expire it",
+            )
+
+    def _unit(self) -> TimeUnit | None:
+        """The unit of this claim's clock: its duration's, or else the first one used."""
+        if self.claim.duration is not None:
+            return self.claim.duration.unit
+        return None if self._last is None else self._last.unit
+
+    def _record(self, what: str, by: Actor, source: ClaimState, now: Instant | None) -> None:
+        self._last = now or self._last
+        self._history.append(Entry(what, by, source, self.state, self._mode, now))

@@ -1,0 +1,307 @@
+"""What the three command lines have in common: exit codes, options, errors, output.
+
+A command raises SpecError for what a person can put right, `typer.Exit(code)` for a verdict, and
+returns otherwise. `run` turns each into an exit code and never shows a traceback unless asked.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import traceback
+from contextlib import contextmanager, suppress
+from enum import IntEnum, StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeGuard
+
+import msgspec
+import typer
+from rich.console import Console
+
+from spec import __version__
+from spec.digest import short_digest
+from spec.files.writing import stale, write_bytes, write_pages
+from spec.language.errors import SpecError
+from spec.language.prose import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+__all__ = [
+    "DEBUG",
+    "Code",
+    "Format",
+    "FormatOption",
+    "OutputOption",
+    "VersionOption",
+    "add_docs",
+    "add_schema",
+    "console",
+    "json_page",
+    "new_app",
+    "page",
+    "print_json",
+    "print_text",
+    "run",
+    "version_text",
+]
+
+DEBUG: Final = "RESIDENT_CLAIMS_DEBUG"
+"""Set this in the environment to see the traceback of an internal error."""
+
+
+class Code(IntEnum):
+    """Exit codes; a partial or empty run is never OK."""
+
+    OK = 0
+    VIOLATED = 1
+    BAD_INPUT = 2
+    INCONCLUSIVE = 3
+    INTERNAL = 70
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+class Format(StrEnum):
+    """What a command prints: for people, or for programs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="For people, or for programs.")]
+
+
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
+]
+
+
+def version_text() -> str:
+    """The version of the package and of the specification in it."""
+    return f"resident-claims {__version__} (spec {short_digest()})"
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(version_text())
+        raise typer.Exit(Code.OK)
+
+
+VersionOption = Annotated[
+    bool,
+    typer.Option("--version", callback=_show_version, is_eager=True, help="Show it and stop."),
+]
+
+
+def _root(version: VersionOption = False) -> None:
+    """The options that stand before any command."""
+
+
+def new_app(name: str, says: str) -> typer.Typer:
+    """An application called by `python -m NAME`, with `--version` and no commands yet."""
+    app = typer.Typer(
+        name=name,
+        help=says,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(help=says)(_root)
+    return app
+
+
+_COLUMNS: Final = 80
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Standard output or error: 80 columns, more on a wide terminal; plain where it is none."""
+    out = Console(highlight=False, markup=False, emoji=False, soft_wrap=False, stderr=stderr)
+    out.width = max(_COLUMNS, out.width) if out.file.isatty() else _COLUMNS
+    return out
+
+
+@contextmanager
+def page() -> Iterator[Console]:
+    """A console; what was printed on it goes to standard output when the block ends."""
+    out = console()
+    with out.capture() as captured:
+        yield out
+    print_text(captured.get())
+
+
+def print_text(text: str) -> None:
+    """`text` on standard output, all at once, so that a closed pipe is noticed here.
+
+    Blanks that end a line are left out; characters that the encoding lacks are escaped.
+    """
+    lines = "\n".join(line.rstrip(" ") for line in text.split("\n"))
+    typer.echo(lines.encode(sys.stdout.encoding or "utf-8", "backslashreplace"), nl=False)
+
+
+def json_page(value: Any) -> bytes:
+    """`value` (anything that msgspec encodes) as indented JSON that ends its last line.
+
+    What a terminal might obey is escaped, as `printable` does it in texts.
+    """
+    return _indented(value) + b"\n"
+
+
+def _indented(value: Any) -> bytes:
+    made = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    if made.isascii() and b"\x7f" not in made:  # no second copy of what may be large
+        return made
+    text = made.decode()
+    odd = {c for c in set(text) if not c.isprintable() and c != "\n"}
+    return text.translate({ord(c): json.dumps(c)[1:-1] for c in odd}).encode()
+
+
+def print_json(value: Any) -> None:
+    """`json_page(value)` on standard output, which may be large."""
+    typer.echo(_indented(value), nl=False)
+    typer.echo()
+
+
+def add_schema(app: typer.Typer, make: Callable[[], Any], *, of: str, example: str) -> None:
+    """Add the command `schema`: print the JSON Schema that `make` returns, or write it to a file.
+
+    Args:
+        of: what has that schema.
+        example: the options of a call.
+    """
+
+    def schema(output: OutputOption = None) -> None:
+        if output is None:
+            print_json(make())
+        else:
+            write_bytes(output, json_page(make()))
+
+    epilog = f"Example: python -m {app.info.name} schema {example}"
+    app.command("schema", help=f"Print the JSON Schema of {of}.", epilog=epilog)(schema)
+
+
+def add_docs(app: typer.Typer, make: Callable[[], Mapping[str, str]], *, of: str) -> None:
+    """Add the command `docs`: write the pages that `make` returns by path, or compare them.
+
+    Args:
+        of: what they are made from.
+    """
+    command = f"python -m {app.info.name} docs"
+
+    def docs(
+        check: Annotated[
+            bool, typer.Option("--check", help="Write nothing; exit 1 where a page is stale.")
+        ] = False,
+        folder: Annotated[Path, typer.Option("--dir", help="Where the pages are.")] = Path("docs"),
+        form: FormatOption = Format.TEXT,
+    ) -> None:
+        changed = (stale if check else write_pages)(folder, make())
+        if form is Format.JSON:
+            print_json({"checked": check, "stale" if check else "written": changed})
+        else:
+            for path in changed:
+                typer.echo(printable(f"{'stale' if check else 'written'}: {path}"))
+            if not changed:
+                typer.echo("every page is up to date")
+        if check and changed:
+            typer.echo(f"run {command} to write them again", err=True)
+            raise typer.Exit(Code.VIOLATED)
+
+    says = f"Write the pages made from {of}, or compare them."
+    app.command("docs", help=says, epilog=f"Example: {command} --check")(docs)
+
+
+_USAGE: Final[type[Exception]] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)  # typer carries a copy of click in some versions, and uses the package in others
+
+
+def run(
+    app: typer.Typer,
+    argv: list[str] | None = None,
+    *,
+    bad_input: tuple[type[Exception], ...] = (),
+) -> int:
+    """Run `app` on `argv` (the process's arguments if None) and return the exit code.
+
+    Nothing is raised. Use as `def main(argv=None) -> int: return run(app, argv)` and end the
+    module with `sys.exit(main())`.
+
+    Args:
+        bad_input: errors besides SpecError that a person can put right.
+    """
+    name = app.info.name if isinstance(app.info.name, str) else "spec"
+    command = typer.main.get_command(app)
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    stdout = sys.stdout
+    if sys.stderr is None:  # it was closed; a file opened later must not take its place
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if stdout is None:
+        return _complain("standard output is closed; send it somewhere", Code.BAD_INPUT)
+    theirs: tuple[type[Exception], ...] = (SpecError, *bad_input)
+    try:
+        code = command.main(arguments, prog_name=f"python -m {name}", standalone_mode=False)
+        sys.stdout.flush()
+    except theirs as problem:
+        return _complain(str(problem), Code.BAD_INPUT)
+    except (KeyboardInterrupt, typer.Abort):
+        return _complain("interrupted", Code.INTERRUPTED)
+    except _USAGE as problem:
+        return _usage(problem, name)
+    except SystemExit as leaving:
+        if _is_unwritable(leaving.__context__):
+            return _hang_up(stdout, leaving.__context__)
+        return leaving.code if isinstance(leaving.code, int) else Code.OK
+    except Exception as problem:
+        return _hang_up(stdout, problem) if _is_unwritable(problem) else _internal(problem)
+    return code if isinstance(code, int) else Code.OK
+
+
+def _usage(problem: Exception, name: str) -> int:
+    """What the parser found wrong, in one line; the whole help where nothing was asked."""
+    message = " ".join(str(getattr(problem, "message", problem)).split())
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        getattr(problem, "show", lambda: None)()
+        return Code.BAD_INPUT
+    context = getattr(problem, "ctx", None)
+    path = context.command_path if context is not None else f"python -m {name}"
+    form = getattr(problem, "format_message", lambda: message)()
+    return _complain(f"{' '.join(form.split())} See {path} --help", Code.BAD_INPUT)
+
+
+def _complain(text: str, code: Code) -> int:
+    with suppress(OSError):  # nobody reads it; the code still tells
+        print(f"error: {printable(text)}", file=sys.stderr, flush=True)
+    return code
+
+
+_UNWRITABLE: Final = frozenset(
+    {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+)
+
+
+def _is_unwritable(problem: BaseException | None) -> TypeGuard[OSError]:
+    """Whether standard output takes no more; `spec.files.writing` says so of files."""
+    return isinstance(problem, OSError) and problem.errno in _UNWRITABLE
+
+
+def _hang_up(stdout: TextIO, problem: OSError) -> int:
+    """Give up on standard output, so that the interpreter does not try again when it ends."""
+    sys.stdout = stdout  # typer wraps it
+    with suppress(OSError, ValueError):  # it may be no file, and then nothing is left in it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+    if problem.errno == errno.EPIPE:
+        return Code.BROKEN_PIPE
+    return _complain(f"cannot write standard output: {problem.strerror}", Code.BAD_INPUT)
+
+
+def _internal(problem: Exception) -> int:
+    if os.environ.get(DEBUG):
+        traceback.print_exception(problem)
+    what = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
+    hint = "" if os.environ.get(DEBUG) else f"; set {DEBUG}=1 to see where"
+    return _complain(f"internal error, {what}{hint}", Code.INTERNAL)

@@ -1,0 +1,33 @@
+"""Everything that `spec show` knows, by the names that people type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.contract.modes import MODES
+from spec.contract.names import OTHER_NAMES
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.readings import READINGS
+from spec.docs.words import WORDS
+from spec.language.suggest import resolve
+
+if TYPE_CHECKING:
+    from spec.contract.modes import ModeSpec
+    from spec.contract.readings import Reading
+    from spec.docs.words import Word
+    from spec.language.machine import Observer
+
+__all__ = ["find"]
+
+
+def find(text: str) -> ModeSpec | Observer | Reading | Word:
+    """The mode, obligation, reading or word of lowering called `text`; raises UnknownName."""
+    readings = {reading.name: reading for reading in READINGS}
+    everything: dict[str, ModeSpec | Observer | Reading | Word] = {
+        **WORDS,
+        **{mode.value: spec for mode, spec in MODES.items()},
+        **OBLIGATIONS,
+        **readings,
+    }
+    what = "mode, obligation, reading, depth, order or signal"
+    return everything[resolve(text, everything, what=what, aliases=OTHER_NAMES)]

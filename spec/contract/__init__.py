@@ -1,0 +1,1 @@
+"""What must hold: ledgers, obligations, readings and modes."""

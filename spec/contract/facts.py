@@ -1,0 +1,90 @@
+"""What facts are: assumptions of the theorem that the monitor evaluates on every event of a stream.
+
+A fact that contradicts those before it was not observed faithfully, or not all of them were. Then
+nothing is concluded from it: the claim that it touches is inconclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from spec.contract.ledgers import kind, was
+from spec.contract.observed import facts_behind
+from spec.contract.vocabulary import c, e
+from spec.events.alphabet import Kind
+from spec.language.terms import conj
+
+if TYPE_CHECKING:
+    from spec.language.terms import Term
+
+__all__ = ["FACTS_ARE_FACTS", "ROOM", "Assumption", "facts_are_facts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """`holds` of each event of a faithful stream; `broken` says what contradicts where it fails."""
+
+    name: str
+    says: str
+    holds: Term
+    broken: str
+
+    @property
+    def rests_on(self) -> frozenset[Kind]:
+        """The facts of which each one has to be observed for it to be broken."""
+        return facts_behind(self.holds)
+
+
+def _of_mine(kinds: Term, then: Term) -> Term:
+    return (e.mine & kinds).implies(then)
+
+
+ROOM: Final = "room for the predicate"
+"""The assumption of which nobody knows anything where a commitment states no footprint."""
+
+FACTS_ARE_FACTS: tuple[Assumption, ...] = (
+    Assumption(
+        "one commitment",
+        "a registry commits to a claim that it does not hold; in a mode without acceptance, once",
+        _of_mine(kind(Kind.CLAIM_COMMITTED), ~was.responsible & ~(c.watched & was.committed)),
+        "the registry commits to a claim that it already holds, or held",
+    ),
+    Assumption(
+        ROOM,
+        "the footprint committed has room for the predicate",
+        _of_mine(kind(Kind.CLAIM_COMMITTED), c.threshold <= e.footprint),
+        "the footprint committed is smaller than what the predicate needs",
+    ),
+    Assumption(
+        "an entry to end",
+        "a registry ends an entry that it has: one under responsibility, one whose duration is "
+        "over, or one to which nobody committed",
+        _of_mine(kind(Kind.CLAIM_RETIRED), was.responsible | ~was.committed | c.lapses),
+        "the registry ends an entry that had ended before",
+    ),
+    Assumption(
+        "copies of what was there",
+        "a copy is stored of a predicate that held at some time since the commitment",
+        _of_mine(kind(Kind.STORE_FINISHED), was.there),
+        "a copy was stored of blocks that were never there",
+    ),
+    Assumption(
+        "a copy to lose",
+        "a copy that is lost existed",
+        _of_mine(kind(Kind.HOST_COPY_LOST), was.copied),
+        "a copy is lost that never existed",
+    ),
+    Assumption(
+        "a copy to load",
+        "what is loaded, or fails to be, had a copy at some time",
+        _of_mine(kind(Kind.LOAD_FINISHED, Kind.LOAD_FAILED), was.copied),
+        "a load is of a claim of which there never was a copy",
+    ),
+)
+"""The assumptions about the facts of one claim, in the order in which they are evaluated."""
+
+
+def facts_are_facts() -> Term:
+    """All of `FACTS_ARE_FACTS`."""
+    return conj(*(assumption.holds for assumption in FACTS_ARE_FACTS))

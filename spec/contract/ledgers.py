@@ -1,0 +1,270 @@
+"""What is true of a claim and of a request, computed from facts; and what was declared of it.
+
+Truth (`CLAIM_FACTS`, `REQUEST_FACTS`) reads only facts. `DECLARED` is the one ledger fed by
+reports: the footprint that an acceptance states, because an auditor must do sums with declared
+footprints (`footprint_accounting` is what makes them the true ones), whether the claim was said to
+be offloaded, and whether a load that brought it back was told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.contract.vocabulary import c, e
+from spec.events.alphabet import BLOCKS_GONE, Kind
+from spec.language.machine import Ledger, Register
+from spec.language.terms import Const, KindIn, Scope, Sort, Term, Var, conj, disj
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "CLAIM_FACTS",
+    "DECLARED",
+    "REQUEST_FACTS",
+    "breaks",
+    "chosen",
+    "conflict",
+    "contends",
+    "endures",
+    "fails",
+    "kind",
+    "live",
+    "loss",
+    "now",
+    "req",
+    "req_was",
+    "resident",
+    "rises",
+    "usable",
+    "was",
+]
+
+_B, _I = Sort.BOOL, Sort.INT
+_CLAIM = {
+    "registered": _B,
+    "committed": _B,
+    "responsible": _B,
+    "footprint": _I,
+    "lead": _I,
+    "there": _B,
+    "host": _B,
+    "copied": _B,
+    "ended_by": _I,
+    "losses": _I,
+    "failures": _I,
+    "declared": _I,
+    "unreported": _B,
+    "offloaded": _B,
+}
+_REQUEST = {
+    "seen": _B,
+    "arrived": _B,
+    "held": _B,
+    "needed": _I,
+    "usable": _I,
+    "away": _B,
+    "asks": _B,
+    "loaded": _B,
+    "failed": _B,
+    "broke": _B,
+    "routed": _B,
+    "cost": _I,
+    "worker": _I,
+    "served": _B,
+    "hit": _B,
+}
+
+
+class _Registers:
+    def __init__(self, scope: Scope, sorts: Mapping[str, Sort]) -> None:
+        self._scope, self._sorts = scope, sorts
+
+    def __getattr__(self, name: str) -> Var:
+        if name not in self._sorts:
+            raise AttributeError(name)
+        return Var(self._scope, name, self._sorts[name])
+
+
+was, now = _Registers(Scope.WAS, _CLAIM), _Registers(Scope.NOW, _CLAIM)
+req_was, req = _Registers(Scope.REQ_WAS, _REQUEST), _Registers(Scope.REQ, _REQUEST)
+
+
+def kind(*kinds: Kind) -> Term:
+    """The event is of one of these kinds."""
+    return KindIn(frozenset(kinds))
+
+
+def _registers(*names: str, sorts: Mapping[str, Sort]) -> tuple[Register, ...]:
+    return tuple(Register(n, sorts[n], False if sorts[n] is _B else 0) for n in names)
+
+
+def usable(state: _Registers) -> Term:
+    """The predicate holds on the GPU, or, where the mode counts them, of a copy in the tier."""
+    return (state.lead >= c.threshold) | (c.tiered & state.host)
+
+
+def live(state: _Registers) -> Term:
+    """News of the claim is owed: it is responsible, or watched and nobody ever committed to it."""
+    return state.responsible | conj(c.watched, state.registered, ~state.committed)
+
+
+rises = conj(
+    live(now), now.lead >= c.threshold, ~(live(was) & (was.lead >= c.threshold))
+)  # the predicate came to hold while somebody was owed news of it
+breaks = usable(was) & ~usable(now)
+loss = breaks & was.responsible
+fails = conj(
+    e.mine, kind(Kind.LOAD_FAILED), was.responsible, was.lead < c.threshold
+)  # nothing is wrong with a claim that is there
+_there = e.mine & live(was)  # a route can be taken only for a claim that is there
+
+_retired = kind(Kind.CLAIM_RETIRED) | (kind(Kind.DURATION_ELAPSED) & c.lapses)
+_whole = now.lead >= c.threshold
+_copied = e.mine & kind(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND)
+_placed = kind(Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED, Kind.BLOCK_LOST, Kind.LOAD_FINISHED)
+
+_DECLARED = ("declared", "unreported", "offloaded")
+
+CLAIM_FACTS = Ledger(
+    name="claim facts",
+    registers=_registers(*(n for n in _CLAIM if n not in _DECLARED), sorts=_CLAIM),
+    following={
+        "registered": was.registered | (e.mine & kind(Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED)),
+        "committed": was.committed | (e.mine & kind(Kind.CLAIM_COMMITTED)),
+        "responsible": (
+            (was.responsible | (e.mine & kind(Kind.CLAIM_COMMITTED))) & ~(e.mine & _retired)
+        ),
+        "footprint": (e.mine & kind(Kind.CLAIM_COMMITTED)).ite(e.footprint, was.footprint),
+        "lead": (e.mine & _placed).ite(e.lead, was.lead),
+        "there": (e.mine & kind(Kind.CLAIM_COMMITTED)).ite(
+            _whole, was.there | (e.mine & _placed & _whole)
+        ),
+        "host": (was.host | _copied) & ~(e.mine & kind(Kind.HOST_COPY_LOST)),
+        "copied": was.copied | _copied,
+        "ended_by": (e.mine & kind(Kind.CLAIM_RETIRED) & was.responsible).ite(e.by, was.ended_by),
+        "losses": loss.ite(was.losses + 1, was.losses),
+        "failures": fails.ite(was.failures + 1, was.failures),
+    },
+)
+
+_away = was.lead < c.threshold
+_brings_back = conj(e.intact, kind(Kind.LOAD_FINISHED), _away, was.responsible)
+_is_new = (
+    kind(Kind.CLAIM_RESTORED)
+    | conj(kind(Kind.BLOCK_CACHED), ~e.found, _away)
+    | (kind(*BLOCKS_GONE) & now.lead.eq(0))
+)
+
+DECLARED = Ledger(
+    name="declarations",
+    registers=_registers(*_DECLARED, sorts=_CLAIM),
+    following={
+        "declared": (e.mine & kind(Kind.CLAIM_ACCEPTED)).ite(e.footprint, was.declared),
+        "unreported": e.mine.ite(
+            (was.unreported | (_brings_back & (was.there | was.offloaded))) & ~_is_new,
+            was.unreported,
+        ),
+        "offloaded": was.offloaded | (e.mine & kind(Kind.CLAIM_OFFLOADED)),
+    },
+)
+
+
+def _in_request(register: str, happened: Term) -> Term:
+    """Set by `happened` in this request, also before it arrives: a router comes before the engine.
+
+    Cleared when one arrives that had arrived: where no ends are observed it is another one.
+    """
+    before = Var(Scope.REQ_WAS, register, _B)
+    again = e.here & kind(Kind.REQUEST_ARRIVED) & req_was.seen
+    return (before | (e.here & happened)) & ~again
+
+
+def _while_in_hand(register: str, value: Term) -> Term:
+    """What the arrival states, until the request ends."""
+    before = Var(Scope.REQ_WAS, register, value.sort)
+    kept = (e.here & kind(Kind.REQUEST_FINISHED)).ite(0, before)
+    return (e.here & kind(Kind.REQUEST_ARRIVED)).ite(value, kept)
+
+
+def _taken(register: str, at: Term, value: Term) -> Term:
+    return (e.here & at).ite(value, Var(Scope.REQ_WAS, register, value.sort))
+
+
+_stocked = (was.lead >= c.threshold) | was.host
+_computes = conj(e.here, ~e.found, kind(Kind.BLOCK_CACHED))
+_came_back = e.mine & (kind(Kind.LOAD_FINISHED) | ((was.lead < c.threshold) & ~_computes))
+
+REQUEST_FACTS = Ledger(
+    name="request facts",
+    registers=_registers(*_REQUEST, sorts=_REQUEST),
+    following={
+        "seen": req_was.seen | (e.here & kind(Kind.REQUEST_ARRIVED)),
+        "arrived": (req_was.arrived | (e.here & kind(Kind.REQUEST_ARRIVED)))
+        & ~(e.here & kind(Kind.REQUEST_FINISHED)),
+        "held": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
+            now.responsible, req_was.held & (now.responsible | ~was.responsible)
+        ),
+        "needed": _while_in_hand("needed", e.needed),
+        "usable": _while_in_hand("usable", e.usable),
+        "away": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
+            ~_whole,
+            e.mine.ite((req_was.seen & ~_whole) | (req_was.away & ~_came_back), req_was.away),
+        ),
+        "asks": _in_request("asks", conj(e.mine, kind(Kind.PREFIX_LOOKUP), e.covers, _stocked)),
+        "loaded": _in_request("loaded", e.mine & kind(Kind.LOAD_FINISHED) & was.there)
+        & ~(e.mine & e.here & kind(Kind.LOAD_FAILED)),
+        "failed": _in_request("failed", fails),
+        "broke": _in_request("broke", e.mine & kind(Kind.LOAD_FAILED)),
+        "routed": _in_request("routed", _there & kind(Kind.REQUEST_ROUTED)),
+        "cost": _taken("cost", _there & kind(Kind.REQUEST_ROUTED), e.cost),
+        "worker": _taken("worker", _there & kind(Kind.REQUEST_ROUTED), e.worker),
+        "served": _in_request("served", _there & kind(Kind.REUSE_SERVED)),
+        "hit": _taken("hit", _there & kind(Kind.REUSE_SERVED), e.hit),
+    },
+)
+
+
+def resident(own: Term, beside: Term = e.rest) -> Term:
+    """Blocks of the responsible claims of the pool, this one among them, each block once.
+
+    Args:
+        own: blocks of this claim while it is responsible, as declared or as committed.
+        beside: blocks of the others.
+    """
+    return was.responsible.ite(own - e.shared, Const(0)) + beside
+
+
+def conflict(own: Term, request: _Registers, beside: Term = e.rest) -> Term:
+    """A standing conflict: the request fits an empty pool, and not beside the claims in it.
+
+    Args:
+        own: as in `resident`.
+        beside: as in `resident`.
+    """
+    return conj(
+        request.arrived,
+        request.needed <= request.usable,
+        request.usable < resident(own, beside) + request.needed,
+    )
+
+
+def contends(own: Term, request: _Registers) -> Term:
+    """This claim has a part in such a conflict: it is responsible."""
+    return was.responsible & conflict(own, request)
+
+
+def endures(own: Term, request: _Registers) -> Term:
+    """A conflict with what was responsible from the arrival on; this claim has a part in it."""
+    return conj(was.responsible, request.held, conflict(own, request, e.stood))
+
+
+chosen = disj(
+    kind(
+        Kind.CLAIM_COMMITTED,
+        Kind.BLOCK_EVICTED,
+        Kind.CLAIM_RETIRED,
+        Kind.PREFIX_REUSED,
+    ),
+    kind(Kind.BLOCK_CACHED) & rises,
+)

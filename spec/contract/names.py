@@ -1,0 +1,31 @@
+"""Modes and obligations by the names that people type."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from spec.contract.modes import MODES, ModeSpec
+from spec.contract.obligations import ALIASES, OBLIGATIONS
+from spec.language.suggest import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+__all__ = ["OTHER_NAMES", "find_mode"]
+
+OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {**{observer.code: observer.name for observer in OBLIGATIONS.values()}, **ALIASES}
+)
+"""The codes and the aliases of the obligations."""
+
+
+def find_mode(text: str) -> ModeSpec:
+    """The mode called `text`; raises UnknownName."""
+    return _MODES[resolve(text, _MODES, what="mode")]
+
+
+_MODES: Final[Mapping[str, ModeSpec]] = MappingProxyType(
+    {mode.value: spec for mode, spec in MODES.items()}
+)

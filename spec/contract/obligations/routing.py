@@ -1,0 +1,122 @@
+"""What a router must say: what the route cost, where it went, and whether reuse followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.contract.ledgers import kind, live, req_was, was
+from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.vocabulary import e
+from spec.events.alphabet import Kind
+from spec.language.machine import Guard, Observer, Rule
+
+if TYPE_CHECKING:
+    from spec.language.terms import Term
+
+__all__ = ["PLACEMENT_ATTRIBUTION", "REUSE_ROUTING_ATTRIBUTION", "ROUTE_COST_ATTRIBUTION"]
+
+
+def _attribution(
+    name: str,
+    code: str,
+    reason: str,
+    what: str,
+    fact: Kind,
+    report: Kind,
+    known: Term,
+    agrees: Term,
+) -> Observer:
+    """One of three alike: a fact about a routed request must be told truly before it ends."""
+    ours = e.mine & e.here
+    return Observer(
+        name=name,
+        code=code,
+        reason=reason,
+        source=TABLE_1,
+        per_request=True,
+        states=(
+            idle("no request was routed for the claim"),
+            pending("owed", f"{what} is not attributed to the claim yet"),
+            satisfied("told", f"{what} was attributed to the claim"),
+            violated(f"{what} was never attributed to the claim, or wrongly"),
+        ),
+        rules=(
+            Rule(
+                Guard.SAID,
+                "wrong",
+                ours & kind(report) & ~(known & agrees) & (known | live(was)),
+                VIOLATED,
+                source=("idle", "told"),
+                why=f"{what} is reported otherwise than it was",
+                allowed=f"a report of {what} as it was",
+            ),
+            Rule(
+                Guard.SAID,
+                "wrong, or not the oldest",
+                ours & kind(report) & ~(known & e.behind.ite(e.oldest, agrees)),
+                VIOLATED,
+                source=("owed",),
+                why=f"{what} is reported otherwise than it was, or before an older one",
+                allowed=f"a report of {what} as it was, in the order of the facts",
+            ),
+            Rule(
+                Guard.TOLD,
+                "told",
+                ours & kind(report) & ~e.behind,
+                "told",
+                why=f"{what} is reported for the claim",
+            ),
+            Rule(
+                Guard.DUE,
+                "silent",
+                e.here & kind(Kind.REQUEST_FINISHED),
+                VIOLATED,
+                source=("owed",),
+                why=f"the request ended and {what} was not attributed to the claim",
+                allowed=f"a report of {what} before the request ends",
+            ),
+            Rule(
+                Guard.OWED,
+                "happened",
+                ours & kind(fact) & live(was),
+                "owed",
+                source=("idle", "told"),
+                why=f"{what} became a fact of a claim of which news is owed",
+            ),
+        ),
+    )
+
+
+ROUTE_COST_ATTRIBUTION = _attribution(
+    "route_cost_attribution",
+    "RC",
+    "Keeping or reusing a claim through routing has a price; unattributed, nobody can say what the "
+    "claim cost.",
+    "the cost of the route",
+    Kind.REQUEST_ROUTED,
+    Kind.ROUTE_COST_REPORTED,
+    req_was.routed,
+    e.cost.eq(req_was.cost),
+)
+PLACEMENT_ATTRIBUTION = _attribution(
+    "placement_attribution",
+    "PL",
+    "Which worker was chosen is the router's own business until it is said to have been chosen for "
+    "a claim.",
+    "the placement",
+    Kind.REQUEST_ROUTED,
+    Kind.ROUTE_PLACEMENT_REPORTED,
+    req_was.routed,
+    e.worker.eq(req_was.worker),
+)
+REUSE_ROUTING_ATTRIBUTION = _attribution(
+    "reuse_routing_attribution",
+    "RR",
+    "A later hit or miss belongs to the route that was taken for the claim, or the route proves "
+    "nothing.",
+    "the later hit or miss",
+    Kind.REUSE_SERVED,
+    Kind.ROUTE_REUSE_REPORTED,
+    req_was.served,
+    e.hit.eq(req_was.hit),
+)

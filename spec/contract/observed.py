@@ -1,0 +1,92 @@
+"""Which facts a term rests on: those that it reads, and those behind its registers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.events.alphabet import FACTS, Kind
+from spec.language.terms import FALSE, KindIn, Scope, Term, Var, children, variables
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spec.language.machine import Observer, Rule
+
+__all__ = ["facts_behind", "facts_of", "fields_behind", "without_fields"]
+
+_LEDGERS = {
+    Scope.WAS: {**CLAIM_FACTS.following, **DECLARED.following},
+    Scope.NOW: {**CLAIM_FACTS.following, **DECLARED.following},
+    Scope.REQ_WAS: REQUEST_FACTS.following,
+    Scope.REQ: REQUEST_FACTS.following,
+}
+
+
+def facts_behind(term: Term) -> frozenset[Kind]:
+    """The kinds of facts that decide a term, through whatever registers."""
+    found: set[Kind] = set()
+    seen: set[tuple[Scope, str]] = set()
+    todo = [term]
+    while todo:
+        for part in _parts(todo.pop()):
+            if isinstance(part, KindIn):
+                found |= part.kinds & FACTS
+            elif isinstance(part, Var) and (part.scope, part.name) not in seen:
+                seen.add((part.scope, part.name))
+                todo += [t for n, t in _LEDGERS.get(part.scope, {}).items() if n == part.name]
+    return frozenset(found)
+
+
+def facts_of(observer: Observer) -> frozenset[Kind]:
+    """The kinds of facts that an obligation rests on."""
+    return frozenset[Kind]().union(*(facts_behind(rule.when) for rule in observer.rules))
+
+
+@cache
+def fields_behind(fields: frozenset[str]) -> frozenset[str]:
+    """These fields of events, and the registers that nobody knows where they are unknown."""
+    found = fields
+    while True:
+        ledgers = (CLAIM_FACTS, DECLARED, REQUEST_FACTS)
+        terms = [pair for ledger in ledgers for pair in ledger.following.items()]
+        more = {n for n, term in terms if any(v.name in found for v in variables(term))}
+        if more <= found:
+            return found
+        found |= more
+
+
+def without_fields(observer: Observer, fields: frozenset[str]) -> Observer | None:
+    """The observer without the rules that rest on any of these fields or registers.
+
+    Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
+    is: of the rules that find a breach those are left that do so in any, and come before it. What
+    is left concludes breaches alone: nothing is shown to be kept by it.
+
+    None where it reads none of them: it judges as well as before.
+    """
+    fields = fields_behind(fields)
+    broken = {state.name for state in observer.states if state.verdict is Verdict.VIOLATED}
+    read = [any(v.name in fields for v in variables(rule.when)) for rule in observer.rules]
+    if not any(read):
+        return None
+    turns = [n for n, rule in enumerate(observer.rules) if read[n] and rule.to not in broken]
+    first = turns[0] if turns else len(read)
+
+    def stays(number: int, rule: Rule) -> bool:
+        if read[number]:
+            return False
+        anywhere = not rule.source and not any(v.scope is Scope.OWN for v in variables(rule.when))
+        return not turns or rule.to not in broken or (number < first and anywhere)
+
+    rules = [r if stays(n, r) else replace(r, when=FALSE) for n, r in enumerate(observer.rules)]
+    return replace(observer, rules=tuple(rules))
+
+
+def _parts(term: Term) -> Iterator[Term]:
+    yield term
+    for child in children(term):
+        yield from _parts(child)

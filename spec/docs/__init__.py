@@ -1,0 +1,1 @@
+"""The specification as pages and diagrams."""

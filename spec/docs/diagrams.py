@@ -1,0 +1,281 @@
+"""What is in a diagram: nodes, edges and a legend, whoever draws them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from spec.claims.states import RESPONSIBLE, TERMINAL, TRANSITIONS, ClaimState
+from spec.contract.modes import ModeSpec
+from spec.contract.obligations import ALIASES, OBLIGATIONS
+from spec.docs.wording import occasion
+from spec.language.machine import Guard, Observer, Rule
+from spec.language.verdicts import Verdict
+
+__all__ = [
+    "GUARD_LOOKS",
+    "Diagram",
+    "Edge",
+    "Group",
+    "Line",
+    "Look",
+    "Node",
+    "lifecycle_diagram",
+    "mode_diagram",
+    "observer_diagram",
+]
+
+
+class Look(StrEnum):
+    """What a node is, which decides its colour."""
+
+    UNEXERCISED = "unexercised"
+    PENDING = "pending"
+    SATISFIED = "satisfied"
+    VIOLATED = "violated"
+    START = "start"
+    RESPONSIBLE = "responsible"
+    HARMED = "harmed"
+    TERMINAL = "terminal"
+    OBLIGATION = "obligation"
+    CRITICAL = "critical"
+    ANY = "any"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line on an edge: what kind of step (`guard`, may be empty), its name, its occasion."""
+
+    name: str
+    guard: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A box. `says` explains it; `stays` are the steps that lead from it to itself."""
+
+    id: str
+    name: str
+    look: Look
+    says: str = ""
+    stays: tuple[str, ...] = ()
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arrow from a node to another, by one step or more."""
+
+    source: str
+    target: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes in one frame, or in none where the label is empty.
+
+    They stand in so many `columns`, in order; 0 leaves them where the edges put them.
+    """
+
+    id: str
+    label: str
+    members: tuple[str, ...]
+    columns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """A drawing.
+
+    It reads from top to bottom. `initial` is the node that a fresh start leads to, `below` has
+    pairs of nodes of which the second stands further down although no arrow leads there.
+    """
+
+    title: str
+    subtitle: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...] = ()
+    groups: tuple[Group, ...] = ()
+    legend: tuple[tuple[Look, str], ...] = ()
+    note: str = ""
+    initial: str = ""
+    below: tuple[tuple[str, str], ...] = ()
+
+
+def _join(edges: list[Edge]) -> tuple[Edge, ...]:
+    """One arrow for each pair of nodes, with a line for each step."""
+    lines: dict[tuple[str, str], list[Line]] = {}
+    for edge in edges:
+        lines.setdefault((edge.source, edge.target), []).extend(edge.lines)
+    return tuple(Edge(*ends, tuple(said)) for ends, said in lines.items())
+
+
+_ANY = "any_state"
+
+
+def observer_diagram(observer: Observer) -> Diagram:
+    """The states of an obligation, coloured by verdict, and its rules, numbered as they are tried.
+
+    A rule that applies in every state that is not violated is drawn once, from "any state".
+    """
+    edges: list[Edge] = []
+    stays: dict[str, list[str]] = {}
+    for number, rule in enumerate(observer.rules, start=1):
+        line = Line(f"{number} {rule.name}", rule.guard.value, occasion(rule.when))
+        for source in _sources(observer, rule):
+            if source == rule.to:
+                stays.setdefault(source, []).append(f"{number} {rule.name}")
+            else:
+                edges.append(Edge(source, rule.to, (line,)))
+    looks = [Look(state.verdict.value) for state in observer.states]
+    nodes = [
+        Node(state.name, state.name, look, state.says, tuple(stays.get(state.name, ())))
+        for state, look in zip(observer.states, looks, strict=True)
+    ]
+    if any(edge.source == _ANY for edge in edges):
+        nodes.append(Node(_ANY, "any state", Look.ANY, "that is not violated"))
+    per = "per claim and request" if observer.per_request else "per claim"
+    return Diagram(
+        title=f"{observer.code}  {observer.name}",
+        subtitle=f"watched {per}",
+        nodes=tuple(nodes),
+        edges=_join(edges),
+        legend=tuple(
+            (Look(verdict.value), verdict.value)
+            for verdict in Verdict
+            if Look.__members__.get(verdict.name) in looks
+        ),
+        note="rules are tried by number, and the first that applies is taken",
+        initial=observer.initial,
+        below=_after_initial(observer, edges),
+    )
+
+
+def _after_initial(observer: Observer, edges: list[Edge]) -> tuple[tuple[str, str], ...]:
+    """What a drawing would put before the initial state, since no arrow leads there from it."""
+    reached = {edge.target for edge in edges if edge.source == observer.initial}
+    others = (name for name in _live(observer) if name not in {observer.initial, *reached})
+    return tuple((observer.initial, name) for name in others)
+
+
+def _sources(observer: Observer, rule: Rule) -> tuple[str, ...]:
+    everywhere, live = observer.sources(rule), _live(observer)
+    return (_ANY,) if len(live) > 1 and set(everywhere) == set(live) else everywhere
+
+
+def _live(observer: Observer) -> list[str]:
+    return [state.name for state in observer.states if state.verdict is not Verdict.VIOLATED]
+
+
+def lifecycle_diagram() -> Diagram:
+    """The lifecycle of a claim: what leads in and out of responsibility, and what moves within it.
+
+    A step from every responsible state to one state is drawn once, from "any of these".
+    """
+    edges: list[Edge] = []
+    stays: dict[str, list[str]] = {}
+    wide = {
+        trigger
+        for trigger in {row.trigger for row in TRANSITIONS}
+        if {row.source for row in TRANSITIONS if row.trigger == trigger} == RESPONSIBLE
+        and len({row.dest for row in TRANSITIONS if row.trigger == trigger}) == 1
+    }
+    for row in TRANSITIONS:
+        if row.trigger in wide:
+            edge = Edge(_ANY, row.dest.value, (_short(row.trigger),))
+            edges.extend([edge] if edge not in edges else [])
+        elif row.source is row.dest:
+            stays.setdefault(row.source, []).append(_short(row.trigger).name)
+        else:
+            edges.append(Edge(row.source.value, row.dest.value, (_short(row.trigger),)))
+    nodes = [
+        Node(state.value, state.value, _look(state), stays=tuple(stays.get(state, ())))
+        for state in ClaimState
+    ]
+    nodes.append(Node(_ANY, "any of these", Look.ANY, "whatever the state in this frame"))
+    members = (*(state.value for state in ClaimState if state in RESPONSIBLE), _ANY)
+    return Diagram(
+        title="The lifecycle of a claim",
+        subtitle="the reports that move it; their full names begin with claim_",
+        nodes=tuple(nodes),
+        edges=_join(edges),
+        groups=(Group("answers", "the runtime is responsible", members),),
+        legend=(
+            (Look.START, "not yet decided"),
+            (Look.RESPONSIBLE, "responsible"),
+            (Look.HARMED, "responsible, and harmed"),
+            (Look.TERMINAL, "ended"),
+        ),
+        initial=ClaimState.SUBMITTED.value,
+        below=((ClaimState.OFFLOADED.value, _ANY),),
+    )
+
+
+def _short(trigger: str) -> Line:
+    return Line(trigger.removeprefix("claim_"))
+
+
+def _look(state: ClaimState) -> Look:
+    if state in TERMINAL:
+        return Look.TERMINAL
+    if state is ClaimState.HARMED:
+        return Look.HARMED
+    return Look.RESPONSIBLE if state in RESPONSIBLE else Look.START
+
+
+_TALL = 6
+
+
+def mode_diagram(spec: ModeSpec) -> Diagram:
+    """The bundle of a mode: each obligation with what breaks it, or why it was added."""
+    cards = {name: _card(spec, name) for name in (*spec.paper, *spec.added)}
+    columns = 1 if len(spec.paper) < _TALL else 2
+    groups = [Group("paper", "the bundle of the paper", spec.paper, columns)]
+    if spec.added:
+        groups.append(Group("added", "added by the contract", tuple(spec.added), 1))
+    notes = [
+        Node(
+            "depths",
+            "an adapter must reach",
+            Look.NOTE,
+            ", or ".join(" and ".join(depths) for depths in spec.depths),
+        )
+    ]
+    if spec.actions:
+        actions = ", ".join(sorted(spec.actions))
+        notes.insert(0, Node("actions", "may give way in a conflict", Look.NOTE, actions))
+    groups.append(Group("terms", "", tuple(note.id for note in notes), 1))
+    legend = [(Look.OBLIGATION, "obligation, and what breaks it")]
+    if spec.critical:
+        legend.append((Look.CRITICAL, "critical: without it a look-alike passes for the mode"))
+    return Diagram(
+        title=f"The mode {spec.mode.value}",
+        subtitle=spec.promise,
+        nodes=(*cards.values(), *notes),
+        groups=tuple(groups),
+        legend=tuple(legend),
+        below=tuple((name, notes[0].id) for name in tuple(spec.added)[-1:]),
+    )
+
+
+def _card(spec: ModeSpec, name: str) -> Node:
+    observer = OBLIGATIONS[ALIASES.get(name, name)]
+    broken = next(s.says for s in observer.states if s.verdict is Verdict.VIOLATED)
+    look = Look.CRITICAL if name in spec.critical else Look.OBLIGATION
+    says = f"because {spec.added[name]}" if name in spec.added else broken
+    return Node(name, observer.name, look, says, mark=observer.code)
+
+
+GUARD_LOOKS = {
+    Guard.TOLD: Look.SATISFIED,
+    Guard.OWED: Look.PENDING,
+    Guard.NOTED: Look.UNEXERCISED,
+    Guard.MOOT: Look.UNEXERCISED,
+    Guard.SAID: Look.VIOLATED,
+    Guard.DUE: Look.VIOLATED,
+    Guard.BROKE: Look.VIOLATED,
+}
+"""The look whose colour an arrow has, by its guard."""

@@ -1,0 +1,109 @@
+"""The pages of the events and of the lifecycle."""
+
+from __future__ import annotations
+
+from spec.claims.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
+from spec.claims.states import RESPONSIBLE, TERMINAL, TRANSITIONS, TRIGGERS, ClaimState
+from spec.docs.diagrams import lifecycle_diagram
+from spec.docs.markdown import fence, table
+from spec.docs.mermaid import to_mermaid
+from spec.events.alphabet import KINDS, Kind, Role
+from spec.events.canonical import MARKS, SCHEMA, Mark
+from spec.events.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
+
+__all__ = ["events_page", "lifecycle_page"]
+
+
+def events_page() -> str:
+    """The page: each kind with its role and its fields, and each field with its unit."""
+    parts = [
+        "# The events",
+        f"One event is one JSON object on one line, of the form `{SCHEMA}` "
+        "([schema](schema/event.json)). Kinds and fields that are not listed are refused. Facts "
+        "are what hooks observed and are trusted; reports are what the runtime says and are on "
+        "trial ([glossary](glossary.md)). An example is in [writing a trace](writing-a-trace.md).",
+        "## Kinds",
+    ]
+    for role in Role:
+        rows = [
+            (f"`{kind}`", info.says, ", ".join(_field(name, kind) for name in fields_of(kind)))
+            for kind, info in KINDS.items()
+            if info.role is role
+        ]
+        title = role.value[0].upper() + role.value[1:]
+        parts += [f"### {title}", table(("kind", "meaning", "fields"), rows)]
+    parts += [
+        "## Marks",
+        "Two more kinds say something of the stream itself. A writer that may be killed begins "
+        "with the first of them: where the last line is not the second the stream was cut, and of "
+        "the claims that were alive nothing more is concluded. Streams without marks end with "
+        f"their last line. A mark has {_names(STAMP)}, and `sequence` counts on.",
+        table(("kind", "meaning"), ((f"`{mark}`", says) for mark, says in MARKS.items())),
+        f"`{Mark.STREAM_OPENED}` may have `observes`: a list of the kinds of facts of which the "
+        "hooks of the stream state each one. Without it every kind counts as observed. Facts of "
+        "other kinds may stand in the stream all the same; that one is missing shows nothing.",
+        "## Fields",
+        f"Every event may have {_names(STAMP)}; `kind` and the fields in bold must be given. "
+        "Without `sequence` nobody can see that a line is missing. Every event about a claim may "
+        f"bind it by {_names(IDENTITY)}.",
+        table(
+            ("field", "unit", "meaning"),
+            ((f"`{name}`", unit, says) for name, (unit, says) in FIELDS.items()),
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _field(name: str, kind: Kind) -> str:
+    return f"**`{name}`**" if name in required_of(kind) else f"`{name}`"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def lifecycle_page() -> str:
+    """The page: the table of the lifecycle, its drawing, and who may take which step."""
+    states = [state for state in ClaimState if state not in TERMINAL]
+    moves = {(row.trigger, row.source): row.dest.value for row in TRANSITIONS}
+    grid = table(
+        ("report", *states),
+        ((f"`{t}`", *(moves.get((t, state), "") for state in states)) for t in TRIGGERS),
+    )
+    whys = {row.trigger: row.why for row in TRANSITIONS}
+    may = table(
+        ("report", "what it says", "owning scope", "any other caller", "runtime"),
+        (
+            (f"`{t}`", whys[t], _may(t, OWNER_TRIGGERS), "no", _may(t, RUNTIME_TRIGGERS))
+            for t in TRIGGERS
+        ),
+    )
+    parts = [
+        "# The lifecycle of a claim",
+        "Responsibility begins when the runtime's registry takes the claim on, which acceptance "
+        "reports, and ends with its entry, which demotion, expiry or release report. Harm "
+        "does not end it, and neither does refusing a request that the claim blocks.",
+        fence(to_mermaid(lifecycle_diagram()), "mermaid"),
+        "## Table",
+        "Each cell is the state after the report of its row, sent in the state of its column; an "
+        "empty cell is a report that has no place there. Responsible: "
+        + ", ".join(state for state in ClaimState if state in RESPONSIBLE)
+        + ". Ended: "
+        + ", ".join(state for state in ClaimState if state in TERMINAL)
+        + ".",
+        grid,
+        "## Who may do what",
+        may,
+        "Conditions: the runtime may demote only a claim whose mode is demotable, and expire only "
+        "a claim whose duration, counted from the commitment, is over. Anyone may raise the "
+        "protection of a claim; only its owner may change it otherwise. Refusing, deferring or "
+        "otherwise acting on an active request is no step of any claim that blocks it.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _may(trigger: str, allowed: frozenset[str]) -> str:
+    if trigger not in allowed:
+        return "no"
+    conditional = allowed is RUNTIME_TRIGGERS and trigger in OWNER_TRIGGERS
+    return "on conditions" if conditional else "yes"

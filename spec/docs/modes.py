@@ -1,0 +1,87 @@
+"""The pages of the modes and of the readings."""
+
+from __future__ import annotations
+
+from spec.contract.modes import MODES, SAID_BY, ConflictAction, ModeSpec
+from spec.contract.readings import READINGS
+from spec.contract.vocabulary import CONSTANTS
+from spec.docs.diagrams import mode_diagram
+from spec.docs.markdown import fence, link, table
+from spec.docs.mermaid import to_mermaid
+from spec.docs.views import ModeView, mode_view, reading_view
+
+__all__ = ["modes_page", "readings_page"]
+
+
+def modes_page() -> str:
+    """The page: each mode with its promise, its bundle and how it can be had."""
+    specs = [(spec, mode_view(spec)) for spec in MODES.values()]
+    parts = [
+        "# The seven modes",
+        "A mode is a promise and the obligations that carry it ([glossary](glossary.md)). The "
+        '*paper* bundle is the one of "Fail-Closed Lowering of Resident KV Claims", section 3; the '
+        "*contract* is that bundle and what had to be added for an auditor who reads only reports "
+        "to be right. *Critical* obligations are those whose absence would let a look-alike, such "
+        "as a priority field or a flag that offloads, pass for the mode.",
+        table(("mode", "promise"), ((link(view.name), view.promise) for _, view in specs)),
+        *(_chapter(spec, view) for spec, view in specs),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _action(name: str) -> str:
+    kinds = " or ".join(f"`{kind}`" for kind in SAID_BY[ConflictAction(name)])
+    return f"`{name}` ({kinds})"
+
+
+def _chapter(spec: ModeSpec, view: ModeView) -> str:
+    rows = [
+        (
+            f"`{part.code}`",
+            link(part.name, "obligations.md"),
+            "critical" if part.critical else "",
+            f"added: {part.added}" if part.added else part.reason,
+        )
+        for part in view.parts
+    ]
+    depths = ", or ".join(" and ".join(f"`{d}`" for d in depths) for depths in view.depths)
+    actions = ", ".join(map(_action, view.actions)) or "none"
+    facts = [
+        "* what may give way when a request does not fit beside the claim, and the report of it: "
+        f"{actions}",
+        f"* how deep an adapter must reach into the runtime: {depths}",
+        f"* readings: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
+    ]
+    facts += [
+        f"* in the terms of [obligations](obligations.md) `c.{name}` holds: {CONSTANTS[name][1]}"
+        for name, value in view.constants.items()
+        if value
+    ]
+    return "\n\n".join(
+        [
+            f"## {view.name}",
+            view.promise,
+            "\n".join(facts),
+            table(("code", "obligation", "", "why"), rows),
+            fence(to_mermaid(mode_diagram(spec)), "mermaid"),
+        ]
+    )
+
+
+def readings_page() -> str:
+    """The page: every choice of reading, why it was made, and the modes that rest on it."""
+    parts = [
+        "# The readings",
+        "Where the papers leave a word open, the choice made here decides what is provable. Each "
+        "has a name that reports and proofs cite.",
+        table(("reading", "in short"), ((link(r.name), r.in_short) for r in READINGS)),
+    ]
+    for view in map(reading_view, READINGS):
+        modes = ", ".join(link(mode, "modes.md") for mode in view.modes)
+        parts += [
+            f"## {view.name}",
+            view.decides,
+            f"Otherwise: {view.otherwise}",
+            f"Modes that rest on it: {modes}.",
+        ]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,157 @@
+"""How terms and rules are put to people: shared terms by name, rules as sentences."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from spec.claims.states import ClaimState
+from spec.contract.ledgers import (
+    breaks,
+    conflict,
+    kind,
+    live,
+    loss,
+    now,
+    req,
+    req_was,
+    rises,
+    usable,
+    was,
+)
+from spec.contract.obligations.ends import lifecycle_allows, lifecycle_follows
+from spec.contract.obligations.pressure import blame_is_right
+from spec.contract.readings import CLOSES
+from spec.events.alphabet import CONFLICT_ACTIONS, LIFECYCLE_REPORTS, REPORTS, Kind
+from spec.language.machine import Guard
+from spec.language.terms import And, KindIn, Or, Scope, Sort, Term, Var, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spec.language.machine import Observer, Rule
+
+__all__ = [
+    "GUARD_MEANS",
+    "KIND_SETS",
+    "SCOPE_MEANS",
+    "SHARED",
+    "definition",
+    "occasion",
+    "rule_in_words",
+    "term_text",
+]
+
+GUARD_MEANS: Final[Mapping[Guard, str]] = MappingProxyType(
+    {
+        Guard.OWED: "something happened that must now be reported or done",
+        Guard.TOLD: "what was owed was given, or an occasion passed as it should",
+        Guard.SAID: "a report that the facts contradict",
+        Guard.DUE: "what is owed was not given in time",
+        Guard.BROKE: "a deed that the obligation forbids",
+        Guard.NOTED: "something that later events will be compared with",
+        Guard.MOOT: "what was owed no longer is, and nothing was broken",
+    }
+)
+"""What each guard stands for, in words."""
+
+SCOPE_MEANS: Final[Mapping[Scope, str]] = MappingProxyType(
+    {
+        Scope.EVENT: "a field of the event in hand, as this claim sees it",
+        Scope.CLAIM: "a constant of the claim or of the mode",
+        Scope.WAS: "the facts about the claim before the event",
+        Scope.NOW: "the same after the event",
+        Scope.REQ_WAS: "the facts about the request that is followed, before the event",
+        Scope.REQ: "the same after the event",
+        Scope.OWN: "a register of the observer itself; `stage` is a state of the lifecycle: "
+        + ", ".join(f"{number} {state}" for number, state in enumerate(ClaimState)),
+        Scope.BELIEVED: "what an auditor believed before the event",
+        Scope.BELIEVES: "the same after the event",
+    }
+)
+"""What each prefix of a variable stands for."""
+
+_stage = Var(Scope.OWN, "stage", Sort.INT)
+_TABLE: Final = "by the table of docs/lifecycle.md"
+
+SHARED: Final[Mapping[str, tuple[Term, str]]] = MappingProxyType(
+    {
+        "CLOSES": (CLOSES, "what is owed for the claim is due: the reading due-by"),
+        "LIFECYCLE_ALLOWS": (lifecycle_allows(_stage), f"the report has a place here, {_TABLE}"),
+        "NEXT_STAGE": (lifecycle_follows(_stage), f"the stage that the report leads to, {_TABLE}"),
+        "BLAME_IS_RIGHT": (blame_is_right(was.declared), "the blocking ids explain the action"),
+        "CONFLICT": (conflict(was.declared, req_was), "the request does not fit beside the claims"),
+        "CONFLICT_NOW": (conflict(was.declared, req), "the same, of the request that just arrived"),
+        "RISES": (rises, "the predicate came to hold while somebody was owed news of it"),
+        "LOSS": (loss, "the predicate broke while the runtime was responsible"),
+        "BREAKS": (breaks, "the claim was usable or restorable and is so no more"),
+        "LIVE_WAS": (live(was), "somebody was owed news of the claim"),
+        "LIVE_NOW": (live(now), "somebody is owed news of the claim"),
+        "USABLE_WAS": (usable(was), "the predicate held, or a copy that can be restored existed"),
+        "USABLE_NOW": (usable(now), "the predicate holds, or a copy that can be restored exists"),
+    }
+)
+"""Terms that several rules share: the name by which `term_text` shows each, and what it says."""
+
+KIND_SETS: Final[Mapping[str, frozenset[Kind]]] = MappingProxyType(
+    {
+        "CONFLICT_ACTIONS": CONFLICT_ACTIONS,
+        "ACTIONS_BUT_DEFERRAL": CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED},
+        "LIFECYCLE_REPORTS": LIFECYCLE_REPORTS,
+        "CLAIM_REPORTS": REPORTS - CONFLICT_ACTIONS,
+    }
+)
+"""Sets of kinds that rules share, by the name under which they are shown."""
+
+_SHOWN: Final = sorted(
+    ((show(term), name) for name, (term, _) in SHARED.items()), key=lambda pair: -len(pair[0])
+)
+_SETS: Final = [
+    (show(kind(*kinds)), f"e.kind in {name}") for name, kinds in KIND_SETS.items()
+]  # operands that need parentheses have them; "not" alone binds the first part of a bare text
+
+
+def term_text(term: Term) -> str:
+    """The term as `spec.language.terms.show` writes it, with shared parts under their names."""
+    return _named(show(term), _SHOWN)
+
+
+def definition(name: str) -> str:
+    """What the shared term `name` stands for, in other shared terms; raises KeyError."""
+    text = show(SHARED[name][0])
+    return _named(text, [pair for pair in _SHOWN if len(pair[0]) < len(text)])
+
+
+def _named(text: str, shown: list[tuple[str, str]]) -> str:
+    for long, name in shown:
+        text = text.replace(f"({long})", name)
+        text = re.sub(rf"(?<!not )(?<![\w.]){re.escape(long)}(?!\w)", name, text)
+    for long, name in _SETS:
+        text = text.replace(long, name)
+    return text
+
+
+_SHORT: Final = 2
+
+
+_CLOSES: Final = frozenset(CLOSES.args if isinstance(CLOSES, Or) else (CLOSES,))
+
+
+def occasion(term: Term) -> str:
+    """The kinds of event that a guard waits for where they are few; otherwise nothing."""
+    if term == CLOSES or (isinstance(term, Or) and set(term.args) >= _CLOSES):
+        return "at the due-by boundary"
+    for part in term.args if isinstance(term, And) else (term,):
+        if isinstance(part, KindIn) and len(part.kinds) <= _SHORT:
+            return " or ".join(sorted(part.kinds))
+    return ""
+
+
+def rule_in_words(observer: Observer, rule: Rule) -> str:
+    """The rule as a sentence: where, where to, because of what, and what would have been right."""
+    everywhere = not rule.source
+    where = "in any state" if everywhere else "in " + " or ".join(f"*{s}*" for s in rule.source)
+    stays = observer.sources(rule) == (rule.to,)
+    text = f"{where}, {'stay there' if stays else f'go to *{rule.to}*'}, because {rule.why}."
+    return f"{text} Right would be: {rule.allowed}." if rule.allowed else text

@@ -1,0 +1,1 @@
+"""What happens: every kind of event, its fields, and its canonical form."""

@@ -1,0 +1,130 @@
+"""The canonical form of an event: one JSON object a line.
+
+`Event` is decoded by msgspec and written by `EVENT_ENCODER`; unknown fields are refused, so that a
+misspelt field is an error and not a silent default. Counts are in blocks, times in monotonic
+nanoseconds, durations are texts that carry their unit.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from spec.events.alphabet import Kind
+
+__all__ = ["EVENT_ENCODER", "MARKS", "SCHEMA", "CapacityProof", "Event", "Mark", "StreamMark"]
+
+SCHEMA = "resident-claims/event/1"
+
+Blocks = Annotated[int, Meta(ge=0, le=2**53)]
+Name = Annotated[str, Meta(min_length=1, max_length=1024)]
+Stream = Annotated[str, Meta(max_length=1024)]
+Count = Annotated[int, Meta(ge=0)]
+
+
+class CapacityProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a request does not fit, in blocks: `resident + active = total`, over `usable`."""
+
+    resident: Blocks
+    active: Blocks
+    total: Blocks
+    usable: Blocks
+    shortfall: Blocks
+
+
+class Event(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """One fact or report. Which fields a kind reads is listed in docs/events.md."""
+
+    kind: Kind
+    stream: Stream = ""
+    sequence: Count | None = None
+    time_ns: Count | None = None
+    # Whom and what it is about.
+    claim_id: Name | None = None
+    request_id: Name | None = None
+    cache_identity: Name | None = None
+    object_id: Name | None = None
+    predicate: Name | None = None
+    predicate_id: Name | None = None
+    token_map: Name | None = None
+    # What the claim asks for (claim_registered, claim_accepted) and who acts on it.
+    mode: Name | None = None
+    owner_scope: Name | None = None
+    by: Name | None = None
+    duration: Name | None = None
+    priority: int | None = None
+    footprint: Blocks | None = None
+    # Blocks: physical ids, and for block_cached their logical positions, pairwise.
+    block_ids: tuple[Blocks, ...] = ()
+    positions: tuple[Blocks, ...] = ()
+    lowest_priority: int | None = None
+    found: bool = False
+    # What the positions of a claim hold, one key each: equal keys are equal blocks.
+    content_keys: tuple[Name, ...] = ()
+    # Blocks found by a look-up, or brought back by a load, from the predicate's start on; and those
+    # of the claim that the prompt could use, from position 0 on.
+    held: Blocks | None = None
+    asked: Blocks | None = None
+    # Requests and what is said of them.
+    needed: Blocks | None = None
+    usable: Blocks | None = None
+    blocking_claim_ids: tuple[Name, ...] | None = None
+    proof: CapacityProof | None = None
+    restore: bool = False
+    # Failed restores: refusal, demotion, expiry, harm, or anything else that is no outcome.
+    outcome: Name | None = None
+    outcome_claim_id: Name | None = None
+    echo: bool = False
+    from_tier: bool = False
+    # Routes.
+    cost: Blocks | None = None
+    worker: Name | None = None
+    hit: bool | None = None
+
+    @property
+    def accused(self) -> tuple[str, ...]:
+        """The claims that an action names as its cause.
+
+        A refusal for a failed restore names the claim of its outcome, too.
+        """
+        listed = self.blocking_claim_ids or ()
+        outcome = self.outcome_claim_id if self.restore else None
+        return listed if outcome is None or outcome in listed else (*listed, outcome)
+
+
+class Mark(StrEnum):
+    """What the writer of a stream says of the stream: no event, and no claim hears of it."""
+
+    STREAM_OPENED = "stream_opened"
+    STREAM_CLOSED = "stream_closed"
+
+
+MARKS = {
+    Mark.STREAM_OPENED: "the stream begins, and its last line will be `stream_closed`",
+    Mark.STREAM_CLOSED: "the stream is over, and nothing is missing before this line",
+}
+"""What each mark says."""
+
+
+class StreamMark(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A line of a stream that is a mark and no event.
+
+    `observes` are the kinds of facts of which the hooks of the stream state each one; only
+    `stream_opened` has it.
+    """
+
+    kind: Mark
+    stream: Stream = ""
+    sequence: Count | None = None
+    time_ns: Count | None = None
+    observes: tuple[Name, ...] | None = None
+
+
+EVENT_ENCODER = msgspec.json.Encoder()

@@ -1,0 +1,99 @@
+"""Writing what was made into files."""
+
+from __future__ import annotations
+
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
+
+from spec.files.plain import open_plain
+from spec.language.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["check_target", "read_text", "stale", "write_bytes", "write_pages"]
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write `content` to `path`, making the folders above it; raises OutputError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except (OSError, ValueError) as problem:
+        raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another") from None
+
+
+def check_target(
+    path: Path | None, *, folder: bool = False, reads: Iterable[str | Path | None] = ()
+) -> None:
+    """Raise OutputError now for what could not be written later; changes nothing. None is fine.
+
+    Args:
+        folder: `path` is a folder in which files will be written.
+        reads: files that are read, which must not be written over.
+    """
+    if path is None:
+        return
+    try:
+        if any(_same(path, each) for each in reads):
+            raise OutputError(f"cannot write {path}: it is read from, too", "name another")
+        there = next(filter(_exists, (path, *path.parents)), path)
+        is_folder = there.is_dir()
+        if is_folder is (there == path and not folder):
+            what = "a folder" if is_folder else "not a folder"
+            raise OutputError(f"cannot write {path}: {there} is {what}", "name another")
+        if is_folder:
+            TemporaryFile(dir=there).close()
+        elif there.is_file():  # a device or a pipe may mind being opened twice
+            there.open("ab").close()
+    except OSError as problem:
+        raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another") from None
+
+
+def _same(path: Path, other: str | Path | None) -> bool:
+    """Whether both are one file, by whatever names."""
+    try:
+        return other is not None and path.is_file() and path.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def _exists(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def read_text(path: Path) -> str | None:
+    """The text of `path`, None where there is no such file; raises OutputError."""
+    try:
+        with open_plain(path) as file:
+            return file.readall().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        raise OutputError(
+            f"cannot read {path}: {_reason(problem)}", "name another folder"
+        ) from None
+
+
+def stale(folder: Path, pages: Mapping[str, str]) -> list[str]:
+    """The paths of the pages in `folder` that are missing or differ; raises OutputError."""
+    return [str(folder / name) for name, text in pages.items() if read_text(folder / name) != text]
+
+
+def write_pages(folder: Path, pages: Mapping[str, str]) -> list[str]:
+    """Write what is stale, and return its paths; raises OutputError."""
+    changed = [name for name, text in pages.items() if read_text(folder / name) != text]
+    for name in changed:
+        write_bytes(folder / name, pages[name].encode("utf-8"))
+    return [str(folder / name) for name in changed]
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, FileExistsError):
+        return "what should be a folder is a file"
+    return (problem.strerror or str(problem)) if isinstance(problem, OSError) else str(problem)

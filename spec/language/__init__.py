@@ -1,0 +1,1 @@
+"""How obligations are written: terms, observers, verdicts, and what goes wrong."""

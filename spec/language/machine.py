@@ -1,0 +1,129 @@
+"""The shape of an observer: a few states, a few registers, guarded rules, a verdict for each state.
+
+The same value is drawn as a diagram, encoded for Z3 and compiled for the monitor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from spec.language.terms import Scope, Sort, Term, variables
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Guard", "Ledger", "Observer", "Register", "Rule", "State"]
+
+
+class Guard(StrEnum):
+    """What a rule stands for."""
+
+    OWED = "owed"  # something happened that must now be reported or done
+    TOLD = "told"  # what was owed was given, or an occasion passed as it should
+    SAID = "said"  # said implies true: a report that the facts contradict
+    DUE = "due"  # what is owed was not given in time
+    BROKE = "broke"  # a deed that the obligation forbids
+    NOTED = "noted"  # something that later events will be compared with
+    MOOT = "moot"  # what was owed no longer is, and nothing was broken
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A variable of an observer or a ledger, with its value before any event."""
+
+    name: str
+    sort: Sort
+    initial: bool | int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    name: str
+    verdict: Verdict
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """In one of `source` (if empty, any state not violated), where `when` holds, go to `to`.
+
+    `why` completes "because ..." for people; `allowed` says what would have been right instead.
+    """
+
+    guard: Guard
+    name: str
+    when: Term
+    to: str
+    why: str
+    source: tuple[str, ...] = ()
+    sets: Mapping[str, Term] = field(default_factory=dict)
+    allowed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Registers updated together at each event: every `following` term reads the old values."""
+
+    name: str
+    registers: tuple[Register, ...]
+    following: Mapping[str, Term]
+
+
+@dataclass(frozen=True)
+class Observer:
+    """One obligation: a deterministic automaton over the events that concern one claim.
+
+    Rules are tried in order and the first that applies is taken; where none applies nothing
+    changes. An observer with `per_request` is followed once for the claim itself and once for each
+    request, and its verdict is the heaviest of these.
+
+    Raises:
+        ValueError: an unknown state, a rule out of a violated state, a register that is not
+            declared, or a term that is not boolean.
+    """
+
+    name: str
+    code: str
+    reason: str
+    source: str
+    states: tuple[State, ...]
+    rules: tuple[Rule, ...]
+    registers: tuple[Register, ...] = ()
+    per_request: bool = False
+    aliases: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [s.name for s in self.states]
+        if len(set(names)) != len(names):
+            raise ValueError(f"{self.name}: a state is declared twice")
+        own = {r.name for r in self.registers}
+        violated = {s.name for s in self.states if s.verdict is Verdict.VIOLATED}
+        for rule in self.rules:
+            unknown = {rule.to, *rule.source} - set(names)
+            if unknown:
+                raise ValueError(f"{self.name}.{rule.name}: unknown state {sorted(unknown)}")
+            if violated & set(rule.source):
+                raise ValueError(f"{self.name}.{rule.name}: violated is for good")
+            if rule.when.sort is not Sort.BOOL:
+                raise ValueError(f"{self.name}.{rule.name}: the guard is not boolean")
+            if set(rule.sets) - own:
+                raise ValueError(f"{self.name}.{rule.name}: sets an undeclared register")
+            for term in (rule.when, *rule.sets.values()):
+                for var in variables(term):
+                    if var.scope is Scope.OWN and var.name not in own:
+                        raise ValueError(f"{self.name}.{rule.name}: reads undeclared {var.name}")
+
+    @property
+    def initial(self) -> str:
+        return self.states[0].name
+
+    def state(self, name: str) -> State:
+        return next(s for s in self.states if s.name == name)
+
+    def sources(self, rule: Rule) -> tuple[str, ...]:
+        """The states in which a rule may apply, in the order in which they are declared."""
+        live = tuple(s.name for s in self.states if s.verdict is not Verdict.VIOLATED)
+        return rule.source or live

@@ -1,0 +1,65 @@
+"""What did the person mean? A typed name against the names there are."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from spec.language.errors import UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["did_you_mean", "resolve"]
+
+_LONGEST = 100
+_LISTED = 12
+_SHORT = 3
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The hint `did you mean X?` for the known word nearest to `word`; empty where none is near."""
+    close = difflib.get_close_matches(word[:_LONGEST], list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def resolve(
+    text: str,
+    known: Iterable[str],
+    *,
+    what: str = "name",
+    aliases: Mapping[str, str] | None = None,
+) -> str:
+    """The name among `known` that `text` stands for, whatever its case and its dashes.
+
+    Args:
+        what: the kind of thing, for the error: "mode", "obligation".
+        aliases: other names, each for one of `known`.
+
+    Raises:
+        UnknownName: there is none; the remedy is the nearest names, or a list of all where short.
+    """
+    names = tuple(known)
+    meant = {_plain(alias): name for alias, name in (aliases or {}).items() if name in names}
+    meant.update((_plain(name), name) for name in names)
+    typed = _plain(text[:_LONGEST])
+    if typed in meant and len(text) <= _LONGEST:
+        return meant[typed]
+    worth = [word for word in meant if len(word) >= _SHORT or len(typed) < _SHORT]
+    close = difflib.get_close_matches(typed, worth, n=3)
+    raise UnknownName(
+        f"there is no {what} {text[:_LONGEST]!r}",
+        _remedy(tuple(dict.fromkeys(meant[word] for word in close))[:2], names),
+    )
+
+
+def _plain(text: str) -> str:
+    return "_".join(text.strip().casefold().replace("-", "_").split())
+
+
+def _remedy(close: tuple[str, ...], names: tuple[str, ...]) -> str:
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    if len(names) <= _LISTED:
+        return f"use one of {', '.join(names)}"
+    return "python -m spec list shows the names there are"

@@ -1,0 +1,15 @@
+"""The modes, and what may give way in a conflict."""
+
+from spec.contract.modes import SAID_BY, ConflictAction
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+
+
+class TestActions:
+    def test_each_is_said(self) -> None:
+        """Every action that may give way has reports of its own, and every conflict action is one
+        of them."""
+        said = [kind for kinds in SAID_BY.values() for kind in kinds]
+
+        assert set(ConflictAction) == set(SAID_BY)
+        assert len(said) == len(set(said))
+        assert CONFLICT_ACTIONS == set(said) - {Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED}

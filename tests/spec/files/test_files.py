@@ -1,0 +1,65 @@
+"""Tests of spec.files.writing: whether a target can be written, before it is."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from spec.files.writing import check_target, write_bytes
+from spec.language.errors import OutputError
+
+
+class TestCheckTarget:
+    """What can be known beforehand."""
+
+    @pytest.mark.parametrize("name", ["old", "new", "deep/er/new", "dangling"])
+    def test_fine(self, name: str, tmp_path: Path) -> None:
+        """A file, old or new, in folders, old or new, passes; nothing is made and nothing lost."""
+        (tmp_path / "old").write_text("kept")
+        (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+        check_target(tmp_path / name)
+        assert {"old", "dangling"} == set(os.listdir(tmp_path))
+        assert "kept" == (tmp_path / "old").read_text()
+        write_bytes(tmp_path / name, b"new")
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("folder", "folder is a folder"),
+            ("file/below", "file is not a folder"),
+            ("loop", "symbolic links"),
+            ("a" * 300, "too long"),
+        ],
+    )
+    def test_not(self, name: str, said: str, tmp_path: Path) -> None:
+        """What will fail fails now, and says why."""
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "file").touch()
+        (tmp_path / "loop").symlink_to(tmp_path / "loop")
+        with pytest.raises(OutputError, match=said):
+            check_target(tmp_path / name)
+        with pytest.raises(OutputError):
+            write_bytes(tmp_path / name, b"")
+
+    def test_nothing_may_be_made(self) -> None:
+        """A folder in which not even root makes files."""
+        with pytest.raises(OutputError, match="cannot write /proc/new"):
+            check_target(Path("/proc/new"))
+
+    def test_folder(self, tmp_path: Path) -> None:
+        """A folder to write into may be new, and may not be a file."""
+        (tmp_path / "file").touch()
+        check_target(tmp_path, folder=True)
+        check_target(tmp_path / "new", folder=True)
+        with pytest.raises(OutputError, match="file is not a folder"):
+            check_target(tmp_path / "file", folder=True)
+
+    @pytest.mark.parametrize("name", ["read", "link", "hard"])
+    def test_read(self, name: str, tmp_path: Path) -> None:
+        """What is read is not written over, under no name; what is not there is no such file."""
+        (tmp_path / "read").touch()
+        (tmp_path / "link").symlink_to("read")
+        (tmp_path / "hard").hardlink_to(tmp_path / "read")
+        with pytest.raises(OutputError, match="it is read from, too"):
+            check_target(tmp_path / name, reads=[None, "a\0b", str(tmp_path / "read")])
+        check_target(tmp_path / "other", reads=[tmp_path / "other", tmp_path / "read"])
