@@ -2,8 +2,9 @@
 
 A run is one line: the blocks that the claim's predicate asks for, and then the events, each a kind
 with the fields (`spec.contract.vocabulary.EVENT_FIELDS`) that are not as usual:
-`block_cached:lead=3`. As usual an event is about the claim, by its name and by its object, and belongs to the request,
-where its kind can; every other field has its plain value. Truth is written 1, and 0 where it fails.
+`block_cached:lead=3`. As usual an event is about the claim, by its name and by its object, and
+belongs to the request, where its kind can; every other field has its plain value. Truth is written
+1, and 0 where it fails.
 """
 
 from __future__ import annotations
