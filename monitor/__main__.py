@@ -12,16 +12,16 @@ import msgspec
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-from monitor.check import EXIT_CODES, check
-from monitor.errors import InputError
-from monitor.evidence import as_yaml, exit_code, take_evidence
-from monitor.follow import Followed, follow, live_line
-from monitor.live import LiveVerdict
-from monitor.pages import pages
-from monitor.reference import MOST_BYTES, MOST_LINES, check_by_reference
-from monitor.text import as_text
-from monitor.text_evidence import evidence_text
-from monitor.verdict import verdict_schema
+from monitor.check.evidence import as_yaml, exit_code, take_evidence
+from monitor.check.files import EXIT_CODES, check
+from monitor.check.reference import MOST_BYTES, MOST_LINES, check_by_reference
+from monitor.input.errors import InputError
+from monitor.live.feed import LiveVerdict
+from monitor.live.follow import Followed, follow, live_line
+from monitor.report.pages import pages
+from monitor.report.text import as_text
+from monitor.report.text_evidence import evidence_text
+from monitor.report.verdict import verdict_schema
 from spec.cli.common import (
     Format,
     FormatOption,

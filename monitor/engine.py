@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from monitor.census import Keep
-from monitor.compile import compile_mode
-from monitor.stream import Stream
-from monitor.watch import Finding
+from monitor.evaluate.compile import compile_mode
+from monitor.evaluate.watch import Finding
+from monitor.stream.census import Keep
+from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
 from spec.contract.modes import MODES, Bundle
@@ -19,8 +19,8 @@ from spec.language.verdicts import Verdict, pool
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from monitor.claim import ClaimRun
-    from monitor.records import At, Record
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.input.records import At, Record
 
 __all__ = ["ClaimVerdict", "Conclusion", "ModeVerdict", "Monitor", "decide"]
 

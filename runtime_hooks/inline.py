@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.live import Live, LiveEnd
+from monitor.live.feed import Live, LiveEnd
 from runtime_hooks.broadcast import Broadcast
 from runtime_hooks.config import TAKEN
 from runtime_hooks.tracefile import NewFile
@@ -15,7 +15,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.live import LiveLine, LiveVerdict
+    from monitor.live.feed import LiveLine, LiveVerdict
     from runtime_hooks.journal import Line
 
 __all__ = ["Inline"]

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from monitor.census import Keep
-from monitor.claim import ClaimRun
 from monitor.engine import Monitor
-from monitor.records import CANONICAL, At, Doubt, Form, Record, Stamp
+from monitor.evaluate.claim import ClaimRun
+from monitor.input.records import CANONICAL, At, Doubt, Form, Record, Stamp
+from monitor.stream.census import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS

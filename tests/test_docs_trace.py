@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from monitor.check import check
+from monitor.check.files import check
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 

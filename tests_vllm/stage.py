@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from monitor.verdict import Report
+from monitor.report.verdict import Report
 from runtime_hooks.demo.engine import Answer, Engine
 from spec.events.canonical import Event
 from tests_vllm.acts import held

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from monitor.check import EXIT_CODES, check
+from monitor.check.files import EXIT_CODES, check
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

@@ -16,7 +16,7 @@ from vllm import SamplingParams
 from vllm.lora.request import LoRARequest
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 
-from monitor.check import EXIT_CODES
+from monitor.check.files import EXIT_CODES
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.tiny import tokens

@@ -9,7 +9,7 @@ import time
 import msgspec
 import pytest
 
-from monitor.live import LiveEnd, LiveVerdict
+from monitor.live.feed import LiveEnd, LiveVerdict
 from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import claim
 from spec.events.alphabet import Kind

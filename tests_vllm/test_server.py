@@ -13,7 +13,7 @@ from typing import Any
 import openai
 import pytest
 
-from monitor.check import check
+from monitor.check.files import check
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from monitor.check import EXIT_CODES
+from monitor.check.files import EXIT_CODES
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, Kind
 from spec.language.verdicts import Verdict
 from tests_vllm.rows import Setting, story

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from monitor.check import EXIT_CODES
-from monitor.errors import InputError
+from monitor.check.files import EXIT_CODES
+from monitor.input.errors import InputError
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain
 from spec.cli.common import Format, FormatOption, OutputOption, json_page, print_text

@@ -1,7 +1,7 @@
 """One claim of a mode as Python functions, one for each kind of event, from the same terms.
 
-Z3 has no part in this. The terms become Python by `monitor.compile`, each already folded for its
-kind; registers that never move or that nothing reads are left out of the state.
+Z3 has no part in this. The terms become Python by `monitor.evaluate.compile`, each already folded
+for its kind; registers that never move or that nothing reads are left out of the state.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from monitor.compile import to_python
+from monitor.evaluate.compile import to_python
 from proofs.model.cone_of_influence import AFTER, Cone
 from proofs.model.system import BEFORE
 from spec.contract.ledgers import live, was

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.catalog import FOLDER, NAMES, descriptor
-from monitor.errors import InputError
-from monitor.evidence import take_evidence
+from monitor.check.evidence import take_evidence
+from monitor.input.errors import InputError
 from spec.claims.claim import Mode
 from spec.contract.modes import Depth
 from spec.digest import spec_digest

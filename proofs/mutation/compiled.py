@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from monitor.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
+from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
 from proofs.mutation.judge import function
 from proofs.mutation.trusted import ORIGINAL, Trusted
 from proofs.mutation.world import well_formed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from monitor.compile import compile_mode, compile_observer, to_python
-from monitor.view import Constants
+from monitor.evaluate.compile import compile_mode, compile_observer, to_python
+from monitor.evaluate.view import Constants
 from proofs.model.auditor import BELIEFS
 from proofs.model.theorems import CLAUSES
 from proofs.mutation.runs import read_run

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from monitor.view import View
+from monitor.evaluate.view import View
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.fields import REQUEST_KINDS

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
 
-from monitor.compile import CLAIM_REGISTERS
 from monitor.engine import ModeVerdict, Monitor
-from monitor.errors import InputError
-from monitor.records import At, Record, Stamp
-from monitor.sources import read
+from monitor.evaluate.compile import CLAIM_REGISTERS
+from monitor.input.errors import InputError
+from monitor.input.records import At, Record, Stamp
+from monitor.input.sources import read
 from proofs.traces.itf import ITF, events_of
 from spec import __version__
 from spec.claims.claim import Mode
@@ -31,8 +31,8 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from monitor.claim import ClaimRun
-    from monitor.watch import Finding
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.watch import Finding
     from spec.events.canonical import Event
 
 __all__ = ["SCHEMA", "Change", "Explanation", "Happened", "Step", "Stop", "explain"]

@@ -11,8 +11,8 @@ import msgspec
 from vllm import LLM, SamplingParams
 from vllm.v1.request import Request
 
-from monitor.check import check
-from monitor.verdict import Report
+from monitor.check.files import check
+from monitor.report.verdict import Report
 from runtime_hooks.config import Settings
 from runtime_hooks.demo.tiny import BLOCK, DTYPE, model_folder, tokens
 from runtime_hooks.plugin import Armed, arm, disarm

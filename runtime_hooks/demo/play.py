@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.check import EXIT_CODES
-from monitor.follow import live_line
-from monitor.live import LiveEnd, LiveVerdict
+from monitor.check.files import EXIT_CODES
+from monitor.live.feed import LiveEnd, LiveVerdict
+from monitor.live.follow import live_line
 from runtime_hooks.demo.engine import Engine
 from runtime_hooks.demo.scenes import SCENES, Scene, offloading
 from spec.language.prose import wrap

@@ -1,8 +1,8 @@
 """What a guard may read: the event as one claim sees it, and the constants of that claim.
 
-The monitor computes these fields for each claim from the canonical stream (`monitor.stream`); the
-prover lets a most general runtime choose them (`proofs.model.world`). Both must offer exactly this
-list. Counts are in blocks.
+The monitor computes these fields for each claim from the canonical stream
+(`monitor.stream.projection`); the prover lets a most general runtime choose them
+(`proofs.model.world`). Both must offer exactly this list. Counts are in blocks.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 
 from transitions import Machine
 
-from monitor.compile import Compiled, compile_delivery
+from monitor.evaluate.compile import Compiled, compile_delivery
 from spec.claims.claim import Mode
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
@@ -160,7 +160,7 @@ class _Automaton:
 
 
 def interpret(mode: Mode, bundle: Bundle) -> tuple[Compiled, Taken]:
-    """What `monitor.compile.compile_mode` gives, interpreted; and what was taken while it ran."""
+    """What `compile_mode` gives, interpreted; and what was taken while it ran."""
     taken = Taken(Counter(), Counter())
     observers = MODES[mode].bundle(bundle)
 

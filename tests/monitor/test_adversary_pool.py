@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from monitor.compile import compile_mode
-from monitor.records import At
-from monitor.stream import Stream
+from monitor.evaluate.compile import compile_mode
+from monitor.input.records import At
+from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event

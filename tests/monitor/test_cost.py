@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from monitor import blocks, requests
-from monitor import claim as claim_module
-from monitor.blocks import Blocks, Held
-from monitor.claim import ClaimRun
-from monitor.compile import compile_mode
-from monitor.records import At
-from monitor.stream import Stream
+from monitor.evaluate import claim as claim_module
+from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.compile import compile_mode
+from monitor.input.records import At
+from monitor.pool import blocks
+from monitor.pool.blocks import Blocks, Held
+from monitor.requests import requests
+from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind

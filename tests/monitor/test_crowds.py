@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from monitor.check import check
-from monitor.reference import check_by_reference
-from monitor.verdict import Report
+from monitor.check.files import check
+from monitor.check.reference import check_by_reference
+from monitor.report.verdict import Report
 from spec.contract.modes import Bundle
 from tests.crowds import CROWDS, write
 

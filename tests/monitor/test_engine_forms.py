@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from monitor.check import check
-from monitor.order import Order
-from monitor.records import CANONICAL, At, Form, Stamp
+from monitor.check.files import check
+from monitor.input.records import CANONICAL, At, Form, Stamp
+from monitor.stream.order import Order
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests.monitor.traces import CLAIM, OTHER, Line, Trace, claim_of, judge, put, write

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from monitor.dialects import Reader
-from monitor.errors import InputError
-from monitor.records import Stamp, stamp_of
+from monitor.input.dialects import Reader
+from monitor.input.errors import InputError
+from monitor.input.records import Stamp, stamp_of
 from spec.claims.claim import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark, StreamMark

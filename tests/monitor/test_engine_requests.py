@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from monitor.claim import ENDED_KEPT
+from monitor.evaluate.claim import ENDED_KEPT
 from spec.claims.claim import Mode
 from tests.monitor.traces import (
     CLAIM,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from monitor.check import check
-from monitor.reference import check_by_reference
+from monitor.check.files import check
+from monitor.check.reference import check_by_reference
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests.monitor.traces import Line, Trace, text

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from monitor.claim import ClaimRun
-from monitor.compile import Compiled, _observer, compile_mode
-from monitor.records import At, Record, Stamp
-from monitor.sources import read
-from monitor.stream import Stream
+from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.compile import Compiled, _observer, compile_mode
+from monitor.input.records import At, Record, Stamp
+from monitor.input.sources import read
+from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from monitor.check import check
-from monitor.errors import InputError
-from monitor.reference import check_by_reference
+from monitor.check.files import check
+from monitor.check.reference import check_by_reference
+from monitor.input.errors import InputError
+from monitor.report.verdict import Report
 from monitor.samples import FOLDER
-from monitor.verdict import Report
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 

@@ -11,14 +11,14 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from monitor.check import check
+from monitor.check.files import check
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from monitor.verdict import ClaimReport, Report
+    from monitor.report.verdict import ClaimReport, Report
 
 Line = dict[str, Any]
 Trace = list[Line]

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import pytest
 
 from monitor.engine import Conclusion, ModeVerdict, Monitor
-from monitor.errors import InputError
-from monitor.sources import read
+from monitor.input.errors import InputError
+from monitor.input.sources import read
 from spec.claims.claim import Mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict

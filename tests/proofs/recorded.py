@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from monitor.compile import Compiled, compile_mode
-from monitor.records import At, Record, Stamp
-from monitor.sources import read
-from monitor.stream import Stream
-from monitor.view import Constants, View
+from monitor.evaluate.compile import Compiled, compile_mode
+from monitor.evaluate.view import Constants, View
+from monitor.input.records import At, Record, Stamp
+from monitor.input.sources import read
+from monitor.stream.projection import Stream
 from proofs.mutation import pins, runs
 from proofs.mutation.judge import alike, is_faithful
 from proofs.mutation.runs import write_run

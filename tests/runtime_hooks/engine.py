@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from monitor.dialects import Reader
 from monitor.engine import Conclusion, Monitor
+from monitor.input.dialects import Reader
 from runtime_hooks.ahead import Prompt
 from runtime_hooks.arrivals import Arrival, Refusal
 from runtime_hooks.config import Settings

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from monitor.__main__ import main
-from monitor.live import Live, LiveEnd, LiveLine, LiveVerdict
+from monitor.live.feed import Live, LiveEnd, LiveLine, LiveVerdict
 from runtime_hooks.broadcast import Broadcast
 from runtime_hooks.config import Drill, SettingsError
 from runtime_hooks.inline import Inline

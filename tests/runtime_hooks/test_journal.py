@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.check import check
+from monitor.check.files import check
 from monitor.engine import ModeVerdict
 from runtime_hooks.config import SettingsError
 from runtime_hooks.journal import Journal, Line

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from monitor.pages import pages
+from monitor.report.pages import pages
 from runtime_hooks.config import Drill
 from runtime_hooks.inline import Inline
 from runtime_hooks.journal import Line

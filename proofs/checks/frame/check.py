@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.compile import to_python
+from monitor.evaluate.compile import to_python
 from proofs.checks.frame.compiled import bundles, mismatches, partial_sources, runs_text
 from proofs.checks.frame.houdini import inductive, needed
 from proofs.checks.frame.lemmas import Frame

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from monitor.compile import (
+from monitor.evaluate.compile import (
     CLAIM_REGISTERS,
     REQUEST_REGISTERS,
     _observer,
     compile_mode,
     delivery_source,
 )
-from monitor.doubt import without
+from monitor.evaluate.doubt import without
 from proofs.checks.frame.partial import Partial, partial_of, unknown_fields
 from proofs.checks.frame.sources import Source
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
@@ -26,7 +26,7 @@ from spec.projection.delivery import DELIVERY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from monitor.compile import Compiled
+    from monitor.evaluate.compile import Compiled
     from spec.claims.claim import Mode
     from spec.language.machine import Observer
 

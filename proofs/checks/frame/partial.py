@@ -1,7 +1,7 @@
 """Observers where some fields of the events are not known: what they are, and what they are worth.
 
-`monitor.doubt` leaves rules out. Which ones is written down here a second time, from its statement;
-that what is left accuses nobody wrongly is proved.
+`monitor.evaluate.doubt` leaves rules out. Which ones is written down here a second time, from its
+statement; that what is left accuses nobody wrongly is proved.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from monitor import doubt
+from monitor.evaluate import doubt
 from proofs.checks.frame.questions import Question
 from proofs.checks.frame.space import CLAIM_LEDGERS, REQUEST_LEDGERS, View, constant, same
 from proofs.checks.frame.statements import PARTIAL_VERDICTS

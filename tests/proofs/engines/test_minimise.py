@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import z3
 
-from monitor.check import check
+from monitor.check.files import check
 from proofs.engines import minimise as minimising
 from proofs.engines.minimise import CARRIES, LIFE, minimise, plainest
 from proofs.engines.search import Found, find_refutation, find_witness

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 import monitor.samples
-from monitor.check import check
+from monitor.check.files import check
 from proofs.cli.explain import register
 from proofs.engines.search import find_witness
 from proofs.logic.encode import Bits

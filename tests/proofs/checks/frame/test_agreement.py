@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from monitor.compile import (
+from monitor.evaluate.compile import (
     CLAIM_REGISTERS,
     REQUEST_REGISTERS,
     Compiled,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.doubt import POOL, without
+from monitor.evaluate.doubt import POOL, without
 from proofs.checks.frame.compiled import partial_sources, runs_text
 from proofs.checks.frame.partial import Partial, partial_of, unknown_fields, verdicts
 from proofs.checks.frame.questions import Book

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from monitor.compile import _observer, compile_mode, to_python
+from monitor.evaluate.compile import _observer, compile_mode, to_python
 from proofs.checks.frame.check import prove_delivery, prove_source
 from proofs.checks.frame.compiled import bundles, mismatches, runs_text
 from proofs.checks.frame.questions import Book

@@ -8,7 +8,7 @@ import pytest
 import z3
 from hypothesis import HealthCheck, given, settings
 
-from monitor.compile import to_python
+from monitor.evaluate.compile import to_python
 from proofs.checks.frame.reader import Record, Refused, expression, functions, meaning
 from proofs.checks.frame.space import CLAIM_FIRST, EVENTS, REQUEST_FIRST
 from proofs.logic.encode import Integers, encode, variable

@@ -1,0 +1,1 @@
+"""From trace files to a report."""

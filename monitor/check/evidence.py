@@ -1,0 +1,253 @@
+"""Evidence out of traces: which obligations of a mode each file shows, and which it does not.
+
+An obligation is shown by the claims for which the monitor finds it satisfied. Its observer judges
+the order that matters for it; that the claim was known before is seen here. A file of which
+something was not understood shows nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from monitor.engine import Monitor
+from monitor.input.errors import InputError
+from monitor.input.lines import STDIN
+from monitor.input.sources import read
+from spec.claims.claim import MAX_ID
+from spec.contract.modes import MODES, Bundle
+from spec.digest import spec_digest
+from spec.files.yaml_text import MOST_BYTES
+from spec.language.errors import SpecError
+from spec.language.prose import counted, printable
+from spec.language.verdicts import Verdict
+from spec.lowering.evidence import MOST_FILES, SCHEMA, EvidenceFile, Shown, TraceFile, Unshown
+from spec.lowering.obligations import RELEVANT_ORDER
+from spec.lowering.vocabulary import Order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from monitor.engine import ClaimVerdict, Conclusion
+    from monitor.input.records import At, Record, Trail
+    from monitor.input.sources import Account
+    from spec.claims.claim import Mode
+
+__all__ = ["MOST_CLAIMS", "as_yaml", "exit_code", "take_evidence"]
+
+MOST_CLAIMS: Final = 16
+"""Claims of one file that are named for one obligation; further ones are counted."""
+
+_LONGEST: Final = 200  # characters of a claim id, or of a reason, that are written
+_UNTOLD: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
+_PASSING: Final = ("/proc/", "/dev/fd/", "/dev/std")  # another file in each process
+_EVERY: Final = 4096  # records between two calls of `progress`
+
+
+def take_evidence(
+    paths: Sequence[str],
+    mode: Mode,
+    beside: Path,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> EvidenceFile:
+    """What trace files show of the obligations of one mode, by the contract's bundle.
+
+    Args:
+        beside: the folder of the evidence file, from which the traces will be found again.
+        progress: told now and then how many bytes have been read, as they lie on disk.
+
+    Raises:
+        InputError: a file or a line of it cannot be read, the file cannot be found again, or there
+            are over `MOST_FILES`.
+    """
+    if len(paths) > MOST_FILES:
+        hint = f"take evidence of at most {MOST_FILES} at once"
+        raise InputError(paths[MOST_FILES], "it is one trace too many", hint=hint)
+    found_at: dict[str, str] = {}
+    for path in paths:
+        if (seen := _found_at(path, beside)) not in found_at.values():
+            found_at[path] = seen
+    monitor, source, strange = Monitor(mode), read([*found_at]), _Strange()
+    for number, record in enumerate(source):
+        if progress is not None and number % _EVERY == 0:
+            progress(source.size)
+        monitor.take(record)
+        strange.note(record)
+    conclusion = monitor.conclude()
+    of_file: dict[str, list[ClaimVerdict]] = {account.file: [] for account in source.accounts}
+    for judged in conclusion.claims:
+        of_file[judged.file].append(judged)
+    contradicted = dict(monitor.contradicted())
+    barred = _barred(conclusion, source.accounts, {**contradicted, **strange.unknown})
+    barred = strange.spread(barred)
+    found = [
+        each
+        for index, (file, claims) in enumerate(of_file.items())
+        for name in MODES[mode].names()
+        for each in _found(mode, name, index, claims, barred.get(file) or conclusion.absent)
+    ]
+    files = [
+        TraceFile(path=found_at[account.file], sha256=account.sha256) for account in source.accounts
+    ]
+    document = {
+        "schema": SCHEMA,
+        "mode": mode,
+        "bundle": Bundle.CONTRACT,
+        "spec": spec_digest(),
+        "files": files,
+        "shown": [each for each in found if isinstance(each, Shown)],
+        "unshown": [each for each in found if isinstance(each, Unshown)],
+    }
+    return EvidenceFile.model_validate(document)
+
+
+class _Strange:
+    """Which files have lines of kinds that nobody knows, and which streams are in which files."""
+
+    def __init__(self) -> None:
+        self.unknown: dict[str, str] = {}
+        self._files: dict[str, dict[str, None]] = {}
+
+    def note(self, record: Record) -> None:
+        """One line."""
+        file = record.at.file
+        self._files.setdefault(record.stamp.stream, {})[file] = None
+        if record.unknown is not None:
+            why = f"line {record.at.line} is of a kind that nobody knows, {record.unknown}"
+            self.unknown.setdefault(file, why)
+
+    def spread(self, barred: Mapping[str, str]) -> dict[str, str]:
+        """The files that are barred, and those that have a stream in common with one of them."""
+        found = dict(barred)
+        for stream, files in self._files.items():
+            for worst in [file for file in files if file in barred][:1]:
+                why = f"{stream} is in another file, too, of which {barred[worst]}"
+                for file in files:
+                    found.setdefault(file, why)
+        return found
+
+
+def _barred(
+    conclusion: Conclusion, accounts: Sequence[Account], strange: Mapping[str, str]
+) -> dict[str, str]:
+    """The files that show nothing, whatever was satisfied in them, and why.
+
+    Every cause stands here, and here alone: add a further one (something that `conclusion` says of
+    a file) beside these.
+
+    Args:
+        strange: the files with lines of unknown kinds or with facts that contradict each other.
+    """
+    barred = dict(strange)
+    for account in accounts:
+        if account.rejected:
+            barred[account.file] = f"{counted(account.rejected, 'line')} could not be read"
+    if (conclusion.unknown or conclusion.rejected) and not barred:
+        return {account.file: "a line of some file was not understood" for account in accounts}
+    return barred
+
+
+def exit_code(evidence: EvidenceFile) -> int:
+    """1 where anything is violated, 0 where something is shown, 3 where there is nothing."""
+    if any(each.verdict == "violated" for each in evidence.unshown):
+        return 1
+    return 0 if evidence.shown else 3
+
+
+def as_yaml(evidence: EvidenceFile) -> bytes:
+    """The evidence as it is written to a file; raises SpecError where that could not be read."""
+    document = evidence.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    content = text.encode()
+    if len(content) > MOST_BYTES:
+        raise SpecError(f"the evidence has over {MOST_BYTES} bytes", "take it of fewer traces")
+    return content
+
+
+def _found_at(path: str, beside: Path) -> str:
+    """The path of a trace as seen from the folder of the evidence; raises InputError."""
+    piped = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+    seen = path
+    if "\0" not in path:
+        folder, name = os.path.split(path)  # a link there may make `..` lead elsewhere
+        there = os.path.join(os.path.realpath(folder), name)
+        piped = piped or there.startswith(_PASSING)
+        seen = os.path.relpath(there, os.path.realpath(beside))
+    if path == STDIN or piped:
+        hint = "write it to a file first"
+        raise InputError(path, "evidence is anchored in a file, and this is none", hint=hint)
+    if printable(seen) != seen or len(seen) > MAX_ID:
+        raise InputError(path, "its path cannot be written into the evidence", hint="move it")
+    return seen
+
+
+def _found(
+    mode: Mode, name: str, file: int, claims: Sequence[ClaimVerdict], absent: str
+) -> Iterator[Shown | Unshown]:
+    """What one file says of one obligation: what shows it, and one claim of each that does not."""
+    by: dict[Verdict, list[tuple[ClaimVerdict, str]]] = {}
+    for judged in claims:
+        verdict, why = _judged(mode, judged, name, absent)
+        by.setdefault(verdict, []).append((judged, why))
+    if Verdict.SATISFIED in by and Verdict.VIOLATED not in by:
+        yield _shown(name, file, [judged for judged, _ in by[Verdict.SATISFIED]])
+    for verdict in _UNTOLD:
+        if verdict in by:
+            judged, why = by[verdict][0]
+            yield _unshown(name, file, verdict, f"claim {judged.claim.claim_id}: {why}")
+    if not by.keys() - {Verdict.UNEXERCISED}:
+        why = by[Verdict.UNEXERCISED][0][1] if by else "there is no claim in this file"
+        yield _unshown(name, file, Verdict.UNEXERCISED, why)
+
+
+def _judged(mode: Mode, judged: ClaimVerdict, name: str, absent: str) -> tuple[Verdict, str]:
+    """What one claim shows of an obligation, and why not."""
+    found = judged.findings[name]
+    if judged.other is not None:
+        return Verdict.UNEXERCISED, f"the claim is of another mode, {judged.other}"
+    if found.verdict is Verdict.VIOLATED:
+        return found.verdict, found.why
+    if (accepted := judged.claim.other_mode) in MODES:  # the recorded dialects have other words
+        return Verdict.UNEXERCISED, f"the claim is of another mode, {accepted}"
+    if absent:
+        return Verdict.INCONCLUSIVE, absent
+    shown = found.verdict is Verdict.SATISFIED
+    entry, trail = _places(judged.claim.entry), _places(found.trail)
+    if shown and any(at.line < entry[0].line for at in trail):
+        return Verdict.INCONCLUSIVE, "it was named before the claim was registered"
+    return found.verdict, found.why
+
+
+def _places(trail: Trail) -> list[At]:
+    return [at for _, at in trail if at is not None]
+
+
+def _shown(name: str, file: int, claims: Sequence[ClaimVerdict]) -> Shown:
+    named = claims[:MOST_CLAIMS]
+    trails = [(*judged.claim.entry, *judged.findings[name].trail) for judged in named]
+    places = [at for trail in trails for at in _places(trail)]
+    numbers = {at.line if at.sequence is None else at.sequence for at in places}
+    return Shown(
+        obligation=name,
+        file=file,
+        sequences=tuple(sorted(numbers)),
+        claims=tuple(_short(judged.claim.claim_id) for judged in named),
+        verdict="satisfied",
+        order=tuple(dict.fromkeys((Order.CLAIM_BEFORE_EVENTS, RELEVANT_ORDER[name]))),
+        more=len(claims) - len(named),
+    )
+
+
+def _unshown(name: str, file: int, verdict: Verdict, why: str) -> Unshown:
+    said: Any = verdict.value
+    return Unshown(obligation=name, file=file, verdict=said, why=_short(why))
+
+
+def _short(text: str) -> str:
+    """`text` as it can be written on one line of a file, cut short."""
+    shown = printable(text).strip() or repr(text)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"

@@ -1,0 +1,259 @@
+"""A check by the naive projection: slow, for small traces, and written without the monitor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+
+from monitor.check.parts import Trusted, input_of, place_of, text_of
+from monitor.check.theorem import Theorem
+from monitor.engine import decide
+from monitor.input.errors import InputError
+from monitor.input.sources import read
+from monitor.report.verdict import (
+    REFERENCE,
+    SCHEMA,
+    Applies,
+    ClaimReport,
+    Events,
+    Forgotten,
+    ObligationReport,
+    Report,
+)
+from spec import __version__
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.contract.obligations import OBLIGATIONS
+from spec.digest import spec_digest
+from spec.language.verdicts import Verdict, pool
+from spec.projection.lines import Line
+from spec.projection.naive import Naive
+from spec.projection.outcome import outcome_of
+from spec.projection.pool import TooLarge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from monitor.input.records import At, Record
+    from monitor.input.sources import Source
+    from spec.contract.modes import Bundle
+    from spec.projection.case import Case, Finding
+    from spec.projection.outcome import ClaimOutcome
+
+__all__ = ["MOST_BYTES", "MOST_LINES", "MOST_PAIRS", "MOST_STEPS", "check_by_reference"]
+
+MOST_LINES: Final = 2_000
+MOST_BYTES: Final = 1 << 20
+MOST_STEPS: Final = 1_000_000
+"""Events, times claims, times requests and one: as often an observer of each obligation moves."""
+
+MOST_PAIRS: Final = 20_000_000
+"""Pairs of blocks that are named or committed, times requests and one: which are one is asked."""
+
+_SMALLER: Final = "judge it without --reference"
+_UNKNOWN: Final = "from here on too little is known of the claim"
+
+
+class _Part(NamedTuple):
+    """One stream of one file, taken in."""
+
+    file: str
+    stream: str
+    records: list[Record]
+    naive: Naive
+
+
+def check_by_reference(
+    paths: Sequence[str],
+    mode: Mode,
+    bundle: Bundle,
+    *,
+    claim: str | None = None,
+    strict: bool = False,
+    stdin: BinaryIO | None = None,
+) -> Report:
+    """Judge trace files by one bundle of one mode, as `monitor.check.files.check` does.
+
+    Raises:
+        InputError: a file or a line of it cannot be read, or there is more of it than is judged so.
+    """
+    source, trusted, theorem = read(paths, stdin=stdin), Trusted(), Theorem(mode)
+    streams: dict[tuple[str, str], list[Record]] = {}
+    events, unknown = 0, Counter[str]()
+    for record in _small(source):
+        events += 1
+        if record.unknown is not None:
+            unknown[record.unknown] += 1
+        trusted.note(record)
+        theorem.note(record)
+        streams.setdefault((record.at.file, record.stamp.stream), []).append(record)
+    parts = [_judged(*where, records, mode, bundle) for where, records in streams.items()]
+    claims = [found for part in parts for found in _claims(part, claim)]
+    judged = [each for each, outcome in claims if not outcome.torn]
+    names = MODES[mode].names(bundle)
+    obligations = {n: pool(each.obligations[n].verdict for each in judged) for n in names}
+    verdict, why = decide(obligations, _absent(parts, claims, claim), strict=strict)
+    left = _applies(theorem.left(_left(parts)))
+    return Report(
+        schema=SCHEMA,
+        tool=__version__,
+        spec=spec_digest(),
+        inputs=[input_of(account) for account in source.accounts],
+        mode=mode,
+        bundle=bundle,
+        strict=strict,
+        verdict=verdict,
+        why=why,
+        obligations=obligations,
+        events=Events(events, dict(unknown), 0),
+        claims=[each for each, _ in claims],
+        others=_others(parts, claim),
+        trust=trusted.report(),
+        forgotten=Forgotten(0, {}, {}),
+        theorem=left,
+        claim=claim,
+        judge=REFERENCE,
+    )
+
+
+def _small(source: Source) -> Iterator[Record]:
+    """The records of a source, as long as there are not too many."""
+    for record in source:
+        lines = sum(account.lines for account in source.accounts)
+        if lines > MOST_LINES or source.text > MOST_BYTES:
+            most = f"{MOST_LINES} lines or {MOST_BYTES >> 20} MiB"
+            why = f"more than {most}, and the reference projection takes each event to each claim"
+            raise InputError(record.at.file, why, hint=_SMALLER)
+        yield record
+
+
+def _judged(file: str, stream: str, records: list[Record], mode: Mode, bundle: Bundle) -> _Part:
+    lines, form = list(_lines(records)), records[0].stamp.form
+    naive = Naive(lines, mode, bundle, form.first)
+    steps = len(lines) * len(naive.cases) * (1 + len(naive.requests))
+    if steps > MOST_STEPS:
+        why = f"it has so many claims and requests that the reference takes {steps} steps"
+        raise InputError(file, why, hint=_SMALLER)
+    blocks = sum(len(e.block_ids) + (e.footprint or 0) for line in lines for e in line.events)
+    if blocks * blocks * (1 + len(naive.requests)) > MOST_PAIRS:
+        why = f"it has too many blocks for the reference: {blocks} are named or committed"
+        raise InputError(file, why, hint=_SMALLER)
+    try:
+        for _ in naive:
+            pass
+        naive.finish()
+    except TooLarge as error:
+        raise InputError(file, error.cause, hint=_SMALLER) from None
+    return _Part(file, stream, records, naive)
+
+
+def _lines(records: Iterable[Record]) -> Iterator[Line]:
+    """What a stream says, for the projection; its lines are numbered as they were read."""
+    form = None
+    for number, record in enumerate(records, 1):
+        stamp = record.stamp
+        form = form or stamp.form
+        yield Line(
+            number,
+            tuple(event for event, _ in record.events),
+            stamp.sequence,
+            stamp.time_ns,
+            skips=stamp.form.skips,
+            mark=stamp.mark,
+            observes=stamp.observes,
+            derived=form.derived,
+            foreign=stamp.form is not form,
+            doubts=tuple((doubt.claim_id, doubt.only) for doubt in record.doubts),
+        )
+
+
+# What it came to.
+
+
+def _claims(part: _Part, only: str | None) -> Iterator[tuple[ClaimReport, ClaimOutcome]]:
+    for name, outcome in outcome_of(part.naive).claims.items():
+        if only not in (None, name):
+            continue
+        found = {n: _finding(part, n, each, outcome) for n, each in outcome.findings.items()}
+        case = part.naive.cases[name]
+        verdicts = {} if outcome.torn else {n: each.verdict for n, each in found.items()}
+        verdict, why = decide(verdicts, _missing(part, case, outcome))
+        stream, state = text_of(part.stream), outcome.state
+        yield ClaimReport(name, stream, state, verdict, found, why, case.claim.mode), outcome
+
+
+def _finding(part: _Part, name: str, found: Finding, outcome: ClaimOutcome) -> ObligationReport:
+    observer = OBLIGATIONS[name]
+    at = None if found.at is None else place_of(part.records[found.at - 1].at)
+    if found.verdict is Verdict.SATISFIED and not outcome.entered:
+        return ObligationReport(Verdict.UNEXERCISED, None, "the claim never entered")
+    if found.verdict is Verdict.INCONCLUSIVE:
+        return ObligationReport(found.verdict, at, _UNKNOWN)
+    rule = next((rule for rule in observer.rules if rule.name == found.rule), None)
+    if rule is None:
+        return ObligationReport(found.verdict, None, observer.state(observer.initial).says)
+    state = observer.state(rule.to)
+    shown = rule.why if state.verdict is Verdict.VIOLATED else state.says
+    return ObligationReport(found.verdict, at, shown, rule.allowed)
+
+
+def _missing(part: _Part, case: Case, outcome: ClaimOutcome) -> str:
+    if case.claim.other_mode in MODES:
+        return f"it was accepted in another mode, {case.claim.other_mode}"
+    return "" if outcome.entered else f"not {_entry(part)}"
+
+
+def _entry(part: _Part) -> str:
+    return "accepted" if "explicit_acceptance" in part.naive.names else "registered"
+
+
+def _absent(
+    parts: list[_Part], claims: list[tuple[ClaimReport, ClaimOutcome]], only: str | None
+) -> str:
+    """What keeps the whole from being judged, if anything."""
+    if only is not None and not claims:
+        return f"claim {only} does not occur"
+    if torn := next((each for each, outcome in claims if outcome.torn), None):
+        return f"claim {torn.claim_id} asked for one mode and was accepted in another"
+    if not any(outcome.entered for _, outcome in claims):
+        return f"no {_entry(parts[0])} claim" if parts else "no claim"
+    if cut := next((part for part in parts if part.naive.order.cut is not None), None):
+        return f"{text_of(cut.stream)}: {cut.naive.order.why}"
+    return _spread(parts)
+
+
+def _spread(parts: list[_Part]) -> str:
+    """A run of which one file accepts the claims and another does not, if there is one."""
+    for stream in dict.fromkeys(part.stream for part in parts):
+        sides = [outcome_of(part.naive).claims for part in parts if part.stream == stream]
+        inside = [{name for name, each in side.items() if each.entered} for side in sides]
+        known = set[str]().union(*inside)
+        torn = any(known & side.keys() - ours for side, ours in zip(sides, inside, strict=True))
+        if known and (torn or not all(inside)):
+            entry = _entry(parts[0])
+            return f"run {text_of(stream)} goes on in a file in which its claims are not {entry}"
+    return ""
+
+
+def _others(parts: list[_Part], only: str | None) -> dict[Mode, int]:
+    """How many claims of other modes there are."""
+    cases = [case for part in parts for case in part.naive.cases.values()]
+    met = [case.claim for case in cases if case.claim.met and only in (None, case.claim.claim_id)]
+    naive = parts[0].naive if parts else None
+    others = Counter(claim.mode for claim in met if naive and not naive.is_judged(claim))
+    return {Mode(mode): number for mode, number in others.items() if mode is not None}
+
+
+def _applies(left: tuple[At | None, str] | None) -> Applies:
+    if left is None:
+        return Applies(True)
+    at, why = left
+    return Applies(False, None if at is None else place_of(at), why)
+
+
+def _left(parts: list[_Part]) -> Iterator[tuple[At | None, str]]:
+    """Where each stream leaves what the theorem assumes first, and how."""
+    for part in parts:
+        if part.naive.left is not None:
+            at, why = part.naive.left
+            yield part.records[at - 1].at, why

@@ -1,0 +1,53 @@
+"""Does the theorem of a mode speak of a stream? Where its assumptions hold, its conclusion does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.contract.worlds import WORLDS
+from spec.events.alphabet import FACTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from monitor.input.records import At, Record
+    from spec.claims.claim import Mode
+
+__all__ = ["Theorem"]
+
+
+class Theorem:
+    """Looks at each line for what the theorem of a mode does not assume.
+
+    What the order of the lines and the facts themselves say is seen by the monitor.
+    """
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode, self._world = mode, WORLDS[mode]
+        self._left: tuple[At | None, str] | None = None
+
+    def note(self, record: Record) -> None:
+        """One line."""
+        if self._left is None and (why := self._leaves(record)):
+            self._left = record.at, why
+
+    def _leaves(self, record: Record) -> str:
+        if record.unknown is not None:
+            return f"nobody knows what {record.unknown} means"
+        for event, _ in record.events:
+            if event.kind not in self._world:
+                return f"{event.kind} is outside the world of {self._mode}"
+        observes = record.stamp.observes
+        if observes is not None and (unseen := sorted(FACTS - observes)):
+            rest = f", {len(unseen) - 1} more" if len(unseen) > 1 else ""
+            return f"unobserved are {unseen[0]}{rest}"
+        return ""
+
+    def left(self, others: Iterable[tuple[At | None, str]]) -> tuple[At | None, str] | None:
+        """Where an assumption is left first, and how; None where none is.
+
+        Args:
+            others: the places that the monitor saw.
+        """
+        found = [*others, *([self._left] if self._left is not None else [])]
+        return min(found, key=lambda each: each[0].line if each[0] is not None else 0, default=None)

@@ -1,0 +1,1 @@
+"""One claim under observation: compiled observers, ledgers, and what they found."""

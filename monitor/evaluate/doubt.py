@@ -1,0 +1,63 @@
+"""What an observer still tells apart where some fields of the events cannot be known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from monitor.evaluate.compile import compile_observer
+from monitor.evaluate.fields import POOL
+from spec.contract.obligations import OBLIGATIONS
+from spec.contract.observed import without_fields
+
+if TYPE_CHECKING:
+    from spec.language.machine import Observer
+
+__all__ = [
+    "AUTHORITY",
+    "BLOCKS",
+    "CACHED_BY",
+    "FAILURES",
+    "NAMES",
+    "NEED",
+    "OTHERS",
+    "POOL",
+    "RIVALS",
+    "Step",
+    "partial",
+    "without",
+]
+
+Step: TypeAlias = Callable[..., tuple[int, Any, int]]
+"""A compiled observer: see `monitor.evaluate.compile.Compiled`."""
+
+FAILURES: Final = frozenset({"smear", "alleges"})
+"""The fields that rest on all failures of a request."""
+AUTHORITY: Final = frozenset({"authorised"})
+"""The field that rests on who owns the claim and when its duration is over."""
+NAMES: Final = frozenset({"named"})
+"""The field that rests on who was registered."""
+BLOCKS: Final = frozenset({"lead"})
+"""The field that rests on which blocks a claim holds."""
+RIVALS: Final = frozenset({"passed"})
+"""The field that rests on which blocks of other claims could be taken."""
+NEED: Final = frozenset({"needed", "usable"})
+"""The fields that rest on what the request itself needs."""
+OTHERS: Final = frozenset({"others"})
+"""The field that rests on what all requests in hand need."""
+CACHED_BY: Final = frozenset({"found", "away"})
+"""The fields that rest on which request computed the blocks of the claim."""
+
+
+@cache
+def without(name: str, fields: frozenset[str]) -> Step | None:
+    """The observer that `partial` leaves, compiled; None where it is whole."""
+    observer = partial(name, fields)
+    return None if observer is None else compile_observer(observer)
+
+
+@cache
+def partial(name: str, fields: frozenset[str]) -> Observer | None:
+    """What is left of the observer of this name (`without_fields`)."""
+    return without_fields(OBLIGATIONS[name], fields)

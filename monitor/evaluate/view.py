@@ -1,0 +1,92 @@
+"""An event as one claim sees it: the fields that guards read, with their plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from monitor.input.records import At
+    from spec.events.alphabet import Kind
+
+__all__ = ["Constants", "View"]
+
+
+@dataclass(slots=True)
+class View:
+    """The fields of `spec.contract.vocabulary.EVENT_FIELDS`; `here` is set for each request.
+
+    `low` is the same event where nobody knows which blocks are shared, as if all were that may be;
+    `unsized` says that a commitment states no footprint.
+    """
+
+    kind: Kind
+    at: At | None
+    request_id: str | None = None
+    mine: bool = False
+    named: bool = False
+    here: bool = False
+    direct: bool = True
+    lead: int = 0
+    footprint: int = 0
+    needed: int = 0
+    usable: int = 0
+    rest: int = 0
+    stood: int = 0
+    shared: int = 0
+    others: int = 0
+    blamed: bool = False
+    tied: int = 0
+    blamed_rest: int = 0
+    blamed_least: int = 0
+    stranger: bool = False
+    accuses: bool = False
+    restore: bool = False
+    smear: bool = False
+    alleges: bool = False
+    echo: bool = False
+    outcome: bool = False
+    refusal: bool = False
+    harm: bool = False
+    from_tier: bool = False
+    intact: bool = False
+    authorised: bool = True
+    by: int = 0
+    found: bool = False
+    covers: bool = False
+    breaks: bool = False
+    unsaid: bool = False
+    passed: bool = False
+    spared: bool = False
+    proof: bool = False
+    said_resident: int = 0
+    said_active: int = 0
+    said_total: int = 0
+    said_usable: int = 0
+    said_shortfall: int = 0
+    cost: int = 0
+    worker: int = 0
+    hit: bool = False
+    behind: bool = False
+    oldest: bool = False
+    low: View | None = None
+    unsized: bool = False
+
+    def copied(self) -> View:
+        """The same again."""
+        return View(*_FIELDS(self))
+
+
+_FIELDS: Final = attrgetter(*(field.name for field in fields(View)))
+
+
+@dataclass(slots=True)
+class Constants:
+    """The fields of `spec.contract.vocabulary.CONSTANTS`."""
+
+    threshold: int
+    lapses: bool
+    tiered: bool
+    watched: bool
+    ranked: bool

@@ -1,0 +1,60 @@
+"""What observers have seen of one claim: where each stands, and what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from monitor.input.records import At, Trail
+    from spec.language.verdicts import Verdict
+
+__all__ = ["Finding", "InHand", "Registers", "Watch"]
+
+Registers: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict of one obligation, the event that decided it, and why, for people.
+
+    `trail` are the events of the occasion that was decided, from what was owed on, in their order.
+    """
+
+    verdict: Verdict
+    at: At | None
+    why: str
+    allowed: str = ""
+    trail: Trail = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One observer in one scope (the claim itself or one request), as its last step left it."""
+
+    state: int
+    own: Registers
+    at: At | None = None
+    rule: int = -1
+    trail: Trail = ()
+
+
+@dataclass(slots=True)
+class InHand:
+    """One request as one claim sees it; `touched` says that it had to do with the claim itself.
+
+    `among` are the requests that stood alike when they were last compared, by their ids.
+    """
+
+    facts: Registers
+    watches: list[Watch]
+    touched: bool = False
+    ended: bool = False
+    among: dict[str, InHand] | None = None
+
+    @property
+    def stands(self) -> Hashable:
+        """What an event meets here, equal for all requests that it moves alike."""
+        return (self.facts, *((watch.state, watch.own) for watch in self.watches))

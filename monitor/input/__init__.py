@@ -1,0 +1,1 @@
+"""Lines of a trace, from files and sockets, as canonical events."""

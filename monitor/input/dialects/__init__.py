@@ -1,0 +1,81 @@
+"""Which dialect a line is in, told by what it holds; one adapter of each dialect per file.
+
+Each dialect recognises its own lines; they are asked in order, the narrower sign first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from monitor.input.dialects import allocator, canonical, connector, reference
+from monitor.input.dialects._json import parse
+from monitor.input.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from monitor.input.records import Record
+
+__all__ = ["Dialect", "Reader"]
+
+
+class Dialect(Protocol):
+    """Turns the objects of one file, in order, into records."""
+
+    def feed(self, obj: dict[str, object], line: int) -> Sequence[Record]:
+        """The records that are complete with this line.
+
+        Raises:
+            InputError: the object is not of this dialect's form; nothing else has changed.
+        """
+
+    def flush(self, stream: str | None = None) -> Sequence[Record]:
+        """The records that were held back, of one stream or, at the end of the file, of all."""
+
+
+_Recogniser: TypeAlias = "Callable[[dict[str, object]], bool]"
+_DIALECTS: Final[tuple[tuple[_Recogniser, Callable[[str], Dialect]], ...]] = (
+    (canonical.recognises, canonical.CanonicalDialect),
+    (reference.recognises, reference.ReferenceDialect),
+    (connector.recognises, connector.ConnectorDialect),
+    (allocator.recognises, allocator.AllocatorDialect),
+)
+
+
+class Reader:
+    """Reads one file's lines, whatever their dialect."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._adapters: dict[int, Dialect] = {}
+
+    def feed(self, text: bytes, line: int) -> Sequence[Record]:
+        """The records that are complete with this line.
+
+        Raises:
+            InputError: the line cannot be read.
+        """
+        obj = parse(text, self._file, line)
+        adapter = self._adapter(obj, line)
+        records = adapter.feed(obj, line)
+        if len(self._adapters) == 1:
+            return records
+        streams = {record.stamp.stream for record in records}
+        others = [other for other in self._adapters.values() if other is not adapter]
+        held = [r for other in others for stream in streams for r in other.flush(stream)]
+        return (*held, *records)
+
+    def flush(self) -> Sequence[Record]:
+        """The records that were held back until the file ended."""
+        return [record for adapter in self._adapters.values() for record in adapter.flush()]
+
+    def _adapter(self, obj: dict[str, object], line: int) -> Dialect:
+        for number, (recognises, dialect) in enumerate(_DIALECTS):
+            if recognises(obj):
+                adapter = self._adapters.get(number)
+                if adapter is None:
+                    adapter = self._adapters[number] = dialect(self._file)
+                return adapter
+        near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")
+        hint = near or "every event has a kind (or, in a recorded dialect, an event)"
+        raise InputError(self._file, "an event without a kind", line=line, field="kind", hint=hint)

@@ -1,0 +1,177 @@
+"""One line of JSON, and one object as a struct, with errors that a person can act on."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
+
+import msgspec
+
+from monitor.input.errors import InputError, did_you_mean, shown
+from spec.claims.predicates import MaterializationPredicate, parse_predicate
+from spec.language.errors import PredicateError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["KIND_LIMIT", "kind_in", "known_predicate", "parse", "predicate_in", "struct"]
+
+KIND_LIMIT: Final = 256
+"""Longest name of a kind, in characters, known or not."""
+
+_DECODE = msgspec.json.Decoder().decode
+_SPACED_COLON = re.compile(rb'"[ \t\r]+:').search
+_PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
+_BYTE = re.compile(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?", re.DOTALL)
+_BOUND = re.compile(r"Expected `int` (>=|<=) (-?\d+)")
+_NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
+_ONE_LINE = "write one whole JSON object a line"
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def parse(text: bytes, file: str, line: int) -> dict[str, object]:
+    """The JSON object that a line holds.
+
+    Raises:
+        InputError: not UTF-8, not JSON, not an object, nested too deep, or a key stands twice.
+    """
+    reason, hint = "", ""
+    obj: Any = None
+    try:
+        if not text.isascii():
+            text.decode()
+        obj = _DECODE(text)
+        if not isinstance(obj, dict):
+            reason, hint = f"expected a JSON object, got {shown(obj)}", _ONE_LINE
+        elif text.count(b'":') != len(obj) or _SPACED_COLON(text):
+            json.loads(text, object_pairs_hook=_unique)
+    except _TwiceError as twice:
+        raise InputError(
+            file, "the key stands twice", line=line, field=str(twice), hint="keep one of them"
+        ) from None
+    except UnicodeDecodeError as error:
+        reason, hint = f"not text: no UTF-8 at byte {error.start + 1}", "write UTF-8"
+    except RecursionError:
+        reason, hint = "nested too deep", "events are flat"
+    except (ValueError, msgspec.DecodeError) as error:
+        reason, hint = _not_json(text, str(error))
+    if reason:
+        raise InputError(file, reason, line=line, hint=hint)
+    return cast("dict[str, object]", obj)
+
+
+class _TwiceError(Exception):
+    """A key stands twice in one object; its text is the key, printable."""
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    keys: dict[str, object] = {}
+    for key, value in pairs:
+        if key in keys:
+            raise _TwiceError(shown(key, 80)[1:-1])
+        keys[key] = value
+    return keys
+
+
+def _not_json(text: bytes, message: str) -> tuple[str, str]:
+    if b"\0" in text:
+        return "not text: a NUL byte", "the file may be damaged"
+    why, byte = _BYTE.fullmatch(message.split(" - at `")[0]).groups()  # type: ignore[union-attr]
+    where = f" at byte {int(byte) + 1}" if byte else ""
+    if "truncated" in why:
+        return "not JSON: it ends too early", _ONE_LINE
+    if re.search(rb"\b(?:NaN|Infinity)\b", text):
+        return f"not JSON: {why}{where}", "JSON has no NaN and no Infinity: leave the field out"
+    return f"not JSON: {why}{where}", _ONE_LINE
+
+
+def kind_in(obj: dict[str, object], field: str, file: str, line: int) -> str:
+    """The name of the kind in `field`, known or not.
+
+    Raises:
+        InputError: not a name.
+    """
+    value = obj[field]
+    if isinstance(value, str) and 0 < len(value) <= KIND_LIMIT and value.isprintable():
+        return value
+    reason = "an event without a kind" if value in (None, "") else f"{shown(value)} is no kind"
+    raise InputError(file, reason, line=line, field=field, hint="give the name of a kind of event")
+
+
+def struct(obj: dict[str, object], form: type[S], file: str, line: int) -> S:
+    """`obj` as a struct of type `form`.
+
+    Raises:
+        InputError: a field is unknown (where the form forbids it), missing, or of a wrong value.
+    """
+    try:
+        return msgspec.convert(obj, form)
+    except msgspec.ValidationError as error:
+        _refuse(str(error), obj, form, file, line)
+
+
+def _refuse(
+    message: str, obj: dict[str, object], form: type[msgspec.Struct], file: str, line: int
+) -> NoReturn:
+    said, place = _PLACE.fullmatch(message).groups()  # type: ignore[union-attr]
+    field, reason, hint = place or None, said[:1].lower() + said[1:].replace("`", ""), ""
+    if named := _NAMED.fullmatch(said):
+        what, name = named.groups()
+        field = f"{place}.{name}" if place else name
+        if what == "missing required":
+            reason, hint = "missing", "add it"
+        else:
+            reason = "no such field"
+            hint = did_you_mean(name, _fields(form, place)) or "leave it out"
+            field = field if len(field) <= 80 else field[:80] + "…"
+    elif bound := _BOUND.fullmatch(said):
+        value, (sign, limit) = _value(obj, place), bound.groups()
+        reason = f"{shown(value)} is {'below' if sign == '>=' else 'above'} {limit}"
+        hint = "give a count, 0 or more" if limit == "0" else f"give a number {sign} {limit}"
+    elif said.endswith("of length >= 1"):
+        reason, hint = "the text is empty", "name it, or leave the field out"
+    if field is not None:
+        field = shown(field, 80)[1:-1]
+    raise InputError(file, reason, line=line, field=field, hint=hint)
+
+
+def _fields(form: type[msgspec.Struct], place: str | None) -> Sequence[str]:
+    if not place:
+        return form.__struct_fields__
+    nested = {
+        name
+        for info in msgspec.structs.fields(form)
+        if info.name == place.split(".")[0].split("[")[0]
+        for part in getattr(info.type, "__args__", (info.type,))
+        for name in getattr(part, "__struct_fields__", ())
+    }
+    return sorted(nested)
+
+
+def _value(obj: dict[str, object], place: str | None) -> Any:
+    """The value at a path such as `block_ids[3]` or `proof.usable`."""
+    value: Any = obj
+    for part in re.findall(r"[^.\[\]]+", place or ""):
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return value
+
+
+@functools.lru_cache(maxsize=4096)
+def known_predicate(text: str) -> MaterializationPredicate:
+    """The predicate that `text` states; raises PredicateError."""
+    return parse_predicate(text)
+
+
+def predicate_in(text: str, field: str, file: str, line: int) -> MaterializationPredicate:
+    """The predicate that `text` states.
+
+    Raises:
+        InputError: it does not parse.
+    """
+    try:
+        return known_predicate(text)
+    except PredicateError as error:
+        raise InputError(file, error.cause, line=line, field=field, hint=error.remedy) from None

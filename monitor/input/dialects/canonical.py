@@ -1,0 +1,114 @@
+"""The canonical form: an event is what it says, once it has been checked."""
+
+from __future__ import annotations
+
+import functools
+from typing import Final, NoReturn
+
+from monitor.input.dialects._json import kind_in, predicate_in, struct
+from monitor.input.errors import InputError, did_you_mean, shown
+from monitor.input.records import At, Record, Stamp, stamp_of
+from spec.claims.claim import Mode
+from spec.claims.durations import Duration
+from spec.events.alphabet import FACTS, Kind
+from spec.events.canonical import Event, Mark, StreamMark
+from spec.events.fields import required_of
+from spec.language.errors import ClaimError
+
+__all__ = ["CanonicalDialect", "recognises"]
+
+_KINDS: Final = frozenset(kind.value for kind in Kind)
+_MARKS: Final = frozenset(mark.value for mark in Mark)
+_NAMES: Final = sorted(_KINDS | _MARKS)
+_MODES: Final = frozenset(mode.value for mode in Mode)
+_MOST: Final = 2**63 - 1
+
+
+def recognises(obj: dict[str, object]) -> bool:
+    """Whether a line is in the canonical form."""
+    return "kind" in obj
+
+
+class CanonicalDialect:
+    """Reads the canonical events of one file."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    def feed(self, obj: dict[str, object], line: int) -> tuple[Record, ...]:
+        """One record.
+
+        Raises:
+            InputError: the object is not a canonical event, or of no known kind.
+        """
+        kind = kind_in(obj, "kind", self._file, line)
+        if kind in _MARKS:
+            mark = struct(obj, StreamMark, self._file, line)
+            return (Record(*self._stamped(mark, line)),)
+        if kind not in _KINDS:
+            hint = did_you_mean(kind, _NAMES) or "docs/events.md lists the kinds"
+            self._refuse(line, "kind", f"there is no kind {shown(kind)}", hint)
+        event = struct(obj, Event, self._file, line)
+        at, stamp = self._stamped(event, line)
+        self._check(event, line)
+        return (Record(at, stamp, ((event, at),)),)
+
+    def flush(self, stream: str | None = None) -> tuple[Record, ...]:
+        """Nothing: no event is held back."""
+        return ()
+
+    def _stamped(self, said: Event | StreamMark, line: int) -> tuple[At, Stamp]:
+        for name in ("sequence", "time_ns", "priority"):
+            value = getattr(said, name, None)
+            if value is not None and not -_MOST <= value <= _MOST:
+                self._refuse(line, name, f"{shown(value)} is out of range", f"at most {_MOST}")
+        if isinstance(said, StreamMark) and said.observes is not None:
+            self._check_observed(said, said.observes, line)
+        return At(self._file, line, said.sequence), stamp_of(said, said.stream or self._file)
+
+    def _check_observed(self, mark: StreamMark, observes: tuple[str, ...], line: int) -> None:
+        """Only the first mark says what is observed, and only facts are."""
+        if mark.kind is not Mark.STREAM_OPENED:
+            hint = f"state it on {Mark.STREAM_OPENED}"
+            self._refuse(line, "observes", f"{mark.kind} does not say what is observed", hint)
+        for place, name in enumerate(observes):
+            if name not in FACTS:
+                near = "" if name in _KINDS else did_you_mean(name, sorted(FACTS))
+                what = "no fact" if name in _KINDS else "no kind"
+                hint = near or "docs/events.md lists the facts"
+                self._refuse(line, f"observes[{place}]", f"{shown(name)} is {what}", hint)
+
+    def _check(self, event: Event, line: int) -> None:
+        """What the form cannot say: texts that must parse, lists that must match."""
+        if event.predicate is not None:
+            predicate_in(event.predicate, "predicate", self._file, line)
+        if event.duration is not None and (fault := _duration_fault(event.duration)):
+            self._refuse(line, "duration", *fault)
+        if event.mode is not None and event.mode not in _MODES:
+            hint = did_you_mean(event.mode, _MODES)
+            self._refuse(line, "mode", f"there is no mode {shown(event.mode)}", hint)
+        for name in required_of(event.kind):
+            if getattr(event, name) in (None, ()):
+                what = {"claim_id": "names no claim", "request_id": "names no request"}.get(name)
+                reason = f"{event.kind} {what or 'says too little without it'}"
+                self._refuse(line, name, reason, "docs/events.md lists its fields")
+        placed = event.positions or event.kind is Kind.BLOCK_CACHED
+        if placed and len(event.positions) != len(event.block_ids):
+            reason = f"{len(event.positions)} positions for {len(event.block_ids)} blocks"
+            self._refuse(line, "positions", reason, "give one logical position for each block")
+        for name in ("block_ids", "positions"):
+            numbers = getattr(event, name)
+            if len(numbers) > 1 and len(set(numbers)) != len(numbers):
+                self._refuse(line, name, "a number stands twice", "list each once")
+
+    def _refuse(self, line: int, field: str, reason: str, hint: str) -> NoReturn:
+        raise InputError(self._file, reason, line=line, field=field, hint=hint)
+
+
+@functools.lru_cache(maxsize=1024)
+def _duration_fault(text: str) -> tuple[str, str] | None:
+    try:
+        Duration.parse(text)
+    except ClaimError as error:
+        return error.cause, error.remedy
+    return None

@@ -1,0 +1,116 @@
+"""Records out of trace files: what could be read, with an account of each file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+from monitor.input.dialects import Reader
+from monitor.input.errors import InputError
+from monitor.input.lines import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from monitor.input.records import Record
+
+__all__ = ["Account", "Source", "read"]
+
+
+@dataclass(slots=True)
+class Account:
+    """What was read of one file.
+
+    `sha256` (hexadecimal, of the bytes on disk, compressed ones where it is compressed) is empty
+    until the file has been read to its end. `lines` counts those that are not blank, rejected ones
+    included; `rejection` is the first of the rejected.
+    """
+
+    file: str
+    sha256: str = ""
+    lines: int = 0
+    rejected: int = 0
+    rejection: InputError | None = None
+
+
+class Source:
+    """The records of some files in the order given; `accounts` grows while they are read, and
+    `text`, the bytes of their lines.
+
+    Iterate once: standard input cannot be read twice.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        lenient: bool = False,
+        stdin: BinaryIO | None = None,
+        on_reject: Callable[[InputError], None] | None = None,
+    ) -> None:
+        self.accounts: list[Account] = []
+        self.text = 0
+        self._paths = tuple(dict.fromkeys(paths))
+        self._lenient = lenient
+        self._stdin = stdin
+        self._on_reject = on_reject
+        self._done = 0
+        self._lines: Lines | None = None
+
+    def __iter__(self) -> Iterator[Record]:
+        """The records.
+
+        Raises:
+            InputError: a file or a line cannot be read; with `lenient`, only a file.
+        """
+        for path in self._paths:
+            account = Account(path)
+            self.accounts.append(account)
+            yield from self._file(account)
+
+    @property
+    def size(self) -> int:
+        """Bytes read so far, in all files, as they lie on disk."""
+        return self._done + (self._lines.size if self._lines else 0)
+
+    def _file(self, account: Account) -> Iterator[Record]:
+        lines = self._lines = Lines(account.file, stdin=self._stdin)
+        reader = Reader(account.file)
+        for number, content in lines:
+            account.lines += 1
+            self.text += len(content) if isinstance(content, bytes) else 0
+            try:
+                if isinstance(content, InputError):
+                    raise content
+                records = reader.feed(content, number)
+            except InputError as error:
+                if not self._lenient:
+                    raise
+                account.rejected += 1
+                account.rejection = account.rejection or error
+                if self._on_reject is not None:
+                    self._on_reject(error)
+            else:
+                yield from records
+        account.sha256 = lines.sha256
+        self._done, self._lines = self.size, None
+        yield from reader.flush()
+
+
+def read(
+    paths: Sequence[str],
+    *,
+    lenient: bool = False,
+    stdin: BinaryIO | None = None,
+    on_reject: Callable[[InputError], None] | None = None,
+) -> Source:
+    """The records of trace files; `-` is standard input, gzip is told by its content.
+
+    A path given twice is read once: the same lines are no second evidence.
+
+    Args:
+        lenient: skip and count the lines that cannot be read, instead of raising for the first.
+        stdin: what `-` stands for, by default the standard input of the process.
+        on_reject: called for each line that is skipped, where it stands among the records.
+    """
+    return Source(paths, lenient=lenient, stdin=stdin, on_reject=on_reject)

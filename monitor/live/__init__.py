@@ -1,0 +1,1 @@
+"""Verdicts while the events come."""

@@ -1,0 +1,105 @@
+"""Live verdicts from the process that judges: read from its socket until the stream ends."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from monitor.input.errors import InputError
+from monitor.input.lines import LINE_LIMIT
+from monitor.live.feed import LiveEnd, LiveLine, LiveVerdict
+from spec.language.prose import printable
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["OPEN", "Followed", "follow", "live_line"]
+
+OPEN: Final = 100_000
+"""Claims in hand of which the last verdict is known; of more nothing is concluded."""
+
+_TO_EXPLAIN: Final = (Verdict.PENDING, Verdict.INCONCLUSIVE, Verdict.VIOLATED)
+_CHUNK: Final = 1 << 16
+_HINT: Final = "name the socket of a process that runs with RESIDENT_CLAIMS_MONITOR"
+
+
+def follow(path: str) -> Iterator[LiveLine]:
+    """What is sent on a Unix socket: live verdicts, from those that stand now on, and the end.
+
+    Where the process broke off there is no end.
+
+    Raises:
+        InputError: nobody listens there, or what is sent is no live verdict.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+        try:
+            peer.connect(path)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(path, reason.lower(), hint=_HINT) from None
+        for number, line in enumerate(_lines(peer, path), 1):
+            try:
+                told: LiveLine = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise InputError(path, str(error), line=number, hint=_HINT) from None
+            yield told
+
+
+def live_line(told: LiveVerdict) -> str:
+    """One verdict on one line, for people."""
+    words = [told.claim_id, f"{told.mode}, {told.state}", str(told.verdict)]
+    if told.verdict in _TO_EXPLAIN:
+        words.append(f"{told.heaviest}: {told.why}" if told.heaviest else told.why)
+        words += [] if told.sequence is None else [f"at sequence {told.sequence}"]
+    words += ["(final)"] if told.final else ["(ended)"] if told.forgotten else []
+    return f"{printable('  '.join(words))}\n"
+
+
+class Followed:
+    """What was told so far; claims that were forgotten are not kept."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._open: dict[str, Verdict] = {}
+        self._verdicts: set[Verdict] = set()  # that stand, whatever is told of their claims later
+
+    def take(self, told: LiveLine) -> None:
+        """One more line."""
+        if isinstance(told, LiveEnd):
+            self.ended = True
+            return
+        self._open.pop(told.claim_id, None)
+        if told.forgotten or told.verdict is Verdict.VIOLATED:
+            self._verdicts.add(told.verdict)
+        elif len(self._open) < OPEN:
+            self._open[told.claim_id] = told.verdict
+        else:
+            self._verdicts.add(Verdict.INCONCLUSIVE)
+
+    @property
+    def code(self) -> int:
+        """1 violated, 0 where the stream ended and all was kept, else 3."""
+        verdicts = self._verdicts | {*self._open.values()}
+        if Verdict.VIOLATED in verdicts:
+            return 1
+        return 0 if self.ended and verdicts == {Verdict.SATISFIED} else 3
+
+
+def _lines(peer: socket.socket, path: str) -> Iterator[bytes]:
+    """Whole lines; one that the process broke off within is left out."""
+    rest = b""
+    while chunk := _receive(peer):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+        if len(rest) > LINE_LIMIT:
+            raise InputError(path, f"a line is over {LINE_LIMIT} bytes", hint=_HINT)
+
+
+def _receive(peer: socket.socket) -> bytes:
+    try:
+        return peer.recv(_CHUNK)
+    except ConnectionError:  # the process is gone
+        return b""

@@ -1,0 +1,58 @@
+"""What claims lost that no report named yet, and reports of what is owed to nobody any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spec.events.alphabet import Kind
+from spec.events.fields import ROUTE_REPORTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from monitor.evaluate.claim import ClaimRun
+    from spec.events.canonical import Event
+
+__all__ = ["UNSAID_KEPT", "is_moot", "is_unsaid", "lose", "tell"]
+
+UNSAID_KEPT: Final = 10_000
+"""Lost blocks of one claim that no report named, of which the ids are remembered."""
+
+
+def is_moot(claim: ClaimRun, event: Event) -> bool:
+    """Whether a report that names a claim is owed to nobody: about a route, or about a loss where
+    the claim is ranked, and the claim is over; and nothing like it that happened before is still to
+    be told.
+    """
+    if not claim.known or claim.watched:
+        return False
+    if event.kind in ROUTE_REPORTS:
+        owed = claim.owed.get(event.request_id or "", {})
+        return not owed.get(event.kind)
+    loss = event.kind in (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED)
+    return loss and claim.constants.ranked and not is_unsaid(claim, event)
+
+
+def is_unsaid(claim: ClaimRun, event: Event) -> bool:
+    """Whether a report of lost blocks tells of such; where nobody knows their ids it may."""
+    told, unsaid = event.block_ids, claim.unsaid
+    return bool(unsaid) and (not told or None in unsaid or unsaid.issuperset(told))
+
+
+def lose(claim: ClaimRun, blocks: Collection[int]) -> None:
+    """The claim lost these blocks, or, if none, some whose ids nobody knows.
+
+    Of too many it is only remembered that there are some.
+    """
+    if claim.watched:
+        claim.unsaid.update(blocks or (None,))
+        if len(claim.unsaid) > UNSAID_KEPT:
+            claim.unsaid = {None}
+
+
+def tell(claim: ClaimRun, event: Event) -> None:
+    """Lost blocks are reported: those that the report names, or all of them."""
+    if event.block_ids:
+        claim.unsaid.difference_update(event.block_ids)
+    else:
+        claim.unsaid.clear()

@@ -1,0 +1,132 @@
+"""Which claims are on which object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from monitor.pool.seen import digest
+from monitor.pool.terms import same
+from spec.events.alphabet import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from monitor.evaluate.claim import ClaimRun
+    from spec.events.canonical import Event
+
+__all__ = ["Objects", "means", "open_without"]
+
+_MOST_KEPT: Final = 8  # kinds and caches of events of one object
+_WITHIN = ("cache_identity", "token_map")
+_RESTS: Final = frozenset(
+    {
+        *(Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST),
+        *(Kind.LOAD_FINISHED, Kind.PREFIX_REUSED),
+    }
+)
+_JUDGED: Final[Mapping[Kind, frozenset[str]]] = {
+    Kind.LOAD_FAILED: frozenset(
+        {
+            "offload_restorability",
+            "restoration_failure_outcome",
+            "claim_harm_attribution",
+            "blocking_claim_ids",
+        }
+    ),
+    Kind.REQUEST_ROUTED: frozenset({"route_cost_attribution", "placement_attribution"}),
+    Kind.REUSE_SERVED: frozenset({"reuse_routing_attribution"}),
+}
+
+
+def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
+    """Which of a bundle's obligations are open where a fact does not say whose object it is about.
+
+    What is on the GPU and in the tier, and when something is done with a claim, all others rest on.
+    """
+    if kind in _RESTS:
+        return obligations if "offload_restorability" in obligations else frozenset()
+    return obligations & _JUDGED.get(kind, frozenset())
+
+
+def means(event: Event, claim: ClaimRun) -> bool:
+    """Whether the object of a watched claim is the one that the event names, as far as it says."""
+    return not claim.unwatched and all(
+        value is None or same(name, claim.binding.get(name), value)
+        for name in _WITHIN
+        for value in (getattr(event, name),)
+    )
+
+
+def _known(name: str, stated: str | bytes) -> bytes:
+    return stated if isinstance(stated, bytes) else digest(name, stated)
+
+
+def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
+    """The object that a claim is said to be on, with its cache and the map of its positions."""
+    if "object_id" not in claim.binding:
+        return None
+    within = ((name, claim.binding.get(name)) for name in _WITHIN)
+    known = tuple(None if stated is None else _known(name, stated) for name, stated in within)
+    return _known("object_id", claim.binding["object_id"]), known
+
+
+class Objects:
+    """The claims that a registry holds or held, by the digest of the object that they are on."""
+
+    def __init__(self) -> None:
+        self._claims: dict[bytes, dict[str, ClaimRun]] = {}
+        self._of: dict[str, bytes] = {}
+        self._restless: dict[bytes, dict[Hashable, dict[str, ClaimRun]]] = {}
+
+    def add(self, claim: ClaimRun) -> bool:
+        """The claim, once it is known to a registry and its object is stated; whether it is new on
+        that object, in the cache and by the map that it states.
+        """
+        on = _on(claim)
+        if on is None or on == claim.object:
+            return False
+        known, claim.object = on[0], on
+        self._of[claim.claim_id] = known
+        self._claims.setdefault(known, {})[claim.claim_id] = claim
+        for among in self._restless.get(known, {}).values():
+            among[claim.claim_id] = claim
+        return True
+
+    def beside(self, claim: ClaimRun) -> list[ClaimRun]:
+        """The claims on the object of a claim, with it; it alone where its object is not known."""
+        on = claim.object if claim.claim_id in self._of else _on(claim)
+        there = self._claims.get(on[0], {}) if isinstance(on, tuple) else {}
+        found = [each for each in there.values() if each.object == on]
+        return found if claim.claim_id in self._of else [*found, claim]
+
+    def remove(self, claim: ClaimRun) -> None:
+        """The claim is forgotten."""
+        if (known := self._of.pop(claim.claim_id, None)) is not None:
+            there = self._claims[known]
+            del there[claim.claim_id]
+            for among in self._restless.get(known, {}).values():
+                among.pop(claim.claim_id, None)
+            if not there:
+                del self._claims[known]
+                self._restless.pop(known, None)
+
+    def meant(self, event: Event) -> list[ClaimRun]:
+        """The claims on the object that the event names, as far as the event says which."""
+        if event.object_id is None:
+            return []
+        there = self._claims.get(digest("object_id", event.object_id), {})
+        return [claim for claim in there.values() if means(event, claim)]
+
+    def restless(self, event: Event) -> dict[str, ClaimRun] | None:
+        """Those of them of which such an event may change anything; None where that is not kept.
+
+        Claims leave it by `ClaimRun.rest`.
+        """
+        known = digest("object_id", event.object_id or "")
+        there, kept = self._claims.get(known, {}), self._restless.setdefault(known, {})
+        key = (event.kind, *(getattr(event, name) for name in _WITHIN))
+        if key not in kept:
+            if len(kept) >= _MOST_KEPT:
+                return None
+            kept[key] = {name: claim for name, claim in there.items() if means(event, claim)}
+        return kept[key]

@@ -1,0 +1,190 @@
+"""The room that responsible claims take in a pool, counted in blocks that they may share.
+
+A claim takes one block for each of its positions. Two positions are one block if they are the same
+position of one object, if their content keys are equal, or if one physical block holds both. Where
+that is not known, the sums have two ends: positions that may be shared are, or are not.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from monitor.pool.cells import Cells, Freed, certain, possible
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterable, Mapping
+
+    from monitor.evaluate.claim import ClaimRun
+
+__all__ = ["MOST", "Ends", "Freed", "Room", "Sums"]
+
+MOST: Final = 1_000_000
+"""Blocks and claims that are compared where nobody knows what is shared; with more of them the sums
+are not known."""
+
+
+class Sums(Protocol):
+    """The blocks of some claims."""
+
+    @property
+    def total(self) -> int:
+        """All of them, each once."""
+
+    def alone(self, claim_id: str) -> int:
+        """Those that this claim has alone."""
+
+    def freed(self, names: Collection[str]) -> Freed:
+        """What these claims free: the blocks of which they are all owners."""
+
+
+class Ends(NamedTuple):
+    """The sums as if nothing were shared that need not be, and as if all were that may be.
+
+    `low` is None where they are equal; `unknown` says that they were not compared.
+    """
+
+    high: Sums
+    low: Sums | None = None
+    unknown: bool = False
+
+
+class _Object:
+    """The claims on one object: how many blocks each has, and all these numbers in order."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[str, int] = {}
+        self.sizes: list[int] = []
+
+    @property
+    def span(self) -> int:
+        return self.sizes[-1] if self.sizes else 0
+
+    def put(self, claim_id: str, blocks: int) -> None:
+        if claim_id in self.blocks:
+            del self.sizes[bisect_left(self.sizes, self.blocks.pop(claim_id))]
+        if blocks:
+            self.blocks[claim_id] = blocks
+            insort(self.sizes, blocks)
+
+    def beside_one(self, name: str) -> int:
+        """Blocks of the largest claim but this one."""
+        if self.blocks[name] < self.sizes[-1]:
+            return self.sizes[-1]
+        return self.sizes[-2] if len(self.sizes) > 1 else 0
+
+    def beside(self, names: Iterable[str]) -> int:
+        """Blocks of the largest claim that is not among these."""
+        without = Counter(self.blocks[name] for name in names)
+        for size in reversed(self.sizes):
+            if not without[size]:
+                return size
+            without[size] -= 1
+        return 0
+
+
+class Room:
+    """The blocks of the responsible claims of one pool, where objects share nothing by content."""
+
+    def __init__(self) -> None:
+        self._objects: dict[Hashable, _Object] = {}
+        self._claims: dict[str, ClaimRun] = {}
+        self._contents: dict[str, Hashable] = {}  # of these claims, as they were counted
+        self._ends: Ends | None = None
+        self.bound = 0
+        self._keyed = set[str]()  # claims that state content keys
+
+    def put(self, claim: ClaimRun, blocks: int) -> None:
+        """A claim takes so many blocks from now on."""
+        name = claim.claim_id
+        if self._claims.pop(name, None) is not None:
+            self._count(self._contents.pop(name), name, 0)
+        if blocks:
+            self._claims[name], self._contents[name] = claim, claim.content
+            self._count(claim.content, name, blocks)
+        (self._keyed.add if blocks and claim.keys else self._keyed.discard)(name)
+        self.forget()
+
+    def _count(self, content: Hashable, name: str, blocks: int) -> None:
+        there = self._objects.setdefault(content, _Object())
+        span = there.span
+        there.put(name, blocks)
+        self.bound += there.span - span
+        if not there.blocks:
+            del self._objects[content]
+
+    def forget(self) -> None:
+        """Which blocks are shared may have changed."""
+        self._ends = None
+
+    def ends(self, mixed: Mapping[int, object]) -> Ends:
+        """Both ends of the sums.
+
+        Args:
+            mixed: the physical blocks that are held for more than one object.
+        """
+        if self._ends is None:
+            self._ends = self._compute(mixed)
+        return self._ends
+
+    def since(self, number: int, mixed: Mapping[int, object]) -> Ends:
+        """Both ends of the sums of those responsible since the event of this number."""
+        later = [claim for claim in self._claims.values() if claim.took > number]
+        if not later:
+            return self.ends(mixed)
+        elder = Room()
+        for claim in self._claims.values():
+            if claim.took <= number:
+                elder.put(claim, claim.declared)
+        return elder.ends(mixed)
+
+    def _compute(self, mixed: Mapping[int, object]) -> Ends:
+        claims = list(self._claims.values())
+        plain = not self._keyed and not mixed
+        high: Sums = self if plain else Cells(certain(claims))
+        if len(self._objects) < 2 or _determined(claims):
+            return Ends(high)
+        size = sum(min(claim.declared, claim.held.count + 2) for claim in claims)
+        if size * len(self._objects) > MOST:
+            return Ends(high, unknown=True)
+        return Ends(high, Cells(possible(claims)))
+
+    # Sums, where only claims on one object share.
+
+    @property
+    def total(self) -> int:
+        """Blocks of all claims, each once."""
+        return self.bound
+
+    def alone(self, claim_id: str) -> int:
+        """Blocks that the claim has alone."""
+        if claim_id not in self._claims:
+            return 0
+        there = self._objects[self._contents[claim_id]]
+        return max(0, there.blocks[claim_id] - there.beside_one(claim_id))
+
+    def freed(self, names: Collection[str]) -> Freed:
+        """What these claims free: the blocks of which they are all owners."""
+        by_object: dict[Hashable, list[str]] = {}
+        for name in names:
+            if name in self._claims:
+                by_object.setdefault(self._contents[name], []).append(name)
+        blocks, shares = 0, dict[str, int]()
+        for of, named in by_object.items():
+            there = self._objects[of]
+            beside = there.beside(named)
+            blocks += there.span - beside if beside < there.span else 0
+            shares |= {name: max(0, there.blocks[name] - beside) for name in named}
+        return Freed(blocks, shares)
+
+
+def _determined(claims: Iterable[ClaimRun]) -> bool:
+    """Whether it is known of every position what it holds: all have keys, or all known blocks."""
+    keyed = placed = True
+    for claim in claims:
+        keyed = keyed and len(claim.keys) >= claim.declared
+        placed = placed and claim.held.placed >= claim.declared
+        if not (keyed or placed):
+            return False
+    return True

@@ -1,0 +1,71 @@
+"""What a claim states of itself: fixed by the first event that says it, compared from then on."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from monitor.pool.seen import digest
+from spec.claims.predicates import parse_predicate
+from spec.events.alphabet import Kind
+from spec.events.fields import IDENTITY
+
+if TYPE_CHECKING:
+    from monitor.evaluate.claim import ClaimRun
+    from spec.events.canonical import Event
+
+__all__ = ["binds", "fix_terms", "predicate_of", "same", "unstated"]
+
+predicate_of = lru_cache(maxsize=256)(parse_predicate)
+"""`spec.claims.predicates.parse_predicate`, which says the same again and again."""
+
+
+def fix_terms(claim: ClaimRun, event: Event) -> None:
+    """Take what the event that introduces a claim asks for; no later one rewrites it."""
+    claim.declared_mode = claim.declared_mode or event.mode
+    if event.mode != claim.declared_mode:
+        claim.other_mode = claim.other_mode or event.mode
+    if event.kind is Kind.CLAIM_ACCEPTED:  # the runtime's own word for it
+        claim.owner_claimed = claim.owner_claimed or event.owner_scope
+    else:
+        claim.owner_scope = claim.owner_scope or event.owner_scope
+    claim.duration = claim.duration or event.duration
+    if claim.priority is None:
+        claim.priority = event.priority
+
+
+def binds(claim: ClaimRun, event: Event) -> bool:
+    """Whether the event means the object that the claim was first bound to.
+
+    What it states besides is bound as well, if it does.
+    """
+    stated = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
+    if "predicate" in stated:
+        stated["predicate"] = str(predicate_of(stated["predicate"]))
+    binding = claim.binding
+    if not all(same(name, binding.get(name), value) for name, value in stated.items()):
+        return False
+    for name, value in stated.items():
+        binding.setdefault(name, value)
+    return True
+
+
+def same(name: str, known: str | bytes | None, value: str) -> bool:
+    """Whether a field of a claim's identity, or its digest, may be this value."""
+    return known in (None, digest(name, value) if isinstance(known, bytes) else value)
+
+
+def unstated(claim: ClaimRun) -> str:
+    """What nobody has stated of the claim though its obligations read it; empty if nothing.
+
+    Every bundle reads the identity and the predicate. What else table 2 of Resident KV Claims asks
+    for is missed where it is read: the footprint by the form, the owner and the duration at the
+    end of the claim.
+    """
+    missing = []
+    if not {"cache_identity", "object_id"} & set(claim.binding):
+        missing.append("cache_identity or object_id")
+    if "predicate" not in claim.binding:
+        missing.append("materialization_predicate")
+    entered = "accepted" if claim.accepted else "registered"
+    return f"it was {entered} without {', '.join(missing)}" if missing else ""

@@ -1,0 +1,1 @@
+"""What a check came to: as published, and for people."""

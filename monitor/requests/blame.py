@@ -1,0 +1,130 @@
+"""Who is named for what was done about a request, or for a restore that failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from monitor.evaluate.view import View
+from monitor.pool.seen import Seen, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.input.records import At
+    from monitor.pool.room import Sums
+    from monitor.requests.request import Request
+    from spec.events.canonical import Event
+
+    Unknown: TypeAlias = tuple[frozenset[str], At | None, str]
+
+__all__ = ["OUTCOMES", "Blame", "Early", "tell_outcome"]
+
+OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
+_OF_BLAME: Final = frozenset({"blocking_claim_ids", "restoration_failure_outcome"})
+EARLY: Final = 10_000
+"""Names that are remembered because they were given before anything was known of them."""
+
+_EARLIER: Final = "it may have been named for an action before anything was known of it"
+
+
+class Blame:
+    """Whom an action on a request names, added up once for all claims that hear of it.
+
+    Args:
+        sums: of the blocks of the pool.
+    """
+
+    def __init__(
+        self, event: Event, request: Request, claims: Mapping[str, ClaimRun], sums: Sums
+    ) -> None:
+        self._event, self._sums = event, sums
+        self.named = frozenset(event.accused)
+        said = self.named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
+        self._restore = event.restore and bool(request.failed)
+        self._alleges = event.restore and not request.failed
+        self._smear = bool(said - request.failed)
+        among = {n: claims[n] for n in self.named if n in claims and claims[n].responsible}
+        self._freed = sums.freed(among)
+        shares = {name: self._freed.shares.get(name, 0) for name in among}
+        self._idle = {name for name in self.named if not shares.get(name)}
+        self._least = sorted((blocks, name) for name, blocks in shares.items() if blocks)[:2]
+
+    def tell(self, view: View, claim: ClaimRun | None, name: str) -> None:
+        """What of it concerns one claim: whether it is named, and what the others named free."""
+        event, share = self._event, self._freed.shares.get(name, 0)
+        view.restore, view.smear = self._restore, self._smear
+        view.alleges = self._alleges
+        view.accuses = bool(self.named)
+        view.blamed = name in self.named
+        view.tied = 0 if claim is None else claim.declared - share
+        view.blamed_rest = self._freed.blocks - share
+        view.blamed_least = next((blocks for blocks, other in self._least if other != name), 0)
+        view.stranger = bool(self._idle - {name})
+        if event.proof is not None:
+            view.proof = True
+            view.said_resident, view.said_active = event.proof.resident, event.proof.active
+            view.said_total, view.said_usable = event.proof.total, event.proof.usable
+            view.said_shortfall = event.proof.shortfall
+
+
+class Early:
+    """Ids that an action named before anything was known of them, which explains nothing.
+
+    Args:
+        seen: knows those beyond `EARLY`.
+    """
+
+    def __init__(self, seen: Seen) -> None:
+        self._named: dict[str, dict[Hashable, tuple[View, tuple[Unknown, ...]]]] = {}
+        self._seen = seen
+
+    def add(
+        self, names: list[str], event: Event, at: At, blame: Blame, unknown: tuple[Unknown, ...]
+    ) -> None:
+        """These ids were named in an action on a request; what each hears of it is the same. Of
+        actions of one kind that say the same of failures the first counts.
+
+        Args:
+            unknown: what nobody knows of the request.
+        """
+        view: View | None = None
+        for name in names:
+            if name not in self._named and len(self._named) >= EARLY:
+                self._seen.add(digest("blamed", name))
+                continue
+            if view is None:
+                view = View(event.kind, at, event.request_id)
+                blame.tell(view, None, name)
+                view.proof = False  # its sums are judged by those who were there
+            said = (view.kind, view.restore, view.smear, view.alleges, bool(unknown))
+            self._named.setdefault(name, {}).setdefault(said, (view, unknown))
+
+    def tell(self, claim: ClaimRun, at: At) -> None:
+        """Something is known of the claim now: it hears of what named it."""
+        name = claim.claim_id
+        if name not in self._named:
+            if digest("blamed", name) in self._seen:
+                claim.distrust(at, _EARLIER, _OF_BLAME)
+            return
+        for view, unknown in self._named.pop(name).values():
+            for fields, since, why in unknown:
+                claim.doubt(fields, since, why)
+            request_id = view.request_id or ""
+            claim.open_request(request_id)
+            claim.step_request(request_id, view)
+            claim.close_request(request_id)
+
+
+def tell_outcome(view: View, event: Event, claim_id: str, request: Request) -> None:
+    """What a report of a failed restore says of the claim, and whom else it names."""
+    blamed = event.blocking_claim_ids
+    named = {*(blamed or ()), *([event.outcome_claim_id] if event.outcome_claim_id else [])}
+    view.outcome = (
+        event.outcome in OUTCOMES
+        and event.outcome_claim_id in (None, claim_id)
+        and (event.outcome != "refusal" or blamed is None or claim_id in blamed)
+    )
+    view.refusal = view.outcome and event.outcome == "refusal"
+    view.harm = view.outcome and event.outcome == "harm"
+    view.smear = bool(named - request.failed)

@@ -1,0 +1,215 @@
+"""The requests of a stream: what each needs, and who has a part in it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from monitor.requests.request import Request
+from spec.events.alphabet import FACTS, Kind
+from spec.events.fields import REQUEST_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.watch import Registers
+    from monitor.input.records import At
+    from monitor.requests.track import Track
+    from spec.events.canonical import Event
+
+__all__ = ["Requests"]
+
+PAIRS: Final = 50_000
+"""Requests that are followed for claims of one stream, each counted once for each claim."""
+
+_OF_REQUESTS: Final = REQUEST_KINDS | {Kind.BLOCK_CACHED}
+_PAST_KEPT = 10_000  # requests of which it is known that they ended
+
+
+class Requests:
+    """The requests of a stream by their ids: those that have not ended, and some that have.
+
+    Args:
+        track: of the stream.
+    """
+
+    def __init__(self, track: Track) -> None:
+        self._track = track
+        self._requests: dict[str, Request] = {}
+        self._past: deque[str] = deque()
+        self._ended: dict[str, tuple[int, bool]] = {}  # the last ones: losses, whether they came
+        self._pairs = 0  # of a claim and a request that it has in hand
+        self._in_hand: dict[str, int | None] = {}  # those that came and did not end, with needs
+        self._needs = 0  # of all of these
+        self._untold = 0  # those of these whose needs nobody stated
+
+    def get(self, request_id: str) -> Request:
+        """The request of this id, made on first sight."""
+        if request_id not in self._requests:
+            self._requests[request_id] = self._unmet(request_id)
+        return self._requests[request_id]
+
+    def _unmet(self, request_id: str) -> Request:
+        """A request of which no more is known than whether it ended."""
+        if (past := self._ended.get(request_id)) is None:
+            return Request()
+        losses, came = past
+        return Request(ended=True, losses=losses, came=came)
+
+    def __len__(self) -> int:
+        """How many requests something is known of."""
+        return len(self._requests)
+
+    def drop(self, request_id: str) -> None:
+        """Let go of a request of which nothing is known, as of one that was not met."""
+        request = self._requests.get(request_id)
+        if request is not None and not request.arrived and request == self._unmet(request_id):
+            del self._requests[request_id]
+
+    def has(self, request_id: str) -> bool:
+        """Whether the request came and did not end."""
+        return request_id in self._in_hand
+
+    def came_twice(self, request_id: str) -> bool:
+        """Whether the request, if it arrived now, would be in hand already, and no end of it can be
+        missing.
+        """
+        return self.has(request_id) and self.get(request_id).missing == self._track.missing
+
+    def is_out_of_hand(self, event: Event) -> bool:
+        """Whether an event is of a request before its arrival, or a fact of one that has ended:
+        the theorem assumes that there is none. Ends of long ago are forgotten.
+        """
+        name, kind = event.request_id, event.kind
+        if name is None or kind not in _OF_REQUESTS:
+            return False
+        there = name in self._in_hand
+        if kind is Kind.REQUEST_ARRIVED:
+            return there
+        return not there and (kind in FACTS or name not in self._ended)
+
+    @property
+    def in_hand(self) -> Collection[str]:
+        """The requests that came and did not end."""
+        return self._in_hand.keys()
+
+    def others(self, request_id: str) -> tuple[int, bool]:
+        """Blocks that the other requests in hand need, and whether all of them stated it."""
+        own = self._in_hand.get(request_id, 0)
+        return self._needs - (own or 0), self._untold == (own is None)
+
+    def renew(self, request_id: str) -> None:
+        """Of a request that has ended nothing is left where another of its id begins."""
+        before = self._requests.get(request_id)
+        if before is not None and before.ended:
+            for claim in list(before.claims.values()):
+                claim.leave(request_id)
+                self._leave(claim, request_id)
+            self._requests[request_id] = Request(forgotten=before.forgotten)
+        self._ended.pop(request_id, None)
+
+    def arrive(self, event: Event, at: At, now: int, *, unsure: bool = False) -> None:
+        """A request arrives, or another of the same id, which is followed where that one is.
+
+        Args:
+            unsure: nobody knows what it needs.
+        """
+        name = event.request_id or ""
+        request = Request(at, since=now, losses=self._track.losses, came=True, unsure=unsure)
+        request.missing = self._track.missing
+        if (before := self._requests.get(name)) is not None:
+            request.claims, request.forgotten = before.claims, before.forgotten
+            request.failed, request.unnamed = before.failed, before.unnamed
+            if unsure:  # it contradicts that one, which may go on
+                request.losses = before.losses
+        if event.needed is not None:
+            request.needed, request.usable, request.arrived = event.needed, event.usable or 0, True
+        self._requests[name] = request
+        self._leave_hand(name)
+        self._in_hand[name] = needed = None if unsure else event.needed
+        self._needs += needed or 0
+        self._untold += needed is None
+
+    def _leave_hand(self, request_id: str) -> None:
+        if request_id in self._in_hand:
+            needed = self._in_hand.pop(request_id)
+            self._needs -= needed or 0
+            self._untold -= needed is None
+
+    def follow(self, claim: ClaimRun, request_id: str, at: At, facts: Registers) -> bool:
+        """A claim has a request in hand from now on, unless there are too many.
+
+        Nothing is concluded of a claim that has too many in hand.
+
+        Args:
+            facts: the registers of the request, where the claim does not follow it yet.
+
+        Returns:
+            Whether it has it in hand, new or not.
+        """
+        if request_id in claim.requests:
+            return True
+        if self._pairs >= PAIRS:
+            claim.distrust(at, f"claims have {PAIRS} requests in hand, and no more are followed")
+        if claim.taint is not None:
+            for gone in claim.drop_requests():
+                self._leave(claim, gone)
+                self._settle(gone)
+            return False
+        self._pairs += 1
+        self.get(request_id).claims[claim.claim_id] = claim
+        claim.open_request(request_id, facts)
+        return True
+
+    def end(self, request_id: str) -> None:
+        """The request ended. What it needed no longer matters; what failed may still be told."""
+        request = self._requests.get(request_id)
+        self._leave_hand(request_id)
+        if request is None:
+            return
+        self._ended[request_id] = (request.losses, request.came)
+        if len(self._ended) > _PAST_KEPT:
+            del self._ended[next(iter(self._ended))]
+        known = request.claims or request.former or request.forgotten
+        if known and not request.failed and request.unnamed is None:
+            fresh = Request(claims=request.claims, former=request.former, losses=request.losses)
+            fresh.forgotten, fresh.came = request.forgotten, request.came
+            self._requests[request_id] = request = fresh
+        request.ended = True
+        self._settle(request_id)
+
+    def close(self, claim: ClaimRun, request_id: str) -> None:
+        """The request ended for a claim, which may put an older one out of hand."""
+        for gone in claim.close_request(request_id):
+            request = self._leave(claim, gone)
+            if gone != request_id:
+                request.former.add(claim.claim_id)
+                self._settle(gone)
+
+    def forget(self, claim: ClaimRun) -> None:
+        """The claim is forgotten, with the requests that it had in hand."""
+        for request_id in claim.drop_requests():
+            self._leave(claim, request_id).forgotten.add(claim.claim_id)
+            self._settle(request_id)
+
+    def _leave(self, claim: ClaimRun, request_id: str) -> Request:
+        request = self._requests[request_id]
+        del request.claims[claim.claim_id]
+        self._pairs -= 1
+        return request
+
+    def _settle(self, request_id: str) -> None:
+        """Nobody may have an ended request in hand any more: remember it a while if at all."""
+        request = self._requests[request_id]
+        if not request.ended or request.claims:
+            return
+        if not (request.former or request.forgotten or request.failed or request.unnamed):
+            del self._requests[request_id]
+            return
+        self._past.append(request_id)
+        if len(self._past) > _PAST_KEPT:
+            oldest = self._past.popleft()
+            found = self._requests.get(oldest)
+            if found is not None and found.ended and not found.claims:
+                del self._requests[oldest]

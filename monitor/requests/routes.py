@@ -1,0 +1,43 @@
+"""What the routes of requests came to, for a claim, and nobody told yet."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from spec.events.fields import ROUTE_REPORTS
+
+if TYPE_CHECKING:
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.view import View
+
+__all__ = ["follow_routes"]
+
+_ABOUT: Final = {
+    kind: [
+        (report, fact, field)
+        for report, (fact, field) in ROUTE_REPORTS.items()
+        if kind in (report, fact)
+    ]
+    for kind in {*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())}
+}
+"""By facts and reports: the report, the fact that it is about, and the field that both have."""
+
+
+def follow_routes(claim: ClaimRun, view: View) -> None:
+    """Note a fact about a routed request, or find what a report of one could tell.
+
+    Args:
+        view: the event, which is about the claim; the fields `behind` and `oldest` of a report are
+            set.
+    """
+    request = view.request_id or ""
+    for report, fact, field in _ABOUT.get(view.kind, ()):
+        value = getattr(view, field)
+        if view.kind is fact:
+            if claim.live:
+                owed = claim.owed.setdefault(request, {}).setdefault(report, deque())
+                owed.append(value)
+        elif values := claim.owed.get(request, {}).get(report):
+            view.behind, view.oldest = len(values) > 1, values[0] == value
+            values.popleft()

@@ -1,0 +1,65 @@
+"""What is left of a claim that is forgotten: all of it that may still matter, but for its terms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from monitor.evaluate.claim import UNSTATED, ClaimRun
+from monitor.evaluate.watch import Finding, InHand, Watch
+from spec.claims.claim import Mode
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+__all__ = ["again", "likeness"]
+
+_LASTING: Final = ("registered", "committed", "there", "host", "copied")
+_MODES: Final = frozenset(Mode)
+_STOOD: Final = "it stood so when the claim was forgotten"
+
+
+def likeness(claim: ClaimRun) -> Hashable:
+    """Equal for claims that are over and differ in nothing that their observers will read."""
+    standing = (
+        *(claim.fact(name) for name in _LASTING),
+        *(claim.state, claim.accepted, claim.registered, claim.elapsed, claim.unwatched),
+        *(claim.strayed, claim.early),
+        *(mode if mode in _MODES else None for mode in (claim.declared_mode, claim.other_mode)),
+    )
+    if claim.taint is not None:
+        return (*standing, *claim.broken)
+    base = tuple((watch.state, watch.own) for watch in claim.base)
+    kept = tuple(sorted((index, found.verdict) for index, found in claim.kept.items()))
+    retired = frozenset(claim.retired)
+    return (*standing, base, retired, kept, claim.steps, claim.unknown, frozenset(claim.doubts))
+
+
+def again(like: ClaimRun, claim_id: str) -> ClaimRun:
+    """A claim of which no more is known than that it is like another one, which is over."""
+    constants = replace(like.constants, threshold=UNSTATED)
+    claim = ClaimRun(like.stream, claim_id, like.compiled, constants)
+    claim.state, claim.accepted, claim.registered = like.state, like.accepted, like.registered
+    claim.elapsed, claim.unwatched = like.elapsed, like.unwatched
+    claim.strayed, claim.early = like.strayed, like.early
+    claim.declared_mode, claim.other_mode = like.declared_mode, like.other_mode
+    claim.know(**{name: bool(like.fact(name)) for name in _LASTING})
+    if like.taint is not None:
+        claim.taint = (None, _STOOD)
+        kept = dict.fromkeys(like.broken, Verdict.VIOLATED)
+    else:
+        claim.base = _anew(like.base)
+        claim.retired = {
+            s: InHand(each.facts, _anew(each.watches)) for s, each in like.retired.items()
+        }
+        claim.steps, claim.unknown = like.steps, like.unknown
+        claim.doubts = dict.fromkeys(like.doubts, (None, _STOOD))
+        kept = {index: found.verdict for index, found in like.kept.items()}
+    claim.kept = {index: Finding(verdict, None, _STOOD) for index, verdict in kept.items()}
+    return claim
+
+
+def _anew(watches: Sequence[Watch]) -> list[Watch]:
+    """They stand so, and nobody knows since when."""
+    return [Watch(watch.state, watch.own) for watch in watches]

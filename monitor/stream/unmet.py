@@ -1,0 +1,44 @@
+"""Doubts about claims that were not met yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from monitor.pool.seen import Seen, digest
+
+if TYPE_CHECKING:
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.input.records import At, Doubt
+
+__all__ = ["Unmet"]
+
+UNMET: Final = 10_000
+"""Claims that were not met yet, of which the doubts are remembered one by one."""
+
+_BEFORE: Final = "a line about it said too little before it was met"
+
+
+class Unmet:
+    """What lines left unsaid of claims of which nothing else was known.
+
+    Args:
+        seen: knows the ids of those beyond `UNMET`.
+    """
+
+    def __init__(self, seen: Seen) -> None:
+        self._doubts: dict[str, dict[frozenset[str], tuple[At | None, str]]] = {}
+        self._seen = seen
+
+    def add(self, claim_id: str, doubt: Doubt, at: At | None) -> None:
+        """A line says too little of a claim; of doubts that are alike the first counts."""
+        if claim_id in self._doubts or len(self._doubts) < UNMET:
+            self._doubts.setdefault(claim_id, {}).setdefault(doubt.only, (at, doubt.why))
+        else:
+            self._seen.add(digest("doubted", claim_id))
+
+    def tell(self, claim: ClaimRun) -> None:
+        """The claim is met: what was in doubt of it is."""
+        for only, (at, why) in self._doubts.pop(claim.claim_id, {}).items():
+            claim.distrust(at, why, only)
+        if digest("doubted", claim.claim_id) in self._seen:
+            claim.distrust(None, _BEFORE)

@@ -1,0 +1,37 @@
+"""Look-ups of claims of which blocks were forgotten: what they contradict, nobody remembers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from monitor.stream.census import Keep
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from tests.differential import compare
+from tests.spec.projection.stories import begun, cached, ended, event, keyed, lines
+
+if TYPE_CHECKING:
+    from spec.events.canonical import Event
+
+FILLED = begun("b", Mode.DEMOTABLE)
+DEMOTED = [event(kind, "b", by="runtime") for kind in (Kind.CLAIM_RETIRED, Kind.CLAIM_DEMOTED)]
+SHARES = keyed(begun("b", Mode.OFFLOADABLE), ("s", "y"))[:3]
+FORGOTTEN = keyed(begun("a", Mode.OFFLOADABLE), ("s", "x"))[:3]
+
+
+@pytest.mark.parametrize(
+    ("mode", "told"),
+    [
+        (Mode.DEMOTABLE, [*FILLED, *DEMOTED, event(Kind.CLAIM_COMMITTED, "b", footprint=2)]),
+        (Mode.OFFLOADABLE, [*SHARES, *FORGOTTEN, *ended("a"), cached("a", 20, 21)]),
+    ],
+    ids=["its own", "such as it shares"],
+)
+def test_found_fewer(mode: Mode, told: list[Event]) -> None:
+    """Where a look-up finds less than a claim may hold, a monitor that forgot blocks is not surer
+    of it than the naive projection, which forgets nothing.
+    """
+    looked = event(Kind.PREFIX_LOOKUP, "b", request_id="r", held=0, asked=2)
+    compare(lines(*told, looked), mode, keep=Keep(ended=0))
