@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runtime_hooks.doctor import as_text, diagnose
 from runtime_hooks.engines import adapter_of, installed
+from runtime_hooks.plugin.doctor import as_text, diagnose
 from spec.cli.common import Code, Format, FormatOption, new_app, print_json, print_text, run
 from spec.files.writing import check_target
 from spec.language.errors import SpecError

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runtime_hooks.ahead import Ahead, Prompt, Ticket
-from runtime_hooks.plugin import ArmingError, armed
+from runtime_hooks.plugin.arming import ArmingError, armed
+from runtime_hooks.requests.ahead import Ahead, Prompt, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,9 +2,9 @@
 
 vLLM's engine learns nothing of its callers. This middleware for its server writes into the body of
 a request, beside the claim, the scope that the setting `scopes` has for the request's API key, so
-that the engine believes it (`runtime_hooks.callers`). An engine with that setting takes claims from
-nobody else. So whatever gets past the middleware is turned away there, and what need not be read
-passes unread: the body of who has no scope, one that is too long, one that is no JSON.
+that the engine believes it (`runtime_hooks.requests.callers`). An engine with that setting takes
+claims from nobody else. So whatever gets past the middleware is turned away there, and what need
+not be read passes unread: the body of who has no scope, one that is too long, one that is no JSON.
 
     vllm serve MODEL --api-key KEY --middleware runtime_hooks.scopes.OwnerScopes
 """
@@ -15,9 +15,9 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from runtime_hooks.callers import CALLER, prepare, told
-from runtime_hooks.config import SettingsError, load
 from runtime_hooks.faults import LOG
+from runtime_hooks.requests.callers import CALLER, prepare, told
+from runtime_hooks.settings.config import SettingsError, load
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

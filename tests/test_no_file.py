@@ -11,7 +11,7 @@ import pytest
 
 from monitor.__main__ import main as monitor
 from proofs.__main__ import main as proofs
-from runtime_hooks.config import SettingsError, load
+from runtime_hooks.settings.config import SettingsError, load
 from spec.__main__ import main as spec
 
 Capture = pytest.CaptureFixture[str]

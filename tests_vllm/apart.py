@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from runtime_hooks.config import Settings
 from runtime_hooks.demo.engine import serve, tiny_llm
+from runtime_hooks.settings.config import Settings
 from tests_vllm.conftest import LONG_S
 from tests_vllm.stage import end_of
 from tests_vllm.table import ROWS

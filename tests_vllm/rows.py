@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import Asked
 from runtime_hooks.demo.scenes import offloading
+from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import REPORTS, Kind
 from spec.events.canonical import Event

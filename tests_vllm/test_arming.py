@@ -20,13 +20,13 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import Request
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.config import Settings
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.engines import hooks, installed, v0_32
 from runtime_hooks.engines.v0_32.points import POINTS
 from runtime_hooks.engines.v0_32.reads import READS
 from runtime_hooks.engines.v0_32.steps import StepHooks
-from runtime_hooks.plugin import ArmingError, arm, disarm
+from runtime_hooks.plugin.arming import ArmingError, arm, disarm
+from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
 from tests_vllm.conftest import LONG_S, Make
 
@@ -213,7 +213,8 @@ llm = LLM(model=str(model_folder(Path(sys.argv[1]))), load_format="dummy", skip_
           max_num_seqs=1, dtype="float32")
 llm.generate([{"prompt_token_ids": tokens("a", 2)}], SamplingParams(max_tokens=1, detokenize=False))
 print("hooked", "schedule" in vars(llm.llm_engine.engine_core.engine_core.scheduler))
-print("loaded", "runtime_hooks.plugin" in sys.modules or "runtime_hooks.keeper" in sys.modules)
+inside = ("runtime_hooks.plugin.arming", "runtime_hooks.custody.keeper")
+print("loaded", any(name in sys.modules for name in inside))
 """
 
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from monitor.live.feed import LiveEnd, LiveVerdict
-from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import claim
+from runtime_hooks.settings.config import Drill
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
 from tests_vllm.conftest import LONG_S, Make

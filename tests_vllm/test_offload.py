@@ -9,10 +9,10 @@ from vllm import SamplingParams
 from vllm.v1.request import RequestStatus
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import tokens
+from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
 

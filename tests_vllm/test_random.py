@@ -9,10 +9,10 @@ import pytest
 from vllm import SamplingParams
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.config import TAKEN
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import BLOCK, tokens
+from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
 

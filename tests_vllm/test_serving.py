@@ -14,9 +14,9 @@ from vllm.entrypoints.generate.base.serving import GenerateBaseServing
 from vllm.entrypoints.serve.exception_handling.handlers import vllm_error
 from vllm.exceptions import GenerationError
 
-from runtime_hooks.config import Settings
 from runtime_hooks.engines.v0_32.serving import Refused, answer_refusals
-from runtime_hooks.plugin import ArmingError, arm, disarm
+from runtime_hooks.plugin.arming import ArmingError, arm, disarm
+from runtime_hooks.settings.config import Settings
 
 RESTORE = {"reason": "claim_restoration_failed", "blocking_claim_ids": ["claim:a"]}
 

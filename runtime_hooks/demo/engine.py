@@ -13,9 +13,9 @@ from vllm.v1.request import Request
 
 from monitor.check.files import check
 from monitor.report.verdict import Report
-from runtime_hooks.config import Settings
 from runtime_hooks.demo.tiny import BLOCK, DTYPE, model_folder, tokens
-from runtime_hooks.plugin import Armed, arm, disarm
+from runtime_hooks.plugin.arming import Armed, arm, disarm
+from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event, Mark

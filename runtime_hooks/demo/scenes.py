@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime_hooks.config import Drill
 from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import DEVICE
+from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from runtime_hooks.ledger import Content
+    from runtime_hooks.enforce.ledger import Content
 
 __all__ = ["Holding", "Holds"]
 

@@ -16,7 +16,7 @@ from spec.events.canonical import CapacityProof
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from runtime_hooks.ledger import Entry
+    from runtime_hooks.enforce.ledger import Entry
 
 __all__ = ["Cells", "blockers", "in_conflict", "proof"]
 

@@ -11,11 +11,11 @@ import msgspec
 
 from monitor.engine import Conclusion, Monitor
 from monitor.input.dialects import Reader
-from runtime_hooks.ahead import Prompt
-from runtime_hooks.arrivals import Arrival, Refusal
-from runtime_hooks.config import Settings
-from runtime_hooks.journal import Journal, Line
-from runtime_hooks.keeper import Keeper
+from runtime_hooks.custody.keeper import Keeper
+from runtime_hooks.requests.ahead import Prompt
+from runtime_hooks.requests.arrivals import Arrival, Refusal
+from runtime_hooks.settings.config import Settings
+from runtime_hooks.trace.journal import Journal, Line
 from spec.claims.claim import CacheIdentity, Mode
 from spec.events.canonical import Event
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.arrivals import Arrival
+from runtime_hooks.requests.arrivals import Arrival
 from spec.claims.claim import Mode
+from tests.runtime_hooks.custody.test_tier import TinyTier
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of
-from tests.runtime_hooks.test_tier import TinyTier
 
 KEYS = keys_of("p", 60)
 

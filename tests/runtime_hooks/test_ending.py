@@ -3,12 +3,12 @@
 import pytest
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.arrivals import Arrival
+from runtime_hooks.requests.arrivals import Arrival
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
+from tests.runtime_hooks.custody.test_tier import copied
 from tests.runtime_hooks.engine import NS, TinyEngine, claim, keys_of
-from tests.runtime_hooks.test_tier import copied
 
 KEPT = ModeVerdict.KEPT
 HARD = Mode.HARD_PROTECTED

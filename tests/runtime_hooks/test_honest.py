@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.config import TAKEN
+from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import claim
 from tests.runtime_hooks.hand import KEYS, Hand, engine_of, looked, on, reused, verdict

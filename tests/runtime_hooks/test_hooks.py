@@ -4,11 +4,11 @@ import pytest
 
 from runtime_hooks import engines
 from runtime_hooks.__main__ import main
-from runtime_hooks.config import Settings
 from runtime_hooks.engines.hooks import Hook, Reads, faults
-from runtime_hooks.plugin import ArmingError, arm
+from runtime_hooks.plugin.arming import ArmingError, arm
+from runtime_hooks.settings.config import Settings
 
-HERE = "runtime_hooks.ledger:Ledger."
+HERE = "runtime_hooks.enforce.ledger:Ledger."
 
 
 class TestHook:
@@ -18,12 +18,15 @@ class TestHook:
 
     def test_missing(self) -> None:
         """A method that is not there is named."""
-        assert "there is no vanish in runtime_hooks.ledger" == Hook(f"{HERE}vanish", ()).fault()
+        assert (
+            "there is no vanish in runtime_hooks.enforce.ledger"
+            == Hook(f"{HERE}vanish", ()).fault()
+        )
 
     def test_no_class(self) -> None:
         """A class that is not there is named."""
-        assert "there is no Nobody in runtime_hooks.ledger" == (
-            Hook("runtime_hooks.ledger:Nobody.remove", ()).fault()
+        assert "there is no Nobody in runtime_hooks.enforce.ledger" == (
+            Hook("runtime_hooks.enforce.ledger:Nobody.remove", ()).fault()
         )
 
     def test_no_module(self) -> None:
@@ -59,14 +62,14 @@ class TestReads:
 
     def test_missing(self) -> None:
         """Attributes that are not there are named, all of them."""
-        reads = Reads("runtime_hooks.ledger:Ledger", ("_by_key", "_by_size", "_by_age"))
+        reads = Reads("runtime_hooks.enforce.ledger:Ledger", ("_by_key", "_by_size", "_by_age"))
         assert "its objects have no _by_age, _by_size" == reads.fault()
         assert {"Ledger": reads.fault()} == faults([reads])
 
     def test_no_class(self) -> None:
         """A class that is not there is named."""
-        fault = Reads("runtime_hooks.ledger:Nobody", ("name",)).fault()
-        assert "there is no Nobody in runtime_hooks.ledger" == fault
+        fault = Reads("runtime_hooks.enforce.ledger:Nobody", ("name",)).fault()
+        assert "there is no Nobody in runtime_hooks.enforce.ledger" == fault
 
 
 class TestVersions:
@@ -78,13 +81,13 @@ class TestVersions:
 
     def test_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A version that was not tried is named."""
-        monkeypatch.setattr("runtime_hooks.plugin.installed", lambda: "0.99.1")
+        monkeypatch.setattr("runtime_hooks.plugin.arming.installed", lambda: "0.99.1")
         with pytest.raises(ArmingError, match=r"vLLM 0\.99\.1 was not tried; 0\.32 was"):
             arm(Settings())
 
     def test_half(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A version that lacks a module is named."""
-        monkeypatch.setattr("runtime_hooks.plugin.installed", lambda: "0.32.9")
+        monkeypatch.setattr("runtime_hooks.plugin.arming.installed", lambda: "0.32.9")
         with pytest.raises(ArmingError, match=r"vLLM 0\.32\.9 is not as it was tried: No module"):
             arm(Settings())
 
@@ -105,7 +108,7 @@ class TestDoctor:
     ) -> None:
         """Settings that cannot be read are told where nothing else is wrong."""
         monkeypatch.setenv("RESIDENT_CLAIMS", "/nowhere/settings.json")
-        monkeypatch.setattr("runtime_hooks.doctor.adapter_of", lambda _: (None, ""))
+        monkeypatch.setattr("runtime_hooks.plugin.doctor.adapter_of", lambda _: (None, ""))
         assert 2 == main(["doctor"])
         said = capsys.readouterr().out
         assert "No such file" in said
@@ -116,7 +119,7 @@ class TestDoctor:
     ) -> None:
         """A mode that is taken and not kept is watched; only what is rejected is turned away."""
         monkeypatch.delenv("RESIDENT_CLAIMS", raising=False)
-        monkeypatch.setattr("runtime_hooks.doctor.adapter_of", lambda _: (None, ""))
+        monkeypatch.setattr("runtime_hooks.plugin.doctor.adapter_of", lambda _: (None, ""))
         assert 0 == main(["doctor"])
         said = capsys.readouterr().out
         assert "watches    best_effort\n" in said

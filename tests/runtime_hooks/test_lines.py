@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from monitor.report.pages import pages
-from runtime_hooks.config import Drill
-from runtime_hooks.inline import Inline
-from runtime_hooks.journal import Line
+from runtime_hooks.settings.config import Drill
+from runtime_hooks.trace.inline import Inline
+from runtime_hooks.trace.journal import Line
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER
 from tests.runtime_hooks.engine import TinyEngine, claim

@@ -3,7 +3,7 @@
 import time
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.arrivals import Arrival
+from runtime_hooks.requests.arrivals import Arrival
 from spec.claims.claim import Mode
 from spec.events.canonical import Event
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from monitor.engine import ModeVerdict
 from spec.claims.claim import Mode
+from tests.runtime_hooks.custody.test_tier import TinyTier
 from tests.runtime_hooks.engine import TinyEngine, keys_of
 from tests.runtime_hooks.hand import KEYS, Hand, engine_of, load, offloaded, on, reused, verdict
-from tests.runtime_hooks.test_tier import TinyTier
 
 KEPT, OFF, HARD = ModeVerdict.KEPT, Mode.OFFLOADABLE, Mode.HARD_PROTECTED
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from monitor.engine import ModeVerdict
-from runtime_hooks import callers
-from runtime_hooks.ahead import Prompt
-from runtime_hooks.callers import CALLER, WINDOW_S, Callers, prepare, told
-from runtime_hooks.config import Settings
-from runtime_hooks.requests import CLAIM, NULL
+from runtime_hooks.requests import callers
+from runtime_hooks.requests.ahead import Prompt
+from runtime_hooks.requests.callers import CALLER, WINDOW_S, Callers, prepare, told
+from runtime_hooks.requests.metadata import CLAIM, NULL
 from runtime_hooks.scopes import OwnerScopes
+from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import NS, TinyEngine, claim
 

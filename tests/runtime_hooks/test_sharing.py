@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.arrivals import Arrival
+from runtime_hooks.requests.arrivals import Arrival
 from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of
 from tests.runtime_hooks.hand import on, verdict

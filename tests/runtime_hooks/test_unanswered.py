@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.arrivals import Arrival
-from runtime_hooks.pins import Pins
+from runtime_hooks.requests.arrivals import Arrival
+from runtime_hooks.requests.pins import Pins
 from spec.claims.claim import Mode
 from tests.runtime_hooks.engine import TinyEngine, claim, keys_of
 

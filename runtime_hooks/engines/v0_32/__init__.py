@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.engine.core import EngineCore
 
+from runtime_hooks.custody.keeper import Keeper
 from runtime_hooks.engines.v0_32.blocks import BlockHooks
 from runtime_hooks.engines.v0_32.engine import Blocks, identity_of, prompts_of, unfit
 from runtime_hooks.engines.v0_32.offload import OffloadHooks, manager_of
@@ -20,13 +21,12 @@ from runtime_hooks.engines.v0_32.serving import answer_refusals
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.engines.v0_32.worker import check_workers
 from runtime_hooks.engines.v0_32.wraps import Wraps
-from runtime_hooks.keeper import Keeper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime_hooks.config import Settings
-    from runtime_hooks.journal import Journal
+    from runtime_hooks.settings.config import Settings
+    from runtime_hooks.trace.journal import Journal
 
 __all__ = ["HOOKS", "Attachment", "hook", "unfit"]
 

@@ -15,8 +15,8 @@ from runtime_hooks.engines.v0_32.engine import keys_of, loadable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from runtime_hooks.custody.keeper import Keeper
     from runtime_hooks.engines.v0_32.wraps import Wraps
-    from runtime_hooks.keeper import Keeper
 
 __all__ = ["BlockHooks"]
 

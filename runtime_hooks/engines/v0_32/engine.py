@@ -11,10 +11,10 @@ from vllm.v1.core.kv_cache_utils import get_request_block_hasher, make_block_has
 from vllm.v1.kv_cache_interface import FullAttentionSpec
 from vllm.v1.request import Request
 
-from runtime_hooks.arrivals import Arrival
-from runtime_hooks.callers import CALLER
 from runtime_hooks.engines.v0_32.queue import RankedQueue
-from runtime_hooks.requests import CLAIM, NO_ADMIT, NULL, PIN, RELEASE, namespace_of
+from runtime_hooks.requests.arrivals import Arrival
+from runtime_hooks.requests.callers import CALLER
+from runtime_hooks.requests.metadata import CLAIM, NO_ADMIT, NULL, PIN, RELEASE, namespace_of
 from spec.claims.claim import CacheIdentity
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vllm.v1.core.block_pool import BlockPool
     from vllm.v1.core.sched.scheduler import Scheduler
 
-    from runtime_hooks.ahead import Prompt
+    from runtime_hooks.requests.ahead import Prompt
 
 _PARALLEL: Final = (
     "data_parallel_size",

@@ -9,18 +9,18 @@ from vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector import Of
 from vllm.v1.kv_offload.base import LookupResult, ReqContext
 from vllm.v1.request import RequestStatus
 
-from runtime_hooks.arrivals import Refusal
 from runtime_hooks.engines.v0_32.engine import keys_of
 from runtime_hooks.engines.v0_32.worker import FAILED_STORES
+from runtime_hooks.requests.arrivals import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runtime_hooks.config import Drill
+    from runtime_hooks.custody.keeper import Keeper
     from runtime_hooks.engines.v0_32.blocks import BlockHooks
     from runtime_hooks.engines.v0_32.steps import StepHooks
     from runtime_hooks.engines.v0_32.wraps import Wraps
-    from runtime_hooks.keeper import Keeper
+    from runtime_hooks.settings.config import Drill
 
 __all__ = ["OffloadHooks", "manager_of"]
 

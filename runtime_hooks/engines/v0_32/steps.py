@@ -15,10 +15,10 @@ from runtime_hooks.engines.v0_32.engine import arrival_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime_hooks.arrivals import Refusal
+    from runtime_hooks.custody.keeper import Keeper
     from runtime_hooks.engines.v0_32.blocks import BlockHooks
     from runtime_hooks.engines.v0_32.wraps import Wraps
-    from runtime_hooks.keeper import Keeper
+    from runtime_hooks.requests.arrivals import Refusal
 
 __all__ = ["METADATA", "RESTORE_REASON", "STOP_REASON", "StepHooks"]
 

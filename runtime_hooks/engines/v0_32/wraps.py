@@ -9,7 +9,7 @@ from runtime_hooks.faults import Faults
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime_hooks.keeper import Keeper
+    from runtime_hooks.custody.keeper import Keeper
 
 __all__ = ["Wraps"]
 

@@ -1,0 +1,1 @@
+"""What becomes of claims: taken in, kept, told of, ended."""

@@ -1,0 +1,116 @@
+"""What would the plugin see and enforce in the engine that is installed? Hook by hook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from runtime_hooks.engines import adapter_of, installed
+from runtime_hooks.settings.config import ENFORCED, TAKEN, Settings, SettingsError, load
+from runtime_hooks.settings.switch import SWITCH, switched_on
+from spec import __version__
+from spec.claims.claim import Mode
+from spec.language.prose import wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runtime_hooks.engines.hooks import Point
+
+__all__ = ["SCHEMA", "Diagnosis", "HookReport", "as_text", "diagnose"]
+
+SCHEMA: Final = "resident-claims/doctor/1"
+
+_INDENT: Final = 11  # columns before what is said of a thing
+
+
+class HookReport(msgspec.Struct, frozen=True):
+    """One hook point: what it is for, and what is wrong with it, empty where nothing is."""
+
+    name: str
+    sees: str
+    does: str
+    fault: str
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """What the plugin found. `armed` says that it would arm; `why` says why not.
+
+    `asked` says that the environment turns it on; `settings` are those that it asks for, None where
+    it is off there or they cannot be used.
+    """
+
+    schema: Literal["resident-claims/doctor/1"]
+    tool: str
+    engine: str
+    adapter: str
+    armed: bool
+    why: str
+    hooks: list[HookReport]
+    keeps: list[Mode]
+    asked: bool
+    settings: Settings | None
+
+
+def diagnose() -> Diagnosis:
+    """Look at the engine that is installed, which imports it, and at the environment."""
+    version = installed()
+    adapter, why = adapter_of(version)
+    name, hooks = "", list[HookReport]()
+    if adapter is not None:
+        name, hooks = adapter.__name__, _look(adapter.HOOKS)
+        bad = [hook for hook in hooks if hook.fault]
+        why = f"vLLM {version}: {bad[0].name}: {bad[0].fault}" if bad else ""
+    settings, asked = None, switched_on()
+    if asked:
+        try:
+            settings = load()
+        except SettingsError as error:
+            why = why or str(error)
+    keeps = list(ENFORCED if settings is None else settings.enforce)
+    return Diagnosis(
+        schema=SCHEMA,
+        tool=__version__,
+        engine=version,
+        adapter=name,
+        armed=not why,
+        why=why,
+        hooks=hooks,
+        keeps=[] if why else keeps,
+        asked=asked,
+        settings=settings,
+    )
+
+
+def as_text(found: Diagnosis) -> str:
+    """The diagnosis for people."""
+    lines = [f"engine     {f'vLLM {found.engine}' if found.engine else 'none'}"]
+    if found.adapter:
+        lines.append(f"adapter    {found.adapter}")
+    lines.append(_row("arms", "yes" if found.armed else f"no: {found.why}"))
+    lines.append(f"switch     {SWITCH} is {'on' if found.asked else 'off'} here")
+    if found.armed:
+        watched = [mode for mode in TAKEN if mode not in found.keeps]
+        away = [mode for mode in Mode if mode not in TAKEN]
+        for what, modes in (("keeps", found.keeps), ("watches", watched), ("turns away", away)):
+            lines.append(_row(what, ", ".join(modes) or "none"))
+    if found.hooks:
+        lines.append("")
+        for hook in found.hooks:
+            lines.append(f"{'ok     ' if not hook.fault else 'missing'}    {hook.name}")
+            for what, text in (("sees", hook.sees), ("does", hook.does)):
+                if text:
+                    said = f"{what} {'not: ' if hook.fault else ''}{text}"
+                    lines.append(wrap(said, _INDENT, _INDENT + 5))
+            if hook.fault:
+                lines.append(wrap(f"because {hook.fault}", _INDENT, _INDENT + 8))
+    return "\n".join(lines) + "\n"
+
+
+def _row(what: str, text: str) -> str:
+    return wrap(f"{what:{_INDENT}}{text}", 0, _INDENT)
+
+
+def _look(points: Sequence[Point]) -> list[HookReport]:
+    return [HookReport(each.name, each.sees, each.does, each.fault()) for each in points]

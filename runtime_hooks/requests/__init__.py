@@ -1,0 +1,1 @@
+"""Requests and the claims that come with them: metadata, callers, pins, claims ahead."""
