@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from monitor.pool.objects import is_elsewhere
 from monitor.pool.shares import differ, shared, where_alike
 
 if TYPE_CHECKING:
@@ -134,6 +135,13 @@ class Blocks:
             return True
         return any(self._stated.get(block, 0) <= self.lost for block in claim.held.blocks)
 
+    def are_unseen(self, blocks: Iterable[int]) -> bool:
+        """Whether lines are missing, and some block is nobody's and was not stated since."""
+        return self.missed >= 0 and any(
+            not self._owners.get(block) and self._stated.get(block, 0) <= self.missed
+            for block in blocks
+        )
+
     def _note(self, claim: ClaimRun) -> None:
         self._holding[claim.claim_id] = claim
         self._noted[claim.claim_id] = claim.object
@@ -180,7 +188,7 @@ class Blocks:
             claim: the one that the event names.
         """
         pairs = list(zip(event.positions, event.block_ids, strict=False))
-        moved = self._clashes(pairs, claim)
+        moved = self._clashes(event, pairs, claim)
         self.stated.move(pairs)
         if event.claim_id is None:
             self.stated.add(event)
@@ -390,7 +398,9 @@ class Blocks:
             mates = self._keyed.get((position, claim.keys[position]), {}).values()
             yield from (mate for mate in list(mates) if mate.tracked)
 
-    def _clashes(self, pairs: Iterable[tuple[int, int]], claim: ClaimRun | None) -> Moved:
+    def _clashes(
+        self, event: Event, pairs: Iterable[tuple[int, int]], claim: ClaimRun | None
+    ) -> Moved:
         """The claims that hold one of these blocks elsewhere, or with another content.
 
         Those that are not tracked any more do not: their blocks may be gone unsaid.
@@ -402,7 +412,8 @@ class Blocks:
                 holder = self.claims.get(name)
                 elsewhere = positions - {position}
                 if holder is not None and holder.tracked:
-                    other = claim is not None and differ(holder, claim, position)
+                    other = is_elsewhere(event, holder)
+                    other |= claim is not None and differ(holder, claim, position)
                     if (elsewhere or other) and self._stated.get(block, 0) > self.missed:
                         clash[name] = holder
                 elif holder is not None and elsewhere:

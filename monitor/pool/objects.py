@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
 
-__all__ = ["Objects", "means", "open_without"]
+__all__ = ["Objects", "is_elsewhere", "means", "open_without"]
 
 _MOST_KEPT: Final = 8  # kinds and caches of events of one object
 _WITHIN = ("cache_identity", "token_map")
@@ -55,6 +55,14 @@ def means(event: Event, claim: ClaimRun) -> bool:
         for name in _WITHIN
         for value in (getattr(event, name),)
     )
+
+
+def is_elsewhere(event: Event, claim: ClaimRun) -> bool:
+    """Whether an event that names no claim states another cache than the claim is in."""
+    stated, own = event.cache_identity, claim.binding.get("cache_identity")
+    if event.claim_id is not None or stated is None or own is None:
+        return False
+    return not same("cache_identity", own, stated)
 
 
 def _known(name: str, stated: str | bytes) -> bytes:

@@ -103,6 +103,7 @@ class Census:
         self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
         self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
+        self.unhidden: dict[str, ClaimRun] = {}  # of which no block is in doubt for a missing line
         self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
@@ -191,6 +192,13 @@ class Census:
         own = claim.past is not None and not claim.constants.watched
         return own or (bool(claim.keys) and False in self._unclear)
 
+    def distrust_hidden(self, at: At, why: str) -> None:
+        """A block is gone that any claim may have held since a line that is missing."""
+        for claim in self.unhidden.values():
+            if claim.alive:
+                claim.distrust(at, why)
+        self.unhidden.clear()
+
     def _doubt_kin(self, claim: ClaimRun) -> None:
         for gone, at in self._unclear.items():
             if gone or claim.keys:
@@ -213,7 +221,7 @@ class Census:
         self.ranks.note(claim)
 
     def _take_in(self, claim: ClaimRun) -> None:
-        self.claims[claim.claim_id] = claim
+        self.claims[claim.claim_id] = self.unhidden[claim.claim_id] = claim
         for untold in self._untold.values():
             untold[claim.claim_id] = claim
 

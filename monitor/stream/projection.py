@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.evaluate.doubt import CACHED_BY, NAMES, NEED, OTHERS, POOL
+from monitor.evaluate.doubt import BLOCKS, CACHED_BY, NAMES, NEED, OTHERS, POOL
 from monitor.evaluate.view import View
 from monitor.input.records import CANONICAL, Doubt
 from monitor.pool.blocks import SHARES
@@ -23,7 +23,7 @@ from monitor.stream.order import Order
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
-from spec.events.fields import RENEWS
+from spec.events.fields import ABOUT_BLOCKS, RENEWS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -47,6 +47,9 @@ _ABOUT_CLAIMS = REPORTS | _REGISTRY | _BEGINS
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _SPEAKS = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
 _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+_UNSEEN = "lines are missing, and with them perhaps the caching of blocks that it holds"
+_GONE_UNSEEN = "a block is gone that it may hold since a line that is missing"
+_OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
 _OF_LOSSES = frozenset({"claim_scoped_telemetry"})
 _COMPUTED = "several requests were in hand, and no line says which of them computed blocks"
 _STRAYED = "it may be about blocks behind the end of the claim, which are none of its loss"
@@ -271,6 +274,8 @@ class Stream:
         if event.kind in REPORTS and not claim.known:
             self._misnamed(event, claim, at)
         if not bound:
+            if event.kind in FACTS:
+                self.left = self.left or (at, _OTHER_OBJECT)
             self._two_identities(claim, at)
 
     def _unwatch(self, claim: ClaimRun, event: Event) -> None:
@@ -290,6 +295,8 @@ class Stream:
         view.mine, view.named = mine, named
         if mine:
             follow_routes(claim, view)
+            if event.kind in ABOUT_BLOCKS and self._may_hold_more(claim):
+                claim.doubt(BLOCKS, at, _UNSEEN)
         if event.request_id is not None:
             request = self.requests.get(event.request_id)
             if self._open(claim, event, at):
@@ -327,6 +334,8 @@ class Stream:
             self._early.tell(claim, at)
             if self._track.lost is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
+        if event.kind is Kind.CLAIM_ACCEPTED and self._accepted_unseen(claim):
+            claim.distrust(at, "its commitment may be among the events that are missing")
         if claim.unwatched and event.kind in _BEGINS:
             claim.distrust(at, "its entry ended, and its blocks were not followed since")
         if claim.missed and event.kind in _ABOUT_CLAIMS:
@@ -353,6 +362,11 @@ class Stream:
             claim.fix_predicate(predicate_of(event.predicate))
         return claim
 
+    def _accepted_unseen(self, claim: ClaimRun) -> bool:
+        """Whether a claim is accepted whose commitment may be among lines that are missing."""
+        entered = claim.accepted or claim.committed or self._mode["watched"]
+        return self._census.blocks.missed >= 0 and claim.registered and not entered
+
     def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> bool:
         """Whether an event that is not about a claim's object alone names it rightly."""
         over = claim.unwatched and event.kind in FACTS
@@ -363,6 +377,10 @@ class Stream:
     def _two_identities(self, claim: ClaimRun, at: At) -> None:
         claim.distrust(at, "the claim goes by two identities")
         self._track.lose(at, f"claim {claim.claim_id} goes by two identities")
+
+    def _may_hold_more(self, claim: ClaimRun) -> bool:
+        """Whether what the predicate needs may be held since a line that is missing."""
+        return self._census.blocks.missed >= 0 and claim.lead < claim.constants.threshold
 
     def _misnamed(self, event: Event, stranger: ClaimRun, at: At) -> None:
         """A report under an id that no registry holds, about the object of claims that it does."""
@@ -392,6 +410,8 @@ class Stream:
             meant = [] if named.unwatched else [named]
         if not event.block_ids:
             self._census.late(event, meant, at)
+        if self._census.blocks.are_unseen(event.block_ids):
+            self._census.distrust_hidden(at, _GONE_UNSEEN)
         ranked = self._mode["ranked"]
         owners = {b: self._census.blocks.owners([b]) for b in event.block_ids if ranked}
         least = self._least(owners.values()) if event.lowest_priority is not None else None
@@ -427,6 +447,7 @@ class Stream:
             if claim.alive:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
         if misnamed is not None:
+            self.left = self.left or (at, _OTHER_OBJECT)
             self._two_identities(misnamed, at)
 
     def _least(self, owners: Iterable[Collection[str]]) -> int | None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "ABOUT_BLOCKS",
     "FIELDS",
     "IDENTITY",
     "RENEWS",
@@ -129,6 +130,15 @@ REQUEST_KINDS: Final = CONFLICT_ACTIONS | {
     Kind.ROUTE_REUSE_REPORTED,
 }
 """The kinds that name a request."""
+
+ABOUT_BLOCKS: Final = frozenset(
+    {
+        *(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_BLOCK_LOST),
+        *(Kind.CLAIM_OFFLOADED, Kind.CLAIM_RESTORE_REQUIRED, Kind.CLAIM_RESTORED),
+        *(Kind.CLAIM_HARMED, Kind.STORE_FINISHED, Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED),
+    }
+)
+"""The kinds that speak of blocks of a claim which were there before them."""
 
 ROUTE_REPORTS: Final[Mapping[Kind, tuple[Kind, str]]] = {
     Kind.ROUTE_COST_REPORTED: (Kind.REQUEST_ROUTED, "cost"),

@@ -161,11 +161,23 @@ def block_twice(
         for claim in moment.pool.claims.values()
         if is_tracked(moment.pool, claim)
         and any(
-            block == other and block not in stale and _differ(claim, at, named, position)
+            block == other
+            and block not in stale
+            and (_elsewhere(event, claim) or _differ(claim, at, named, position))
             for at, other in held_by(moment.pool, claim)
             for position, block in new
         )
     ]
+
+
+def _elsewhere(event: Event, claim: Claim) -> bool:
+    """Whether an event that names no claim states another cache than the claim is in."""
+    own = claim.stated.get("cache_identity")
+    return (
+        event.claim_id is None
+        and None not in (own, event.cache_identity)
+        and (own != event.cache_identity)
+    )
 
 
 def _differ(one: Claim, here: int, other: Claim | None, there: int) -> bool:

@@ -13,9 +13,9 @@ from typing import Final
 
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
-from spec.events.alphabet import BLOCKS_GONE, REPORTS, Kind
+from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.canonical import Event
-from spec.events.fields import RENEWS
+from spec.events.fields import ABOUT_BLOCKS, RENEWS
 from spec.projection import contradictions, losses, rights, routes, unknown
 from spec.projection.blocks import PLACES, after, computed, gained
 from spec.projection.case import Case, View
@@ -81,6 +81,7 @@ class Naive:
         self._lost = -1  # the last event before track was lost
         self._missing = -1  # the last event before lines may be missing
         self._stated: dict[int | None, int] = {}  # by block, the last event that placed it
+        self._placed: set[int] = set()  # blocks that were placed since lines may be missing
         self._observes: frozenset[Kind] | None = None
         self.left: tuple[int, str] | None = None
 
@@ -140,6 +141,7 @@ class Naive:
         """Events are missing here: of the claims alive nothing more is concluded."""
         self._lose_track()
         self._missing = self._count
+        self._placed.clear()
         self._miss(at)
 
     def _miss(self, at: int) -> None:
@@ -163,6 +165,7 @@ class Naive:
                 case.distrust(at)
         self._lose_track()
         self._missing = self._count
+        self._placed.clear()
 
     # Events.
 
@@ -222,6 +225,8 @@ class Naive:
         claim = case.claim
         if claim.missed and event.kind in _ABOUT_CLAIMS:
             case.distrust(at)  # it ended, and what it is told of may be missing
+        if event.kind is Kind.CLAIM_ACCEPTED and self._missing >= 0 and self._enters_unseen(claim):
+            case.distrust(at)  # its commitment may be among the events that are missing
         if claim.unwatched and event.kind in _BEGINS:
             case.distrust(at)  # its blocks are not followed any more
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
@@ -245,6 +250,11 @@ class Naive:
         if known != (claim.predicate, claim.facts["lead"]):
             case.measure()
         return binds
+
+    def _enters_unseen(self, claim: Claim) -> bool:
+        """Whether a claim that is registered is accepted without a commitment."""
+        entered = claim.facts["committed"] or claim.accepted or self.constants["watched"]
+        return claim.introduced and not entered
 
     def _object_of(self, claim: Claim) -> Object | None:
         """The object that a claim is on, its cache, and the map of its positions, once it is known
@@ -296,6 +306,10 @@ class Naive:
         event, claim = sight.event, sight.claim
         if claim.met or self._lost < 0:
             case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
+        if self._missing >= 0 and self._is_hidden(sight, seen):
+            case.doubt(unknown.BLOCKS, at)
+        if self._missing >= 0 and claim.alive and self._is_nobodys(sight):
+            case.distrust(at)
         if unknown.says_too_little(sight):
             case.distrust(at)
         if seen["mine"] and self.constants["ranked"]:
@@ -305,6 +319,19 @@ class Naive:
             case.distrust(rights.unclear(self.pool, claim))
         if seen["mine"]:
             case.attribute(event, attributed(self.pool, event), at)
+
+    @staticmethod
+    def _is_hidden(sight: Sight, seen: View) -> bool:
+        """Whether an event speaks of a prefix that a missing line may have placed."""
+        claim = sight.claim
+        speaks = seen["mine"] and sight.event.kind in ABOUT_BLOCKS
+        return bool(speaks) and claim.facts["lead"] < claim.threshold
+
+    def _is_nobodys(self, sight: Sight) -> bool:
+        """Whether a block is gone that any claim may hold since a missing line."""
+        event = sight.event
+        gone = event.block_ids if event.kind in BLOCKS_GONE else ()
+        return any(b not in self._placed and not owners(sight.pool, [b]) for b in gone)
 
     def _moves(self, sight: Sight, seen: View) -> bool:
         """Whether the event can move an observer of the claim at all.
@@ -334,6 +361,9 @@ class Naive:
         event, at = moment.event, line.at
         if moment.binds and event.kind in PLACES:
             self._stated |= dict.fromkeys(event.block_ids, self._count)
+            self._placed |= set(event.block_ids)
+        if event.kind in BLOCKS_GONE:
+            self._placed -= set(event.block_ids)
         self._remember(event, seen)
         named = self.cases.get(event.claim_id or "")
         for case in self.cases.values() if event.kind in BLOCKS_GONE else ():
@@ -348,6 +378,8 @@ class Naive:
             return
         claim = named.claim
         if not moment.binds:
+            if event.kind in FACTS:
+                self._leave(at, "a fact names a claim with another object or cache than its own")
             named.distrust(at)
             self._lose_track()
         if event.kind in _INTRODUCES:

@@ -14,7 +14,7 @@ from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At
 from monitor.pool import blocks
 from monitor.pool.blocks import Blocks, Held
-from monitor.requests import requests
+from monitor.requests import ledger as requests
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle

@@ -103,6 +103,48 @@ class TestPool:
         assert 1 == found.at.line
 
 
+class TestHidden:
+    """Blocks that were cached for an object in a gap are those of a claim that comes later."""
+
+    claim = without(canonical_claim(), "block_cached")
+    cached = canonical(
+        "block_cached", object_id=f"object:{CLAIM}", block_ids=[7, 8, 9, 10], positions=[0, 1, 2, 3]
+    )
+
+    def test_there(self) -> None:
+        """A claim that is said to be there may be so by a line that is missing."""
+        assert "satisfied" == judged([self.cached, *self.claim])["materialization_predicate"]
+        assert "violated" == judged(self.claim)["materialization_predicate"]
+        found = judged(gapped(self.claim, 0))
+        assert "inconclusive" == found["materialization_predicate"]
+        assert "satisfied" == found["claim_identity"]
+
+    def test_nobodys(self) -> None:
+        """A block that is nobody's may have been the claim's, and so a victim."""
+        claim = without(self.claim, "claim_materialized")
+        victim = canonical("block_evicted", block_ids=[7])
+        name = "victim_exclusion_before_violation"
+        assert "violated" == judged([self.cached, *claim, victim])[name]
+        assert "unexercised" == judged([*claim, victim])[name]
+        assert "inconclusive" == judged(gapped([*claim, victim], 0))[name]
+
+    def test_known(self) -> None:
+        """A block that was cached after the gap is known to be another's."""
+        other = canonical("block_cached", object_id="another", block_ids=[70], positions=[0])
+        victim = canonical("block_evicted", block_ids=[70])
+        found = judged(gapped([*canonical_claim(), other, victim], 0))
+        assert "inconclusive" not in found.values()
+
+    def test_commitment(self) -> None:
+        """A claim that is registered again may have been committed to before."""
+        claim = canonical_claim()
+        again = [*claim[:2], claim[0], *claim[2:]]
+        assert "satisfied" == judged(again)["explicit_acceptance"]
+        rest = [claim[0], *claim[2:]]
+        assert "violated" == judged(rest)["explicit_acceptance"]
+        assert "inconclusive" == judged(gapped(rest, 0))["explicit_acceptance"]
+
+
 class TestClaims:
     """What a gap says of one claim, and what of the others."""
 

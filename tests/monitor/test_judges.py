@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from io import BytesIO
 from pathlib import Path
 
@@ -50,11 +51,19 @@ def anothers(**fields: object) -> Trace:
     return trace
 
 
+def elsewhere(cache: str) -> Line:
+    """The blocks of the claim, cached for an object of this cache and for no claim."""
+    about = {"object_id": "q", "cache_identity": cache}
+    return {"kind": "block_cached", "block_ids": [1, 2], "positions": [0, 1], **about}
+
+
 STREAMS: dict[str, tuple[Trace, int]] = {
     "as it is": (life(), 0),
     "says that it is out of order": (with_line(5, {"kind": "stream_disorder"}), 1),
     "a block of the object, in another's name": (anothers(**IDENTITY), 0),
     "a block of nobody's object": (anothers(), 1),
+    "its blocks for another object of its cache": (with_line(5, elsewhere("m")), 0),
+    "its blocks for an object of another cache": (with_line(5, elsewhere("n")), 3),
     "a block behind the claim's end": (
         with_line(
             5,
@@ -74,6 +83,22 @@ def test_same(trace: Trace, code: int, tmp_path: Path) -> None:
     arguments = [str(file), "--mode", "hard_protected"]
 
     assert (code, code) == (main(["check", *arguments]), main(["check", "--reference", *arguments]))
+
+
+@pytest.mark.parametrize("options", [[], ["--reference"]])
+def test_misnamed_fact(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The theorem does not speak of a stream in which a fact names a claim with another object."""
+    file = tmp_path / "trace.jsonl"
+    lost = {"kind": "block_lost", "claim_id": "a", "object_id": "q", "block_ids": [9]}
+    file.write_bytes(text(with_line(5, lost)))
+    arguments = [str(file), "--mode", "hard_protected", "--format", "json", *options]
+    assert 1 == main(["check", *arguments])
+    theorem = json.loads(capsys.readouterr().out)["theorem"]
+    assert not theorem["applies"]
+    assert "another object" in theorem["because"]
+    assert 6 == theorem["at"]["line"]
 
 
 def test_too_many_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

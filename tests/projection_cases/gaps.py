@@ -45,7 +45,10 @@ def _missed() -> dict[str, list[Event]]:
 def _later(mode: Mode) -> dict[str, list[Event]]:
     """A claim that comes after that."""
     shared: dict[str, Any] = {"object_id": "object of a"}
+    there = [each for each in begun("c", mode) if each.kind is not Kind.BLOCK_CACHED]
     return {
+        "one that was cached before": there,
+        "one that is accepted again": [there[0], *there[2:]],
         "a claim": begun("c", mode, block=40),
         "one on the same object": begun("c", mode, block=40, **shared),
         "one on the same blocks": begun("c", mode, block=10, **shared),

@@ -40,7 +40,7 @@ from tests.monitor.traces_connector import (
     connector_success,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RECORDED = ROOT.parent / "shared" / "traces"
 OFFLOADABLE = set(MODES[Mode.OFFLOADABLE].names())
 needs_recordings = pytest.mark.skipif(

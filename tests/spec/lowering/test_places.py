@@ -14,7 +14,7 @@ from spec.lowering.load import read_descriptor
 from spec.lowering.places import cites_tree, nowhere
 from tests import described
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NOT_THERE = "it is not there, beside the descriptor or above it in its tree"
 
 
