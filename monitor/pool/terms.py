@@ -41,7 +41,7 @@ def binds(claim: ClaimRun, event: Event) -> bool:
     """
     stated = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
     if "predicate" in stated:
-        stated["predicate"] = str(predicate_of(stated["predicate"]))
+        stated["predicate"] = predicate_of(stated["predicate"]).plain
     binding = claim.binding
     if not all(same(name, binding.get(name), value) for name, value in stated.items()):
         return False

@@ -62,8 +62,9 @@ class Order:
         return self._said
 
     def _check(self, stamp: Stamp, at: At) -> tuple[str, str]:
-        self._closed = stamp.mark is Mark.STREAM_CLOSED
-        if stamp.mark is Mark.STREAM_OPENED:
+        opened, opens = self._opened is not None, stamp.mark is Mark.STREAM_OPENED
+        closed, self._closed = self._closed, stamp.mark is Mark.STREAM_CLOSED
+        if opens:
             self._opened = self._opened or at
         form = self._form = self._form or stamp.form
         if stamp.form is not form and self._mixed is None:
@@ -83,6 +84,10 @@ class Order:
             if self._time is not None and stamp.time_ns < self._time:
                 back = back or f"time {stamp.time_ns} ns comes after {self._time} ns"
             self._time = stamp.time_ns
+        if opens and (
+            back or (opened and not closed)
+        ):  # another run, or the rest of one that was cut
+            return "", "the stream is opened again"
         return back, missing
 
 

@@ -64,6 +64,11 @@ class _Span:
         """The first position past those required; the least footprint, in blocks."""
         return self.start + self.blocks
 
+    @property
+    def plain(self) -> str:
+        """The text of the predicate: one for all that ask for the same positions."""
+        return str(LeadingPrefixAtLeast(self.blocks)) if self.start == 0 else str(self)
+
     def holds(self, positions: Collection[int]) -> bool:
         """Whether every required logical position is among `positions`.
 

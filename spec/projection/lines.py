@@ -84,7 +84,9 @@ class Order:
         if line.time_ns is not None:
             back = back or (self.time_ns is not None and line.time_ns < self.time_ns)
             self.time_ns = line.time_ns
+        opens, opened = line.mark is Mark.STREAM_OPENED, self.opened is not None
+        again = opens and (back or (opened and not self.closed))
         self.closed = line.mark is Mark.STREAM_CLOSED
-        if line.mark is Mark.STREAM_OPENED:
+        if opens:
             self.opened = self.opened or line.at
-        return back, missing
+        return (False, True) if again else (back, missing)

@@ -249,7 +249,7 @@ def bind(claim: Claim, event: Event) -> bool:
     """
     said = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
     if "predicate" in said:
-        said["predicate"] = str(predicate_of(said["predicate"]))
+        said["predicate"] = predicate_of(said["predicate"]).plain
     agrees = all(claim.stated.get(name, value) == value for name, value in said.items())
     if agrees:
         claim.stated |= said

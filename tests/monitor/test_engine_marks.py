@@ -137,3 +137,24 @@ class TestForm:
         """A mark says nothing but its place."""
         with pytest.raises(InputError, match="no such field"):
             Reader("f").feed(json.dumps({**OPENED, field: "x"}).encode(), 1)
+
+
+class TestOpenedAgain:
+    """A writer that was killed, and one that goes on in its file."""
+
+    def test_not_closed(self) -> None:
+        """What was not closed and is opened again was cut there."""
+        trace = [OPENED, *canonical_claim(), OPENED, CLOSED]
+        assert {"inconclusive"} == set(verdicts(judge(trace, HARD)).values())
+
+    def test_numbers(self) -> None:
+        """Numbers that begin anew with the mark are another run, and no disorder."""
+        first = [{**line, "sequence": at} for at, line in enumerate([OPENED, *canonical_claim()])]
+        trace = [*first, {**OPENED, "sequence": 0}, {**CLOSED, "sequence": 1}]
+        assert {"inconclusive"} == set(verdicts(judge(trace, HARD)).values())
+
+    def test_closed(self) -> None:
+        """A stream that was closed may be opened again."""
+        over = released(CLAIM)
+        trace = [OPENED, *canonical_claim(), *over, CLOSED, OPENED, CLOSED]
+        assert "inconclusive" not in verdicts(judge(trace, HARD)).values()

@@ -51,6 +51,13 @@ def anothers(**fields: object) -> Trace:
     return trace
 
 
+def stating(predicate: str) -> Trace:
+    """The life where the acceptance states a predicate, too."""
+    trace = life()
+    trace[2] = {**trace[2], "predicate": predicate}
+    return trace
+
+
 def elsewhere(cache: str) -> Line:
     """The blocks of the claim, cached for an object of this cache and for no claim."""
     about = {"object_id": "q", "cache_identity": cache}
@@ -62,6 +69,8 @@ STREAMS: dict[str, tuple[Trace, int]] = {
     "says that it is out of order": (with_line(5, {"kind": "stream_disorder"}), 1),
     "a block of the object, in another's name": (anothers(**IDENTITY), 0),
     "a block of nobody's object": (anothers(), 1),
+    "its predicate in other words": (stating("contiguous_range(0, 2)"), 0),
+    "another predicate": (stating("contiguous_range(1, 2)"), 1),
     "its blocks for another object of its cache": (with_line(5, elsewhere("m")), 0),
     "its blocks for an object of another cache": (with_line(5, elsewhere("n")), 3),
     "a block behind the claim's end": (
