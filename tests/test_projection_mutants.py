@@ -21,10 +21,10 @@ from tests.projection_mutants import judge, made, main, streams
 DOCS: Final = Path(__file__).parents[1] / "docs"
 
 KILLED: Final = (
-    *("ranks.is_ranked:negate-1", "ranks._ranked:lack-1"),
-    *("ranks.ranked_losers:lack-1", "ranks.passed:affirm-1", "ranks.passed:branch-2"),
-    *("ranks.passed:compare-2", "ranks.passed:flip-1", "ranks.passed:join-1"),
-    *("ranks.passed:swap-1", "ranks.passed:lack-7", "ranks.passed:negate-3"),
+    *("ranks.is_ranked:negate-1", "ranks._ranked:affirm-1"),
+    *("ranks.ranked_losers:lack-1", "ranks.passed:branch-7", "ranks.passed:branch-3"),
+    *("ranks.passed:compare-2", "ranks.passed:flip-2", "ranks.passed:join-1"),
+    *("ranks.passed:swap-1", "ranks.passed:lack-9", "ranks.passed:negate-3"),
     *("ranks.spared:compare-1", "ranks.spared:quantify-1", "ranks.spared:swap-1"),
     *("rights.begin:branch-2", "rights.begin:negate-1", "rights.begin:sum-1"),
     *("rights.is_due:lack-6", "rights.is_due:join-2", "rights.unclear:branch-2"),
@@ -39,8 +39,8 @@ TRACES: Final = 38
 SOME: Final = 60
 """Cases of a family that are compared."""
 
-NO_CHANGE: Final = "ranks._ranked:lack-2"
-"""`c.priority or 0` becomes `c.priority`: of the claims that have one."""
+NO_CHANGE: Final = "ranks._ranked:lack-5"
+"""`claim.priority or 0` becomes `claim.priority`: of the claims that have one."""
 
 
 def every(*modules: str) -> dict[str, Change]:

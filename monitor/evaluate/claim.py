@@ -13,6 +13,7 @@ from monitor.evaluate.positions import Positions
 from monitor.evaluate.watch import Finding, InHand, Watch
 from spec.claims.states import TERMINAL, ClaimState, next_state
 from spec.contract.facts import ROOM
+from spec.contract.modes import MODES
 from spec.events.alphabet import FACTS, Kind
 from spec.language.terms import Scope
 from spec.language.verdicts import Verdict, pool
@@ -62,12 +63,13 @@ class ClaimRun:
     which the hooks state each one. `object` tells which object it is on, `keys` the contents of its
     positions where they are stated. It `strayed` once an event took blocks from behind its end, and
     none of its own; it was `missed` if anything may have happened since it ended that nobody saw.
-    Its end was `early` if the runtime ended its entry before its duration was over. `computed` are
-    the positions that were computed since it was last away, `waiting` the requests for which a
-    restore of it is required, `owed` by request what its routes and their reuse came to and nobody
-    told yet, `unsaid` the blocks that it lost and no report named, None for such whose ids nobody
-    knows. `retired` are the scopes of requests to which no event belongs any more, one for all that
-    stand alike; what is reported of the claim moves them all the same.
+    Its end was `early` if the runtime ended its entry before its duration was over. It is
+    `disputed` if two priorities of it were stated. `computed` are the positions that were computed
+    since it was last away, `waiting` the requests for which a restore of it is required, `owed` by
+    request what its routes and their reuse came to and nobody told yet, `unsaid` the blocks that it
+    lost and no report named, None for such whose ids nobody knows. `retired` are the scopes of
+    requests to which no event belongs any more, one for all that stand alike; what is reported of
+    the claim moves them all the same.
     """
 
     stream: str
@@ -81,6 +83,7 @@ class ClaimRun:
     owner_scope: str | None = None
     duration: str | None = None
     priority: int | None = None
+    disputed: bool = False
     registered: bool = False
     registered_at: int = 0
     entry: Trail = ()
@@ -149,6 +152,14 @@ class ClaimRun:
     @property
     def committed(self) -> bool:
         return bool(self.facts[_COMMITTED])
+
+    @property
+    def may_be_judged(self) -> bool:
+        """Whether it may go by the mode that judges: it asked for it, or for none that there is, or
+        was accepted in it.
+        """
+        mode = self.compiled.mode
+        return mode in (self.declared_mode, self.other_mode) or self.declared_mode not in MODES
 
     @property
     def live(self) -> bool:

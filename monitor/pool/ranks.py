@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.evaluate.doubt import RIVALS
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.view import View
     from monitor.input.records import At
 
-__all__ = ["Ranks", "is_ranked"]
+__all__ = ["Evicted", "Ranks", "is_ranked", "is_unsure"]
 
 _UNSTATED: Final = "a claim of lower priority held blocks, and nobody states whether one could go"
 _TOOK: Final = (
@@ -23,6 +23,22 @@ _TOOK: Final = (
 )
 _TOO_HIGH: Final = "the event took a block of lower priority than any that could go, as stated"
 _NOBODY: Final = "a block of a priority could go that no claim is known to hold"
+_DISPUTED: Final = "two priorities of it were stated"
+_UNKNOWN: Final = "a claim held blocks, and nobody knows its priority: none was stated, or two"
+_BLURRED: Final = "the event took a block of a claim, and nobody knows its priority"
+
+
+class Evicted(NamedTuple):
+    """What one event took.
+
+    `lowest` is the lowest priority of which a block could be taken, None where not stated. `least`
+    is the lowest of a block that was taken, None where nobody knows the blocks. It is `blurred` if
+    a block of a claim went of which nobody knows the priority.
+    """
+
+    lowest: int | None = None
+    least: int | None = None
+    blurred: bool = False
 
 
 def is_ranked(claim: ClaimRun) -> bool:
@@ -30,23 +46,34 @@ def is_ranked(claim: ClaimRun) -> bool:
     return claim.priority is not None and claim.watched
 
 
+def is_unsure(claim: ClaimRun) -> bool:
+    """Whether the claim has a place among them, and nobody knows which: no priority of it was
+    stated, or two.
+    """
+    if not claim.watched:
+        return False
+    return claim.disputed or (claim.priority is None and claim.may_be_judged)
+
+
 class Ranks:
-    """The priorities of the ranked claims of a stream that hold blocks."""
+    """The priorities of the claims of a stream that hold blocks, None where nobody knows it."""
 
     def __init__(self) -> None:
-        self._holding: dict[str, int] = {}
+        self._holding: dict[str, int | None] = {}
         self._priorities: list[int] = []  # of these, in order
 
     def note(self, claim: ClaimRun) -> None:
-        """A claim may hold blocks now that it did not, or none that it did."""
-        name, holds = claim.claim_id, is_ranked(claim) and bool(claim.held)
-        if holds == (name in self._holding):
+        """A claim may hold blocks now that it did not, or none that it did, or be ranked anew."""
+        name, unsure = claim.claim_id, is_unsure(claim)
+        holds = bool(claim.held) and (unsure or is_ranked(claim))
+        rank = None if unsure else claim.priority
+        if holds == (name in self._holding) and self._holding.get(name, rank) == rank:
             return
+        self.forget(claim)
         if holds:
-            self._holding[name] = claim.priority or 0
-            insort(self._priorities, self._holding[name])
-        else:
-            self.forget(claim)
+            self._holding[name] = rank
+        if holds and rank is not None:
+            insort(self._priorities, rank)
 
     def forget(self, claim: ClaimRun) -> None:
         """The claim has no place among the others any more."""
@@ -56,42 +83,48 @@ class Ranks:
     def judge(
         self,
         losers: Iterable[tuple[ClaimRun, View]],
-        lowest: int | None,
-        least: int | None,
+        evicted: Evicted,
         lost: tuple[At | None, str] | None,
     ) -> None:
         """Ranked claims lost blocks by one event: what each had beside it after the whole event.
 
         Args:
             losers: each with the event as it sees it.
-            lowest: the lowest priority of which a block could be taken, None where not stated.
-            least: the lowest of a block that was taken, None where nobody knows the blocks.
+            evicted: what went.
             lost: since when nobody knows who holds blocks, and why.
         """
         losers = list(losers)
-        taken = {claim.priority or 0 for claim, _ in losers}
-        least = max(taken, default=0) if least is None else least
+        taken = {claim.priority or 0 for claim, _ in losers if not claim.disputed}
+        if evicted.least is None:
+            evicted = evicted._replace(least=max(taken, default=0))
         for claim, view in losers:
-            rank = claim.priority or 0
-            view.spared = bool(self._priorities) and self._priorities[-1] > rank
             if lost is not None:
                 claim.doubt(RIVALS, lost[0], f"{lost[1]}, so nobody knows who holds blocks")
-            elif self._priorities and self._priorities[0] < rank:
-                view.passed, unknown = self._passed(rank, lowest, least, taken)
+            elif claim.disputed:
+                claim.doubt(RIVALS, view.at, _DISPUTED)
+            else:
+                view.passed, unknown = self._passed(claim.priority or 0, evicted, taken)
                 if unknown:
                     claim.doubt(RIVALS, view.at, unknown)
+            higher = bool(self._priorities) and self._priorities[-1] > (claim.priority or 0)
+            view.spared = higher and not claim.disputed
 
-    def _passed(
-        self, rank: int, lowest: int | None, least: int, taken: set[int]
-    ) -> tuple[bool, str]:
+    def _passed(self, rank: int, evicted: Evicted, taken: set[int]) -> tuple[bool, str]:
         """Whether a block of lower priority could have been taken instead, or why it is unknown."""
+        lowest, least, blurred = evicted.lowest, evicted.least or 0, evicted.blurred
+        lower = bool(self._priorities) and self._priorities[0] < rank
+        unsure = len(self._holding) > len(self._priorities)
         if lowest is None:
-            return False, _UNSTATED
-        if lowest > least:
+            return False, _UNSTATED if lower else _UNKNOWN if unsure else ""
+        if lowest > least and (lower or unsure):
             return False, _TOO_HIGH
         if lowest >= rank:
-            return False, ""
-        if lowest == least or lowest in taken:
+            return False, _BLURRED if blurred and (lower or unsure) else ""
+        if blurred:
+            return False, _BLURRED
+        if lowest == least and not (lower or unsure):
+            return False, ""  # that block went, and no other is left
+        if (lowest == least or lowest in taken) and lower:
             return False, _TOOK
         between: Sequence[int] = self._priorities[bisect_left(self._priorities, lowest) :]
         return (True, "") if between and between[0] < rank else (False, _NOBODY)

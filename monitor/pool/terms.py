@@ -32,6 +32,7 @@ def fix_terms(claim: ClaimRun, event: Event) -> None:
     claim.duration = claim.duration or event.duration
     if claim.priority is None:
         claim.priority = event.priority
+    claim.disputed |= event.priority not in (None, claim.priority)
 
 
 def binds(claim: ClaimRun, event: Event) -> bool:

@@ -25,7 +25,7 @@ def likeness(claim: ClaimRun) -> Hashable:
     standing = (
         *(claim.fact(name) for name in _LASTING),
         *(claim.state, claim.accepted, claim.registered, claim.elapsed, claim.unwatched),
-        *(claim.strayed, claim.early),
+        *(claim.strayed, claim.early, claim.disputed),
         *(mode if mode in _MODES else None for mode in (claim.declared_mode, claim.other_mode)),
     )
     if claim.taint is not None:
@@ -42,7 +42,7 @@ def again(like: ClaimRun, claim_id: str) -> ClaimRun:
     claim = ClaimRun(like.stream, claim_id, like.compiled, constants)
     claim.state, claim.accepted, claim.registered = like.state, like.accepted, like.registered
     claim.elapsed, claim.unwatched = like.elapsed, like.unwatched
-    claim.strayed, claim.early = like.strayed, like.early
+    claim.strayed, claim.early, claim.disputed = like.strayed, like.early, like.disputed
     claim.declared_mode, claim.other_mode = like.declared_mode, like.other_mode
     claim.know(**{name: bool(like.fact(name)) for name in _LASTING})
     if like.taint is not None:

@@ -10,7 +10,7 @@ from monitor.input.records import CANONICAL, Doubt
 from monitor.pool.blocks import SHARES
 from monitor.pool.news import is_moot, is_unsaid, lose, tell
 from monitor.pool.objects import means, open_without
-from monitor.pool.ranks import is_ranked
+from monitor.pool.ranks import Evicted, is_ranked, is_unsure
 from monitor.pool.room import Ends
 from monitor.pool.seen import Seen, digest
 from monitor.pool.terms import binds, fix_terms, predicate_of, unstated
@@ -41,8 +41,8 @@ __all__ = ["Stream"]
 
 _BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _REGISTRY = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
-_ENTERS = _BEGINS | _REGISTRY
 _INTRODUCES = _BEGINS | {Kind.CLAIM_ACCEPTED}
+_STATES = _REGISTRY | _INTRODUCES
 _ABOUT_CLAIMS = REPORTS | _REGISTRY | _BEGINS
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _SPEAKS = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
@@ -258,7 +258,7 @@ class Stream:
             for left in self._move(event, [claim], at):
                 self._there(event, left, at)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
-        if self._mode["ranked"] and event.kind in _ENTERS:  # a registry may hold it from now on
+        if self._mode["ranked"] and event.kind in _STATES:  # or a registry may hold it from now on
             self._census.ranks.note(claim)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
@@ -414,7 +414,8 @@ class Stream:
             self._census.distrust_hidden(at, _GONE_UNSEEN)
         ranked = self._mode["ranked"]
         owners = {b: self._census.blocks.owners([b]) for b in event.block_ids if ranked}
-        least = self._least(owners.values()) if event.lowest_priority is not None else None
+        stated = event.lowest_priority is not None
+        least, blurred = self._least(owners.values()) if stated else (None, False)
         gone: dict[str, list[int]] = {}
         for block, names in owners.items():
             for name in names:
@@ -437,7 +438,9 @@ class Stream:
                 self._census.ranks.note(claim)
             if event.kind is Kind.BLOCK_EVICTED:
                 lost = [(claim, view) for claim, view in views if is_ranked(claim)]
-                self._census.ranks.judge(lost, event.lowest_priority, least, self._track.lost)
+                blurred = blurred or any(is_unsure(claim) for claim, _ in views)
+                evicted = Evicted(event.lowest_priority, least, blurred)
+                self._census.ranks.judge(lost, evicted, self._track.lost)
                 late = [claim for name, claim in self._census.owing.items() if name not in losers]
                 for claim in late if lost else ():  # news of it was due before this
                     self._deliver(claim, View(event.kind, at))
@@ -450,19 +453,20 @@ class Stream:
             self.left = self.left or (at, _OTHER_OBJECT)
             self._two_identities(misnamed, at)
 
-    def _least(self, owners: Iterable[Collection[str]]) -> int | None:
+    def _least(self, owners: Iterable[Collection[str]]) -> tuple[int | None, bool]:
         """The lowest priority of a block that goes: a block has that of the highest of its claims;
-        None where none has one.
+        None where none has one. And whether nobody knows the priority of one of them.
 
         Args:
             owners: of each block.
         """
-        found = []
+        found, blurred = [], False
         for names in owners:
             claims = [self.claims[name] for name in names if name in self.claims]
-            ranks = [claim.priority or 0 for claim in claims if is_ranked(claim)]
+            blurred = blurred or any(map(is_unsure, claims))
+            ranks = [each.priority or 0 for each in claims if is_ranked(each) and not each.disputed]
             found += [max(ranks)] if ranks else []
-        return min(found, default=None)
+        return min(found, default=None), blurred
 
     def _take_request(self, event: Event, at: At) -> None:
         request_id = event.request_id

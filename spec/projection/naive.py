@@ -349,10 +349,8 @@ class Naive:
         return not lost_by_others or bool(ranked_losers(sight))
 
     def is_judged(self, claim: Claim) -> bool:
-        """Whether the claim asked for the mode that judges, or for none that there is, or was
-        accepted in it.
-        """
-        return self.mode in {claim.mode, claim.other_mode} or claim.mode not in MODES
+        """Whether the claim may go by the mode that judges."""
+        return claim.may_go_by(self.mode)
 
     # What becomes of it.
 

@@ -76,10 +76,11 @@ class Claim:
     is, `told` that it was of this commitment or of one before. It `strayed` once an event took
     blocks from behind its end, and none of its own; it was `missed` if anything may have happened
     since it ended that nobody saw. Its end was `early` if its entry ended before its duration was
-    over. `computed` are the positions that were computed since it was last away, `waiting` the
-    requests for which a restore of it is required. `owed` are, by request and kind of report, what
-    its routes and their reuse came to and nobody told yet, in the order in which it happened.
-    `unsaid` are the blocks that it lost and no report named, None for such whose ids nobody knows.
+    over. It is `disputed` if two priorities of it were stated. `computed` are the positions that
+    were computed since it was last away, `waiting` the requests for which a restore of it is
+    required. `owed` are, by request and kind of report, what its routes and their reuse came to and
+    nobody told yet, in the order in which it happened. `unsaid` are the blocks that it lost and no
+    report named, None for such whose ids nobody knows.
     """
 
     claim_id: str
@@ -91,6 +92,7 @@ class Claim:
     owner: str | None = None
     duration: str | None = None
     priority: int | None = None
+    disputed: bool = False
     keys: tuple[str, ...] = ()
     footprint: int = 0
     known: bool = False
@@ -157,6 +159,10 @@ class Claim:
     def torn(self) -> bool:
         """Whether it goes by two modes: it asked for one, and was accepted in the other."""
         return {self.mode, self.other_mode} <= set(Mode)
+
+    def may_go_by(self, mode: Mode) -> bool:
+        """Whether it asked for the mode, or for none that there is, or was accepted in it."""
+        return mode in {self.mode, self.other_mode} or self.mode not in set(Mode)
 
     @property
     def alive(self) -> bool:
@@ -233,7 +239,9 @@ def tell(claim: Claim, event: Event) -> bool:
             claim.owner = claim.owner or event.owner_scope
         claim.footprint = max(claim.footprint, event.footprint or 0)
         claim.duration = claim.duration or event.duration
-        claim.priority = event.priority if claim.priority is None else claim.priority
+        if claim.priority is None:
+            claim.priority = event.priority
+        claim.disputed |= event.priority not in (None, claim.priority)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
     binds = bind(claim, event)
     if event.kind is Kind.CLAIM_COMMITTED and binds:

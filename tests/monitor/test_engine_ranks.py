@@ -71,6 +71,9 @@ TOOK = (
     "was another"
 )
 NOBODY = "a block of a priority could go that no claim is known to hold"
+UNKNOWN = "a claim held blocks, and nobody knows its priority: none was stated, or two"
+DISPUTED = "two priorities of it were stated"
+BLURRED = "the event took a block of a claim, and nobody knows its priority"
 
 
 class TestChoice:
@@ -159,16 +162,98 @@ class TestChoice:
         assert "satisfied" == found([*early, *known("claim:c")])["claim:a"]
         alone = [*known("claim:a"), *loses("claim:a"), *known("claim:b"), *known("claim:c")]
         assert "unexercised" == found(alone)["claim:a"]
-        last = [*known("claim:c"), *loses("claim:c", 1), *known("claim:a"), *known("claim:b")]
+        last = [*known("claim:c"), *loses("claim:c"), *known("claim:a"), *known("claim:b")]
         assert "unexercised" == found(last)["claim:c"]
 
     def test_no_priority(self) -> None:
-        """A claim that states no priority is passed over by nobody, and passes over none."""
-        plain = canonical_claim("claim:b", 4, 1, FIRST["claim:b"], mode="soft_priority")
-        trace = [*known("claim:a"), plain[0], *plain[3:], *known("claim:c")]
-        assert "unexercised" == found([*trace, *loses("claim:b", 1)])["claim:b"]
-        only = [*known("claim:a"), *loses_all("claim:a"), plain[0], *plain[3:], *known("claim:c")]
-        assert "unexercised" == found([*only, *loses("claim:c")])["claim:c"]
+        """A claim that states no priority is passed over by nobody, and may be a lower one."""
+        plain = [*known("claim:a"), *known("claim:b", priority=None), *known("claim:c")]
+        assert "unexercised" == found([*plain, *loses("claim:b", 1)])["claim:b"]
+        only = [*plain, *loses_all("claim:a")]
+        trace = [*only, *loses("claim:c")]
+        assert ("inconclusive", UNKNOWN) == (found(trace)["claim:c"], why(trace, "claim:c"))
+        trace = [*only, *loses("claim:c", 2)]
+        assert ("inconclusive", NOBODY) == (found(trace)["claim:c"], why(trace, "claim:c"))
+        assert "unexercised" == found([*only, *loses("claim:c", 3)])["claim:c"]
+        assert "unexercised" == found([*only, *loses_all("claim:b"), *loses("claim:c")])["claim:c"]
+        assert "violated" == found([*plain, *loses("claim:c", 1)])["claim:c"]
+
+    def test_priority_is_stated_late(self) -> None:
+        """A claim has a place among the others from the statement of its priority on."""
+        late = about("claim_accepted", "claim:b", footprint=4, priority=2)
+        plain = [*known("claim:b", priority=None), *known("claim:c"), *known("claim:a")]
+        trace = [*plain, *loses_all("claim:a"), late, *loses("claim:c", 2)]
+        assert "violated" == found(trace)["claim:c"]
+
+    def test_another_mode_without_priority(self) -> None:
+        """A claim of another mode that states none is no rival."""
+        plain = known("claim:b", priority=None)
+        plain[0]["mode"] = "best_effort"
+        trace = [*known("claim:c"), *plain, *loses("claim:c")]
+        judged = verdicts(judge(trace, Mode.SOFT_PRIORITY), "claim:c")
+        assert "unexercised" == judged[NAME]
+
+    def test_nobody_is_known_to_hold(self) -> None:
+        """The stream says that a block of lower priority could go, and no claim of such a one is
+        known, or the one that is holds nothing any more."""
+        trace = ranked(*loses_all("claim:a"), *loses_all("claim:b"), *loses("claim:c", 1))
+        assert ("inconclusive", NOBODY) == (found(trace)["claim:c"], why(trace, "claim:c"))
+        assert "inconclusive" == found(ranked(*loses("claim:a", 0)))["claim:a"]
+
+
+class TestTwoPriorities:
+    """Of a claim that states two priorities nobody knows which holds."""
+
+    def again(self, claim: str, priority: int, kind: str = "claim_registered") -> Trace:
+        """Another statement of its priority."""
+        if kind == "claim_accepted":
+            return [about(kind, claim, priority=priority, mode="soft_priority", footprint=4)]
+        return known(claim, priority=priority)[:1]
+
+    @pytest.mark.parametrize("kind", ["claim_registered", "claim_accepted"])
+    @pytest.mark.parametrize(("first", "then"), [(3, 0), (0, 3)])
+    @pytest.mark.parametrize("lowest", [None, 1, 3])
+    def test_loser(self, kind: str, first: int, then: int, lowest: int | None) -> None:
+        """What its own loss shows is inconclusive, whichever is stated first."""
+        claims = [*known("claim:c", priority=first), *known("claim:a"), *known("claim:b")]
+        trace = [*claims, *self.again("claim:c", then, kind), *loses("claim:c", lowest)]
+        assert ("inconclusive", DISPUTED) == (found(trace)["claim:c"], why(trace, "claim:c"))
+
+    def test_repeated(self) -> None:
+        """The same priority once more, or none, changes nothing."""
+        again = [*self.again("claim:c", 3), *known("claim:c", priority=None)[:1]]
+        assert "violated" == found(ranked(*again, *loses("claim:c", 1)))["claim:c"]
+
+    @pytest.mark.parametrize(("first", "then"), [(9, 1), (1, 9)])
+    def test_rival(self, first: int, then: int) -> None:
+        """Whether it is lower than another one is unknown; where nothing lower could go it does not
+        matter."""
+        claims = [*known("claim:c"), *known("claim:a", priority=first), *known("claim:b")]
+        claims += [*loses_all("claim:b"), *self.again("claim:a", then)]
+        trace = [*claims, *loses("claim:c", 1)]
+        assert ("inconclusive", NOBODY) == (found(trace)["claim:c"], why(trace, "claim:c"))
+        trace = [*claims, *loses("claim:c")]
+        assert ("inconclusive", UNKNOWN) == (found(trace)["claim:c"], why(trace, "claim:c"))
+        assert "unexercised" == found([*claims, *loses("claim:c", 3)])["claim:c"]
+
+    def test_taken_with_it(self) -> None:
+        """A block of it goes by the same event: it may be the lowest that could."""
+        claims = ranked(*self.again("claim:b", 9))
+        for lowest in (1, 3):
+            gone = [FIRST["claim:b"] + 3, FIRST["claim:c"] + 3]
+            trace = [*claims, canonical("block_evicted", block_ids=gone, lowest_priority=lowest)]
+            assert ("inconclusive", BLURRED) == (found(trace)["claim:c"], why(trace, "claim:c"))
+
+    def test_spares_nobody(self) -> None:
+        """That it keeps its blocks shows nothing of a lower claim."""
+        claims = [*known("claim:a"), *known("claim:b"), *self.again("claim:b", 9)]
+        trace = [*claims, *known("claim:c", priority=0), *loses("claim:a", 1)]
+        assert "unexercised" == found(trace)["claim:a"]
+
+    def test_violated_before(self) -> None:
+        """A breach that was found stays."""
+        trace = ranked(*loses("claim:c", 1), *self.again("claim:c", 0))
+        assert "violated" == found(trace)["claim:c"]
 
 
 class TestOneEvent:
@@ -296,10 +381,18 @@ class Plain:
             rank = self.ranks[loser]
             if rank is None or self.said[loser] in ("violated", "inconclusive"):
                 continue
-            lower = any(p < rank for p in held)
-            known = lowest is not None and lowest not in lost and any(lowest <= p for p in held)
-            too_high = lowest is not None and lowest > min(p for p in lost if p is not None)
-            if lower and (lowest is None or lowest < rank or too_high):
+            unsure = any(p is None and n for p, n in zip(self.ranks, self.blocks, strict=True))
+            rivals = unsure or any(p < rank for p in held)
+            least = min(p for p in lost if p is not None)
+            took = None not in lost and lowest == least and not rivals
+            if lowest is None:
+                doubt = rivals
+            elif lowest >= rank:
+                doubt = rivals and (lowest > least or None in lost)
+            else:
+                doubt = not took
+            if doubt:
+                known = lowest is not None and None not in lost and lowest < least
                 between = known and any(lowest is not None and lowest <= p < rank for p in held)
                 self.said[loser] = "violated" if between else "inconclusive"
             elif any(p > rank for p in held):

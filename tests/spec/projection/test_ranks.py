@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
+from spec.events.canonical import Event
 from spec.projection import definitions
-from spec.projection.pool import Pool
+from spec.projection.pool import Claim, Placed, Pool, tell
 from tests.spec.projection.pools import claim, pool, sight
 
 
 def ranked() -> Pool:
-    """A high claim, a low one, and one without a priority."""
+    """A high claim, a low one, and one of another mode, without a priority."""
     return pool(
         claim("hi", priority=90, held="1 2"),
         claim("lo", priority=1, held="3 4"),
-        claim("none", held="5 6"),
+        claim("none", held="5 6", mode="best_effort"),
     )
+
+
+def beside(*others: tuple[Claim, frozenset[Placed]]) -> Pool:
+    """A high claim beside others."""
+    return pool(claim("hi", priority=90, held="1 2"), *others)
 
 
 def passed(made: Pool, *blocks: int, lowest: int | None = None, name: str = "hi") -> bool | None:
     """Whether a claim of lower priority than this one could have lost instead."""
     fields = {"block_ids": blocks, "lowest_priority": lowest}
-    return definitions.passed(sight(made, name, Kind.BLOCK_EVICTED, **fields))
+    mode = Mode.SOFT_PRIORITY
+    return definitions.passed(sight(made, name, Kind.BLOCK_EVICTED, mode, **fields))
 
 
 class TestPassed:
@@ -52,6 +60,40 @@ class TestPassed:
         assert passed(ranked(), 2, 3, 4) is False
         assert passed(ranked(), 3, name="lo") is False
 
+    def test_nobody(self) -> None:
+        """A block of lower priority could go, and no claim of such a priority is known to hold one:
+        nothing is known; that the event took it itself is no such thing."""
+        assert passed(ranked(), 1, 3, 4, lowest=0) is None
+        assert passed(beside(), 1, lowest=5) is None
+        assert passed(beside(claim("lo", priority=1)), 1, lowest=1) is None
+        assert passed(ranked(), 1, 3, 4, lowest=1) is False
+        assert passed(beside(), 1, lowest=90) is False
+
+    def test_no_priority(self) -> None:
+        """A claim of the mode that states no priority may be a lower one, as long as it holds any,
+        unless nothing lower could go."""
+        made = beside(claim("none", held="5 6", mode="soft_priority"))
+        assert [None, None, False] == [passed(made, 1, lowest=low) for low in (None, 0, 90)]
+        assert passed(made, 1, 5, 6) is False
+        assert passed(beside(claim("none", held="5 6")), 1) is None  # it names no mode
+        lower = claim("lo", priority=1, held="3 4")
+        made = beside(claim("none", held="5 6", mode="soft_priority"), lower)
+        assert passed(made, 1, lowest=1)
+
+    def test_took_of_unknown_priority(self) -> None:
+        """A block of a claim of unknown priority went: it may be the one that could."""
+        rival = claim("none", held="5 6", mode="soft_priority")
+        assert passed(beside(rival), 1, 5, 6, lowest=1) is None
+        assert passed(beside(rival, claim("lo", priority=1, held="3 4")), 1, 5, lowest=0) is None
+        assert passed(beside(rival, claim("lo", priority=1, held="3 4")), 1, 5, lowest=90) is None
+
+    def test_two_priorities(self) -> None:
+        """Of a claim that stated two nobody knows the order to any other."""
+        low = claim("lo", priority=1, held="3 4", disputed=True)
+        assert passed(beside(low), 1, lowest=1) is None
+        assert passed(beside(low), 1, lowest=90) is False
+        assert passed(beside(low), 3, name="lo") is None
+
     def test_after_the_whole_event(self) -> None:
         """There is no order among the blocks that one event takes."""
         assert passed(ranked(), 4, 3, 2) is passed(ranked(), 2, 3, 4)
@@ -69,3 +111,24 @@ def test_spared() -> None:
         for name, blocks in (("lo", (3,)), ("lo", (1, 2, 3)), ("hi", (1,)))
     ]
     assert [True, False, False] == found
+
+
+def test_spared_by_two_priorities() -> None:
+    """Nothing is shown by a claim that stated two, nor by its own loss."""
+    for high, low in ((True, False), (False, True)):
+        made = pool(
+            claim("hi", priority=90, held="1 2", disputed=high),
+            claim("lo", priority=1, held="3 4", disputed=low),
+        )
+        assert not definitions.spared(sight(made, "lo", Kind.BLOCK_EVICTED, block_ids=(3,)))
+
+
+def test_disputed() -> None:
+    """Two priorities are in dispute, one that is repeated is not; the first is kept."""
+    found = []
+    for stated in ((None, 1), (1, None), (1, 1), (1, 0), (0, 1)):
+        made, _ = claim("a")
+        for priority in stated:
+            tell(made, Event(kind=Kind.CLAIM_REGISTERED, claim_id="a", priority=priority))
+        found.append((made.priority, made.disputed))
+    assert [(1, False), (1, False), (1, False), (1, True), (0, True)] == found
