@@ -274,9 +274,7 @@ class Stream:
         if event.kind in REPORTS and not claim.known:
             self._misnamed(event, claim, at)
         if not bound:
-            if event.kind in FACTS:
-                self.left = self.left or (at, _OTHER_OBJECT)
-            self._two_identities(claim, at)
+            self._two_identities(event, claim, at)
 
     def _unwatch(self, claim: ClaimRun, event: Event) -> None:
         """Nothing more is owed of a claim that was watched and is over, if it was time for that."""
@@ -349,6 +347,8 @@ class Stream:
                 self._clock.lose(claim, at, "its duration was first stated after its commitment")
             if differs(claim, event):
                 self._clock.differ(claim, at)
+            if event.kind in _BEGINS and len({claim.owner_scope, event.owner_scope} - {None}) > 1:
+                claim.distrust(at, "two owners of it are stated")
             fix_terms(claim, event)
             if claim.declared_mode in MODES:
                 claim.constants.lapses = claim.declared_mode == Mode.EXPIRING
@@ -374,7 +374,9 @@ class Stream:
             self._deliver(claim, View(event.kind, at, named=True))
         return bound
 
-    def _two_identities(self, claim: ClaimRun, at: At) -> None:
+    def _two_identities(self, event: Event, claim: ClaimRun, at: At) -> None:
+        if event.kind in FACTS:
+            self.left = self.left or (at, _OTHER_OBJECT)
         claim.distrust(at, "the claim goes by two identities")
         self._track.lose(at, f"claim {claim.claim_id} goes by two identities")
 
@@ -450,8 +452,7 @@ class Stream:
             if claim.alive:
                 claim.distrust(at, "a block is gone that may be one that a load did not name")
         if misnamed is not None:
-            self.left = self.left or (at, _OTHER_OBJECT)
-            self._two_identities(misnamed, at)
+            self._two_identities(event, misnamed, at)
 
     def _least(self, owners: Iterable[Collection[str]]) -> tuple[int | None, bool]:
         """The lowest priority of a block that goes: a block has that of the highest of its claims;
@@ -555,7 +556,7 @@ class Stream:
             if event.kind is Kind.REQUEST_FINISHED and followed:
                 self.requests.close(claim, request_id)
         if event.claim_id is not None and not bound:
-            self._two_identities(about, at)
+            self._two_identities(event, about, at)
 
     def _unseen(self, event: Event, request: Request) -> tuple[At | None, str] | None:
         """Why nobody knows who else is in the pool, where that matters to a request."""

@@ -238,6 +238,8 @@ class Naive:
             claim.unclear = at, False
         if event.kind in _INTRODUCES and rights.differs(claim, event):
             claim.unclear = claim.unclear or (at, False)
+        if event.kind in _BEGINS and len({claim.owner, event.owner_scope} - {None}) > 1:
+            case.distrust(at)  # two owners of it are stated
         claim.met = claim.met or at
         on, extent = self._object_of(claim), claim.extent
         known = claim.predicate, claim.facts["lead"]

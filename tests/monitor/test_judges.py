@@ -70,6 +70,7 @@ STREAMS: dict[str, tuple[Trace, int]] = {
     "a block of the object, in another's name": (anothers(**IDENTITY), 0),
     "a block of nobody's object": (anothers(), 1),
     "its predicate in other words": (stating("contiguous_range(0, 2)"), 0),
+    "another owner": (with_line(1, {**life()[0], "owner_scope": "u"}), 3),
     "another predicate": (stating("contiguous_range(1, 2)"), 1),
     "its blocks for another object of its cache": (with_line(5, elsewhere("m")), 0),
     "its blocks for an object of another cache": (with_line(5, elsewhere("n")), 3),

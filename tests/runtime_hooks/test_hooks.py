@@ -46,11 +46,11 @@ class TestReads:
     @pytest.mark.parametrize(
         ("path", "names"),
         [
-            ("ledger:Entry", ("keys", "held", "claim_id", "look")),
-            ("ledger:Ledger", ("_by_key", "owned", "place")),
-            ("intake:Intake", ("pins", "_taken")),
-            ("keeper:Pool", ("usable", "hold", "find")),
-            ("config:SettingsError", ("cause", "remedy")),
+            ("enforce.ledger:Entry", ("keys", "held", "claim_id", "look")),
+            ("enforce.ledger:Ledger", ("_by_key", "owned", "place")),
+            ("custody.intake:Intake", ("pins", "_taken")),
+            ("custody.keeper:Pool", ("usable", "hold", "find")),
+            ("settings.config:SettingsError", ("cause", "remedy")),
         ],
         ids=lambda value: str(value),
     )
