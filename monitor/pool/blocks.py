@@ -76,6 +76,7 @@ class Blocks:
     full: bool = False
     _shares: int = 0
     _stated: dict[int, int] = field(default_factory=dict)
+    _placed: set[int] = field(default_factory=set)  # since lines may be missing, and not gone since
     _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
     _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
     _forgotten: dict[int, str] = field(default_factory=dict)
@@ -135,11 +136,15 @@ class Blocks:
             return True
         return any(self._stated.get(block, 0) <= self.lost for block in claim.held.blocks)
 
+    def miss(self, number: int) -> None:
+        """Lines may be missing after the event of this number."""
+        self.missed = number
+        self._placed.clear()
+
     def are_unseen(self, blocks: Iterable[int]) -> bool:
         """Whether lines are missing, and some block is nobody's and was not stated since."""
         return self.missed >= 0 and any(
-            not self._owners.get(block) and self._stated.get(block, 0) <= self.missed
-            for block in blocks
+            not self._owners.get(block) and block not in self._placed for block in blocks
         )
 
     def _note(self, claim: ClaimRun) -> None:
@@ -193,6 +198,7 @@ class Blocks:
         if event.claim_id is None:
             self.stated.add(event)
         self._stated |= dict.fromkeys(event.block_ids if pairs else (), self.now)
+        self._placed.update(event.block_ids)
         return moved
 
     def hold(self, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun]) -> Held:
@@ -261,6 +267,7 @@ class Blocks:
         losers: dict[str, ClaimRun] = {}
         strays: dict[str, ClaimRun] = {}
         blocks = event.block_ids
+        self._placed.difference_update(blocks)
         if not blocks and nobody:
             return self._lose_all()
         if not blocks:  # all of these claims, and of the object

@@ -169,7 +169,8 @@ class Stream:
         if self._track.losses != self._losses:
             self._losses, self._census.blocks.lost = self._track.losses, self._count - 1
         if self._track.missing != self._missing:
-            self._missing, self._census.blocks.missed = self._track.missing, self._count - 1
+            self._missing = self._track.missing
+            self._census.blocks.miss(self._count - 1)
         if event.kind is Kind.STREAM_DISORDER:
             self._step_back(at, "the stream is out of order: it says so itself")
             return
