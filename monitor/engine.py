@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.watch import Finding
+from monitor.input.records import CANONICAL
 from monitor.stream.census import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
@@ -251,7 +252,16 @@ class Monitor:
                 )
                 if any(some) and (torn or not entered):
                     return f"run {name} goes on in a file in which its claims are not {self._entry}"
+            if len(parts) > 1 and any(map(self._goes_on, parts)):
+                return f"stream {name} goes on in another file, and claims are alive where one ends"
         return ""
+
+    def _goes_on(self, part: Stream) -> bool:
+        """Whether a claim of this mode is alive where the canonical lines of a file end."""
+        claims = part.claims.values() if part.order.form is CANONICAL else ()
+        return any(
+            claim.alive and self.entered(claim) and self._other(claim) is None for claim in claims
+        )
 
     def _sides(self, part: Stream) -> tuple[set[str], set[str]]:
         """The ids of the claims of a part of a run that entered, and of those that did not, as far

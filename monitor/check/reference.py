@@ -9,6 +9,7 @@ from monitor.check.parts import Trusted, input_of, place_of, text_of
 from monitor.check.theorem import Theorem
 from monitor.engine import decide
 from monitor.input.errors import InputError
+from monitor.input.records import CANONICAL
 from monitor.input.sources import read
 from monitor.report.verdict import (
     REFERENCE,
@@ -232,7 +233,18 @@ def _spread(parts: list[_Part]) -> str:
         if known and (torn or not all(inside)):
             entry = _entry(parts[0])
             return f"run {text_of(stream)} goes on in a file in which its claims are not {entry}"
+        if len(sides) > 1 and any(_goes_on(part) for part in parts if part.stream == stream):
+            name = text_of(stream)
+            return f"stream {name} goes on in another file, and claims are alive where one ends"
     return ""
+
+
+def _goes_on(part: _Part) -> bool:
+    """Whether a claim of this mode is alive where the canonical lines of a file end."""
+    claims = outcome_of(part.naive).claims
+    canonical = part.records[0].stamp.form is CANONICAL
+    alive = {name for name, case in part.naive.cases.items() if case.claim.alive}
+    return canonical and any(name in alive for name, each in claims.items() if each.entered)
 
 
 def _others(parts: list[_Part], only: str | None) -> dict[Mode, int]:

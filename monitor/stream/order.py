@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Clock", "Order"]
 
-_NS = 1_000_000_000
 _CUT = "the stream was cut: stream_closed is not its last line"
 _ENDS = 1_000  # ends of durations between two sweeps, at least
 _STEPS = "its duration is in steps, and no duration_elapsed tells them"
@@ -45,6 +44,11 @@ class Order:
     _closed: bool = False
     _last: Stamp | None = None
     _said: tuple[str, str] = ("", "")
+
+    @property
+    def form(self) -> Form | None:
+        """The form of the first line."""
+        return self._form
 
     @property
     def cut(self) -> tuple[At, str] | None:
@@ -102,7 +106,7 @@ def _length(claim: ClaimRun) -> int | None:
     if claim.duration is None:
         return None
     duration = Duration.parse(claim.duration)
-    return None if duration.unit is TimeUnit.STEPS else int(duration.exact * _NS)
+    return None if duration.unit is TimeUnit.STEPS else duration.nanoseconds
 
 
 @dataclass(slots=True)

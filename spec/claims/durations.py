@@ -1,5 +1,6 @@
 """How long, and when: durations and instants that carry their unit."""
 
+import math
 import re
 from enum import StrEnum
 from fractions import Fraction
@@ -26,6 +27,7 @@ MAX_TIME: Final = 2**63 - 1
 """Largest duration or instant, in its own unit."""
 
 _MAX_TEXT: Final = 64
+_NS: Final = 1_000_000_000
 _REMEDY: Final = "write a number and its unit, such as '15 s' or '60 steps'"
 _TEXT: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]+)\s*")
 
@@ -100,6 +102,11 @@ class _Time(BaseModel):
         """The value as its decimal text states it, so that 0.1 and 0.2 make 0.3."""
         return Fraction(str(self.value))
 
+    @property
+    def nanoseconds(self) -> int:
+        """The least whole number of nanoseconds that is not shorter; of a value in seconds."""
+        return math.ceil(self.exact * _NS)
+
 
 class Instant(_Time):
     """A reading of one clock: monotonic seconds, or scheduler steps; 0 or more."""
@@ -136,4 +143,7 @@ def _split(text: str) -> dict[str, object]:
     number, word = match.groups()
     if word not in _UNITS:
         raise ClaimError(f"there is no unit {word!r}", _REMEDY)
-    return {"unit": _UNITS[word], "value": int(number) if number.isdigit() else float(number)}
+    value = int(number) if number.isdigit() else float(number)
+    if math.isfinite(value) and Fraction(number) != Fraction(str(value)):
+        raise ClaimError("it has more digits than are kept", "write at most 15 digits")
+    return {"unit": _UNITS[word], "value": value}

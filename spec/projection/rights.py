@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from spec.claims.claim import Mode
 from spec.claims.durations import Duration, TimeUnit
 from spec.events.alphabet import Kind
@@ -24,8 +22,6 @@ __all__ = [
     "stop",
     "unclear",
 ]
-
-_NS: Final = 1_000_000_000
 
 
 def in_steps(claim: Claim) -> bool:
@@ -49,7 +45,7 @@ def enter(claim: Claim, seen_ns: int | None) -> None:
 
 
 def _length(duration: str) -> int:
-    return int(Duration.parse(duration).exact * _NS)
+    return Duration.parse(duration).nanoseconds
 
 
 def begin(claim: Claim, line: int, time_ns: int | None) -> None:

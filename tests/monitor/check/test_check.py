@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from monitor.check.files import EXIT_CODES, check
+from monitor.check.reference import check_by_reference
 from monitor.engine import ModeVerdict, Monitor
 from monitor.input.errors import InputError
 from monitor.input.records import At
@@ -31,7 +32,12 @@ from tests.monitor.traces_allocator import (
     allocator_resident,
     allocator_victim,
 )
-from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
+from tests.monitor.traces_canonical import (
+    about,
+    canonical,
+    canonical_claim,
+    canonical_refusal,
+)
 from tests.monitor.traces_connector import (
     connector_end,
     connector_failure,
@@ -242,6 +248,21 @@ def test_torn_between_two_modes(tmp_path: Path) -> None:
     report = check(files, Mode.HARD_PROTECTED, Bundle.CONTRACT)
     assert "goes on in a file in which its claims are not accepted" in report.why
     assert "inconclusive" == report.verdict
+
+
+def test_goes_on(tmp_path: Path) -> None:
+    """A second part with a claim of its own may hide what became of one that was alive."""
+    victim = canonical("block_evicted", block_ids=[100])
+    ends = [about("claim_retired", by="tenant:1"), about("claim_released", by="tenant:1")]
+    another = canonical_claim(OTHER, first=500)
+    for first, code in ((canonical_claim(), "inconclusive"), ([*canonical_claim(), *ends], "kept")):
+        over = [about(line["kind"], OTHER, by="tenant:1") for line in ends]
+        parts = {"a": first, "b": [victim, *another, *over]}
+        files = [write(tmp_path / f"{name}.jsonl", part) for name, part in parts.items()]
+        for judge_files in (check, check_by_reference):
+            report = judge_files([*map(str, files)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+            assert code == report.verdict
+            assert ("goes on in another file" in report.why) == (code == "inconclusive")
 
 
 class TestLenient:

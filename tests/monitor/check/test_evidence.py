@@ -174,7 +174,8 @@ class TestUnshown:
         evicted = canonical("block_evicted", block_ids=[100], request_id="q")
         both = [*canonical_claim(), *canonical_claim(OTHER, first=200)]
         harmed = [*both, evicted, about("claim_harmed", OTHER)]
-        evidence = taken(tmp_path, harmed, both, mode=Mode.HARD_PROTECTED)
+        another = [{**line, "stream": "run-2"} for line in both]
+        evidence = taken(tmp_path, harmed, another, mode=Mode.HARD_PROTECTED)
         assert ("claim_harm_attribution", 0, "violated") in unshown(evidence)
         assert ("claim_materialized_event", 0) in shown(evidence)
         assert ("claim_materialized_event", 1) in shown(evidence)

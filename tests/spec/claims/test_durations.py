@@ -53,6 +53,7 @@ class TestText:
             ("15 ms", "there is no unit 'ms'"),
             ("0 s", "a duration of nothing"),
             ("1e400 s", "not finite or too large"),
+            ("12345678.123456789 s", "more digits than are kept"),
             ("9223372036854775808 steps", "not finite or too large"),
             ("1.5 steps", "not a whole number of steps"),
         ],
@@ -112,3 +113,11 @@ class TestOver:
         assume(len({length, since, now}) > 1)
         with pytest.raises(ClaimError, match="read the clock in"):
             Duration.parse(length).over(since=Instant.parse(since), now=Instant.parse(now))
+
+
+@pytest.mark.parametrize(
+    ("text", "length"), [("0.5 s", 500_000_000), ("1.5e-9 s", 2), ("3 s", 3 * 10**9)]
+)
+def test_nanoseconds(text: str, length: int) -> None:
+    """What is over before its last fraction of a nanosecond is over too early."""
+    assert length == Duration.parse(text).nanoseconds
