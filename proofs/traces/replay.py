@@ -154,8 +154,12 @@ def _about_claim(
             fields["outcome_claim_id"] = _STRANGER if event["smear"] else claim.claim_id
         case Kind.CLAIM_DEMOTED | Kind.CLAIM_EXPIRED | Kind.CLAIM_RELEASED | Kind.CLAIM_RETIRED:
             fields["by"] = _OWNER
-        case Kind.REQUEST_ROUTED | Kind.ROUTE_COST_REPORTED | Kind.ROUTE_PLACEMENT_REPORTED:
+        case Kind.REQUEST_ROUTED:
             fields |= {"cost": int(event["cost"]), "worker": f"worker:{event['worker']}"}
+        case Kind.ROUTE_COST_REPORTED:
+            fields["cost"] = int(event["cost"])
+        case Kind.ROUTE_PLACEMENT_REPORTED:
+            fields["worker"] = f"worker:{event['worker']}"
         case Kind.REUSE_SERVED | Kind.ROUTE_REUSE_REPORTED:
             fields["hit"] = bool(event["hit"])
     scribe.write(kind, **fields)

@@ -155,7 +155,7 @@ _NO_CLAIM: Final = CONFLICT_ACTIONS | {
 _ASKED: Final = ("mode", "owner_scope", "duration", "priority")
 _OWN: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CLAIM_REGISTERED: (*_ASKED, "footprint"),
-    Kind.CLAIM_COMMITTED: ("footprint", "content_keys"),
+    Kind.CLAIM_COMMITTED: (*_ASKED, "footprint", "content_keys"),
     Kind.CLAIM_ACCEPTED: (*_ASKED, "footprint"),
     Kind.BLOCK_CACHED: ("block_ids", "positions", "request_id", "found"),
     Kind.BLOCK_EVICTED: ("block_ids", "positions", "request_id", "lowest_priority"),

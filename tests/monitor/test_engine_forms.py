@@ -97,7 +97,9 @@ class TestTwoForms:
     def test_other_file(self, tmp_path: Path) -> None:
         """So may streams of one name in two files."""
         files = [write(tmp_path / "a.jsonl", allocator_refusal())]
-        other = [{**line, "claim_id": OTHER} for line in canonical_claim(OTHER)]
+        ends = [about("claim_retired", OTHER), about("claim_released", OTHER)]
+        over = [{**line, "by": "tenant:1"} for line in ends]
+        other = [*canonical_claim(OTHER), *over]
         files.append(write(tmp_path / "b.jsonl", other))
         assert "kept" == check(files, HARD, Bundle.CONTRACT).verdict
 

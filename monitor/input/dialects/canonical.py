@@ -12,7 +12,7 @@ from spec.claims.claim import Mode
 from spec.claims.durations import Duration
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Event, Mark, StreamMark
-from spec.events.fields import required_of
+from spec.events.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
 from spec.language.errors import ClaimError
 
 __all__ = ["CanonicalDialect", "recognises"]
@@ -92,6 +92,10 @@ class CanonicalDialect:
                 what = {"claim_id": "names no claim", "request_id": "names no request"}.get(name)
                 reason = f"{event.kind} {what or 'says too little without it'}"
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
+        for name in _STRANGE[event.kind]:
+            if getattr(event, name) not in _EMPTY:
+                reason = f"{event.kind} has no such field"
+                self._refuse(line, name, reason, "docs/events.md lists its fields")
         placed = event.positions or event.kind is Kind.BLOCK_CACHED
         if placed and len(event.positions) != len(event.block_ids):
             reason = f"{len(event.positions)} positions for {len(event.block_ids)} blocks"
@@ -103,6 +107,18 @@ class CanonicalDialect:
 
     def _refuse(self, line: int, field: str, reason: str, hint: str) -> NoReturn:
         raise InputError(self._file, reason, line=line, field=field, hint=hint)
+
+
+_EMPTY: Final = (None, (), False)
+_STRANGE: Final = {
+    kind: tuple(
+        name
+        for name in FIELDS
+        if name not in (*fields_of(kind), *STAMP, *IDENTITY) and hasattr(Event, name)
+    )
+    for kind in Kind
+}
+"""The fields that mean nothing on an event of a kind."""
 
 
 @functools.lru_cache(maxsize=1024)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from monitor.samples import FOLDER, sample
 from monitor.samples.generate import SAMPLES, main
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import EVENT_ENCODER, CapacityProof, Event, Mark
+from spec.events.fields import fields_of
 from tests.monitor.input.dialect_lines import (
     CLAIM,
     DEFERRED,
@@ -110,24 +112,31 @@ class TestCanonical:
     @given(st.sampled_from(Kind), st.integers(0, 2**62), st.text(min_size=1, max_size=20))
     def test_round_trip(self, kind: Kind, number: int, name: str) -> None:
         """What the encoder of the specification writes comes back as the same event."""
+        said: dict[str, Any] = {
+            **dict.fromkeys(("claim_id", "request_id", "by", "worker", "outcome"), name),
+            **dict.fromkeys(("footprint", "needed", "usable", "cost"), 4),
+            "block_ids": (1, 2),
+            "positions": (5, 6),
+            "duration": "15 s",
+            "proof": CapacityProof(1, 2, 3, 4, 0),
+            "hit": True,
+        }
         event = Event(
             kind=kind,
             stream="s",
             sequence=number,
             time_ns=number,
-            claim_id=name,
-            request_id=name,
-            block_ids=(1, 2),
-            positions=(5, 6),
             predicate="contiguous_range(2, 3)",
-            duration="15 s",
-            proof=CapacityProof(1, 2, 3, 4, 0),
-            **dict.fromkeys(("footprint", "needed", "usable", "cost"), 4),
-            **dict.fromkeys(("by", "worker", "outcome"), name),
-            hit=True,
+            **{field: said[field] for field in fields_of(kind) if field in said},
         )
         [record] = Reader("f").feed(EVENT_ENCODER.encode(event), 1)
         assert ((event, record.at),) == record.events
+
+    def test_strange_field(self) -> None:
+        """A field that means nothing on an event of this kind is refused, and named."""
+        line = {"kind": "claim_materialized", "claim_id": "c", "duration": "5 s"}
+        found = refusal(line)
+        assert ("claim_materialized has no such field", "duration") == (found.reason, found.field)
 
 
 class TestSamples:
