@@ -74,7 +74,7 @@ def _least(sight: Sight) -> int:
         on = owners(sight.pool, [block])
         ranks = [rank for rank, claim in ranked if claim in on]
         found += [max(ranks)] if ranks else []
-    return min(found, default=max(_taken(sight), default=0))
+    return min(found, default=max(_taken(sight)))
 
 
 def _unsure(sight: Sight) -> list[Claim]:

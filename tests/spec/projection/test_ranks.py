@@ -87,6 +87,34 @@ class TestPassed:
         assert passed(beside(rival, claim("lo", priority=1, held="3 4")), 1, 5, lowest=0) is None
         assert passed(beside(rival, claim("lo", priority=1, held="3 4")), 1, 5, lowest=90) is None
 
+    def test_took_all_of_it(self) -> None:
+        """It, and the lowest that could go, went whole: the lowest may have been another."""
+        made = beside(
+            claim("none", held="5 6", mode="soft_priority"), claim("lo", priority=1, held="3 4")
+        )
+        assert passed(made, 1, 3, 4, 5, 6, lowest=1) is None
+
+    def test_took_from_behind_its_end(self) -> None:
+        """A block from behind its end, of which it loses nothing, has an unknown priority, too."""
+        none = claim("none", held="5 6 7", mode="soft_priority")
+        made = beside(none, claim("lo", priority=5, held="3 4"))
+        assert passed(made, 1, 7, lowest=1) is None
+        assert passed(made, 1, lowest=1)
+
+    def test_took_unnamed_blocks(self) -> None:
+        """Its blocks went, and nobody states which: so did those of the other on its object."""
+        none = claim("none", held="5 6", on="object of hi", mode="soft_priority")
+        made = beside(none, claim("lo", priority=5, held="3 4"))
+        fields = {"object_id": "object of hi", "lowest_priority": 1}
+        seen = sight(made, "hi", Kind.BLOCK_EVICTED, Mode.SOFT_PRIORITY, **fields)
+        assert definitions.passed(seen) is None
+
+    def test_over(self) -> None:
+        """A claim that is over is no rival, whatever it holds."""
+        made = beside(claim("none", held="5 6", mode="soft_priority", responsible=False))
+        made.claims["none"].facts |= {"committed": True}
+        assert passed(made, 1) is False
+
     def test_two_priorities(self) -> None:
         """Of a claim that stated two nobody knows the order to any other."""
         low = claim("lo", priority=1, held="3 4", disputed=True)
@@ -111,6 +139,12 @@ def test_spared() -> None:
         for name, blocks in (("lo", (3,)), ("lo", (1, 2, 3)), ("hi", (1,)))
     ]
     assert [True, False, False] == found
+
+
+def test_spared_at_the_bottom() -> None:
+    """A priority of 0 is one like any other."""
+    made = pool(claim("hi", priority=1, held="1 2"), claim("lo", priority=0, held="3 4"))
+    assert definitions.spared(sight(made, "lo", Kind.BLOCK_EVICTED, block_ids=(3,)))
 
 
 def test_spared_by_two_priorities() -> None:
