@@ -93,7 +93,8 @@ def _stamped(
         observes = frozenset(FACTS - set(unseen))
     lines = [Line(0, (event,), None, event.time_ns) for event in events]
     if closed or observes is not None:
-        lines.insert(0, Line(0, mark=Mark.STREAM_OPENED, observes=observes))
+        where = 0 if observes is None or chance.random() < 0.6 else chance.randint(0, len(lines))
+        lines.insert(where, Line(0, mark=Mark.STREAM_OPENED, observes=observes))
     if closed or (observes is not None and chance.random() < 0.8):
         lines.append(Line(0, mark=Mark.STREAM_CLOSED))
     jump = chance.choice((0, 0, 0, 0, 0, 0, 0, 1, 1, -2)) if spoilt else 0

@@ -95,7 +95,7 @@ class Census:
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
         self.room, self.observed = Room(), FACTS
-        self.blind = frozenset[str]()  # obligations that rest on facts that nobody observes
+        self._blind = frozenset[str]()  # obligations that rest on facts that nobody observes
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
@@ -152,9 +152,8 @@ class Census:
         """A claim that is met for the first time."""
         constants = Constants(threshold=UNSTATED, **self._constants)
         claim = ClaimRun(self._stream, claim_id, self._compiled, constants)
-        claim.observed = self.observed
-        if self.blind:
-            claim.distrust(None, _BLIND, self.blind)
+        if self._blind:
+            claim.distrust(None, _BLIND, self._blind)
         self._unmet.tell(claim)
         self._take_in(claim)
         return claim
@@ -222,6 +221,7 @@ class Census:
 
     def _take_in(self, claim: ClaimRun) -> None:
         self.claims[claim.claim_id] = self.unhidden[claim.claim_id] = claim
+        claim.observed = self.observed
         for untold in self._untold.values():
             untold[claim.claim_id] = claim
 
@@ -331,6 +331,30 @@ class Census:
 
         self.past.misses += not doubt.only
         for claim in self._tell(doubt.only):
+            if distrust(claim):
+                self._changed[claim.claim_id] = claim
+        self.past.change(distrust)
+
+    def narrow(self, observed: frozenset[Kind], blind: frozenset[str], at: At) -> None:
+        """No more is observed than this from now on: of claims that are not over, and of those to
+        come, nothing is concluded that rests on more.
+
+        Args:
+            blind: the obligations that do.
+        """
+        self.observed, self._blind = observed, self._blind | blind
+
+        def distrust(run: ClaimRun) -> bool:
+            before = len(run.doubts)
+            if run.settled:
+                run.missed |= bool(blind)
+            elif blind:
+                run.distrust(at, _BLIND, blind)
+            return len(run.doubts) > before
+
+        self.past.misses += bool(blind)
+        for claim in self.claims.values():
+            claim.observed = observed
             if distrust(claim):
                 self._changed[claim.claim_id] = claim
         self.past.change(distrust)

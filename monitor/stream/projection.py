@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.compile import Compiled
     from monitor.evaluate.watch import Registers
-    from monitor.input.records import At, Stamp
+    from monitor.input.records import At, Form, Stamp
     from monitor.pool.room import Sums
     from monitor.requests.request import Request
     from monitor.stream.past import Past
@@ -113,7 +113,9 @@ class Stream:
     def stamp(self, stamp: Stamp, at: At) -> None:
         """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
         if not self._begun:
-            self._begin(stamp)
+            self._begun, self._derived = True, stamp.form.derived
+        if stamp.observes is not None and not stamp.observes >= self._census.observed:
+            self._narrow(stamp.observes & self._census.observed, stamp.form, at)
         back, missing = self.order.check(stamp, at)
         if missing:
             self.lose(at, missing)
@@ -131,17 +133,14 @@ class Stream:
         self._census.disorder(at, why, self._count)
         self._track.miss(at, why)
 
-    def _begin(self, stamp: Stamp) -> None:
-        """The first line says what the hooks of the stream observe."""
-        self._begun, self._derived = True, stamp.form.derived
-        if stamp.observes is not None:
-            self._census.observed, compiled = stamp.observes, self._compiled
-            if stamp.form is CANONICAL:
-                self._census.blind = frozenset(
-                    observer.name
-                    for observer, facts in zip(compiled.observers, compiled.facts, strict=True)
-                    if not facts <= stamp.observes
-                )
+    def _narrow(self, observed: frozenset[Kind], form: Form, at: At) -> None:
+        """A line says that the hooks of the stream observe no more than this, from there on.
+
+        What a recorded form does not observe is taken on trust.
+        """
+        pairs = zip(self._compiled.observers, self._compiled.facts, strict=True)
+        blind = frozenset(o.name for o, facts in pairs if not facts <= observed)
+        self._census.narrow(observed, blind if form is CANONICAL else frozenset(), at)
 
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""

@@ -41,7 +41,9 @@ def events_page() -> str:
         table(("kind", "meaning"), ((f"`{mark}`", says) for mark, says in MARKS.items())),
         f"`{Mark.STREAM_OPENED}` may have `observes`: a list of the kinds of facts of which the "
         "hooks of the stream state each one. Without it every kind counts as observed. Facts of "
-        "other kinds may stand in the stream all the same; that one is missing shows nothing.",
+        "other kinds may stand in the stream all the same; that one is missing shows nothing. A "
+        "later one narrows what is observed from its line on, for the claims that are not over; it "
+        "adds nothing to it.",
         "## Fields",
         f"Every event may have {_names(STAMP)}; `kind` and the fields in bold must be given. "
         "Without `sequence` nobody can see that a line is missing. Every event about a claim may "

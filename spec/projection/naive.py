@@ -82,7 +82,7 @@ class Naive:
         self._missing = -1  # the last event before lines may be missing
         self._stated: dict[int | None, int] = {}  # by block, the last event that placed it
         self._placed: set[int] = set()  # blocks that were placed since lines may be missing
-        self._observes: frozenset[Kind] | None = None
+        self._observes = FACTS
         self.left: tuple[int, str] | None = None
 
     def __iter__(self) -> Iterator[Line]:
@@ -103,12 +103,7 @@ class Naive:
 
     def _take(self, line: Line) -> None:
         back, missing = self.order.take(line)
-        if line.at == self.lines[0].at and line.observes is not None:
-            self._observes = line.observes
-            if line.mark is not None:  # a recorded form is taken on trust where it observes nothing
-                blind = [n for n in self.names if unknown.unobserved(n, line.observes)]
-                for case in self.cases.values():
-                    case.leave_open(blind, line.at)
+        self._narrow(line)
         if missing:
             self._leave(line.at, "lines are missing before this one")
             self._lose(line.at)
@@ -126,6 +121,22 @@ class Naive:
                 self._miss(line.at)
             for case in self._alive() if name is None else [self.cases[name]]:
                 case.leave_open(only, line.at) if only else case.distrust(line.at)
+
+    def _narrow(self, line: Line) -> None:
+        """From here on no more is observed than this line says: of claims that are not over, and of
+        those to come, nothing is concluded that rests on more.
+
+        A recorded form is taken on trust where it observes nothing.
+        """
+        if line.observes is None or self._observes <= line.observes:
+            return
+        self._observes &= line.observes
+        blind = [name for name in self.names if unknown.unobserved(name, self._observes)]
+        for case in self.cases.values() if blind and line.mark is not None else ():
+            if case.claim.met and case.settled:
+                case.claim.missed = True
+            else:
+                case.leave_open(blind, line.at)
 
     def _leave(self, at: int, why: str) -> None:
         self.left = self.left or (at, why)

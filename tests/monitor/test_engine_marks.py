@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from monitor.engine import Monitor
 from monitor.input.dialects import Reader
 from monitor.input.errors import InputError
 from monitor.input.records import Stamp, stamp_of
+from monitor.stream.census import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Mark, StreamMark
@@ -129,6 +131,75 @@ class TestObserves:
         observes = sorted(FACTS)
         trace = [{**OPENED, "observes": observes}, *canonical_refusal(), CLOSED]
         assert "kept" == judge(trace, HARD).verdict
+
+
+class TestObservesLater:
+    """What the hooks observe is narrowed by marks after the first line, from there on."""
+
+    def narrow(self, *kinds: str) -> dict[str, object]:
+        return {**OPENED, "observes": sorted(FACTS - set(kinds))}
+
+    def test_second_line(self) -> None:
+        """On the second line it is as on the first: what is not observed is not kept."""
+        first, *rest = [*canonical_claim(), *released(CLAIM)]
+        blind = self.narrow("block_evicted", "block_lost")
+        assert "inconclusive" == judge([blind, first, *rest, CLOSED], HARD).verdict
+        report = judge([first, blind, *rest, CLOSED], HARD)
+        assert "inconclusive" == report.verdict
+        found = claim_of(report).obligations["victim_exclusion_before_violation"]
+        assert "the hooks of this stream do not observe all facts that it rests on" == found.why
+
+    def test_widened(self) -> None:
+        """What a later mark adds stays unobserved, and one that says the same changes nothing."""
+        blind, whole = self.narrow("block_evicted"), {**OPENED, "observes": sorted(FACTS)}
+        told = [*canonical_claim(), *released(CLAIM), CLOSED]
+        assert "inconclusive" == judge([blind, whole, *told], HARD).verdict
+        assert "kept" == judge([*told[:2], whole, *told[2:]], HARD).verdict
+
+    def test_contradicts_nothing(self) -> None:
+        """What is missing from there on contradicts nothing."""
+        blind = self.narrow("request_arrived")
+        late = canonical("request_finished", request_id="late")
+        told = [*canonical_claim(), late, CLOSED]
+        assert {"inconclusive"} == set(verdicts(judge(told, HARD)).values())
+        report = judge([*told[:-2], blind, *told[-2:]], HARD)
+        assert "satisfied" == verdicts(report)["victim_exclusion_before_violation"]
+
+    def test_breach(self) -> None:
+        """A breach that was found stays."""
+        victim = canonical("block_evicted", block_ids=[100])
+        report = judge([*canonical_claim(), victim, self.narrow(*FACTS), CLOSED], HARD)
+        assert "violated" == report.verdict
+
+    def test_over_before(self) -> None:
+        """What became of a claim that had ended is known; of one that comes after it is not."""
+        other = canonical_claim(OTHER, first=500)
+        blind = self.narrow("block_evicted")
+        report = judge([*canonical_claim(), *released(CLAIM), blind, *other, CLOSED], HARD)
+        assert "kept" == claim_of(report, CLAIM).verdict
+        assert "inconclusive" == claim_of(report, OTHER).verdict
+
+    def test_more_is_told_of_it(self) -> None:
+        """Unless more is told of it afterwards."""
+        blind, again = self.narrow("block_evicted"), about("claim_released", CLAIM, by="tenant:1")
+        report = judge([*canonical_claim(), *released(CLAIM), blind, again, CLOSED], HARD)
+        assert "inconclusive" == claim_of(report, CLAIM).verdict
+
+    @pytest.mark.parametrize("ended", [None, 0])
+    def test_forgotten(self, ended: int | None) -> None:
+        """So it is of a claim that was forgotten: it stays, until more is told of it."""
+        blind, again = self.narrow("block_evicted"), about("claim_released", CLAIM, by="tenant:1")
+        told = [*canonical_claim(), *released(CLAIM), blind]
+        assert {"kept"} == self.forgetting(told, ended)
+        assert {"inconclusive"} == self.forgetting([*told, again], ended)
+
+    def forgetting(self, trace: Trace, ended: int | None) -> set[str]:
+        """What is found where so many claims that ended are kept."""
+        monitor = Monitor(HARD, keep=Keep(ended=ended))
+        for number, line in enumerate([*trace, CLOSED], 1):
+            for record in Reader("f").feed(json.dumps(line).encode(), number):
+                monitor.take(record)
+        return {monitor.conclude().verdict.value}
 
 
 class TestForm:

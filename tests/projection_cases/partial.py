@@ -82,21 +82,22 @@ def unobserved(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
     """Facts that would contradict each other, where the hooks leave one kind of facts unstated."""
     for (what, some), unseen in product(_contradictions(mode).items(), (None, *_UNSEEN)):
         events = [*some, *_after()]
-        for form in ("marked", "recorded"):
+        for form in ("marked", "marked later", "recorded"):
             yield f"{what}, {unseen} unseen, {form}", _stated(events, FACTS - {unseen}, form)
 
 
 def _stated(events: Sequence[Event], observes: frozenset[Kind], form: str) -> list[Line]:
-    """The events as a stream that states these kinds: it says so itself, or its form does."""
+    """The events as a stream that states these kinds: it says so itself, at its beginning or before
+    its last events, or its form does.
+    """
     if form == "recorded":
         derived = frozenset({Kind.DURATION_ELAPSED})
         return lines(*events, observes=observes, derived=derived)
-    last = len(events) + 2
-    return [
-        Line(1, mark=Mark.STREAM_OPENED, observes=observes, sequence=0),
-        *(Line(at, (each,), at - 1) for at, each in enumerate(events, 2)),
-        Line(last, mark=Mark.STREAM_CLOSED, sequence=last - 1),
-    ]
+    said = [Line(0, (each,)) for each in events]
+    where = 0 if form == "marked" else len(events) - len(_after())
+    said.insert(where, Line(0, mark=Mark.STREAM_OPENED, observes=observes))
+    said.append(Line(0, mark=Mark.STREAM_CLOSED))
+    return [line._replace(at=at, sequence=at - 1) for at, line in enumerate(said, 1)]
 
 
 def doubts(mode: Mode) -> Iterator[tuple[str, list[Line]]]:

@@ -117,12 +117,36 @@ class TestLines:
     """What a line says besides its events."""
 
     def test_observes(self) -> None:
-        """What is observed is said by the first line, and by none after it."""
+        """What is observed is said by the first line, or by one after it, from there on."""
         opened = Line(1, mark=Mark.STREAM_OPENED, observes=FACTS - {Kind.BLOCK_EVICTED})
         told = [line._replace(at=line.at + 1, sequence=None) for line in lines(*begun("a"))]
         first, later = taken([opened, *told]), taken([*told, opened._replace(at=9)])
         assert "victim_exclusion_before_violation" in first.cases["a"].open
-        assert {} == later.cases["a"].open
+        assert first.cases["a"].open.keys() == later.cases["a"].open.keys()
+        assert {9} == set(later.cases["a"].open.values())
+        assert {} == taken([*told, opened._replace(at=9, observes=FACTS)]).cases["a"].open
+        assert {} == taken([*told, opened._replace(at=9, mark=None)]).cases["a"].open
+
+    def test_observes_less_and_less(self) -> None:
+        """What is observed is narrowed by each line, and never widened."""
+        opened = Line(1, mark=Mark.STREAM_OPENED, observes=FACTS - {Kind.REQUEST_ARRIVED})
+        told = [line._replace(at=line.at + 1, sequence=None) for line in lines(*begun("a"))]
+        loaded = opened._replace(at=9, mark=None, observes=FACTS - {Kind.BLOCK_EVICTED})
+        last = Line(10, (finishes("r"),))
+        found = taken([opened, *told, loaded, last])
+        assert {1} == set(found.cases["a"].open.values())
+        assert {"a": None} == taints(found)
+
+    def test_observes_after_the_end(self) -> None:
+        """Of a claim that is over what was concluded stays, until more is told of it; one that is
+        met later is as one that is not over."""
+        told = lines(*begun("a"), *ended("a"))
+        opened = Line(9, mark=Mark.STREAM_OPENED, observes=frozenset())
+        found = taken([*told, opened, Line(10, (event(Kind.CLAIM_REGISTERED, "b"),))])
+        assert ({}, True) == (found.cases["a"].open, found.cases["a"].claim.missed)
+        assert {9} == set(found.cases["b"].open.values())
+        again = taken([*told, opened, Line(10, (event(Kind.CLAIM_RELEASED, "a"),))])
+        assert 10 == again.cases["a"].taint
 
     def test_unobserved(self) -> None:
         """What the first line does not observe contradicts nothing in the lines after it: a request
