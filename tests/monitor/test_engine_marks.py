@@ -163,7 +163,7 @@ class TestObservesLater:
         told = [*canonical_claim(), late, CLOSED]
         assert {"inconclusive"} == set(verdicts(judge(told, HARD)).values())
         report = judge([*told[:-2], blind, *told[-2:]], HARD)
-        assert "satisfied" == verdicts(report)["victim_exclusion_before_violation"]
+        assert "satisfied" == verdicts(report)["claim_identity"]
 
     def test_breach(self) -> None:
         """A breach that was found stays."""
