@@ -257,8 +257,11 @@ class Monitor:
         return ""
 
     def _goes_on(self, part: Stream) -> bool:
-        """Whether a claim of this mode is alive where the canonical lines of a file end."""
-        claims = part.claims.values() if part.order.form is CANONICAL else ()
+        """Whether a claim of this mode is alive where the canonical lines of a file end, and the
+        stream has not the end that it promised.
+        """
+        open_ended = part.order.form is CANONICAL and not part.order.whole
+        claims = part.claims.values() if open_ended else ()
         return any(
             claim.alive and self.entered(claim) and self._other(claim) is None for claim in claims
         )

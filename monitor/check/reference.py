@@ -240,11 +240,18 @@ def _spread(parts: list[_Part]) -> str:
 
 
 def _goes_on(part: _Part) -> bool:
-    """Whether a claim of this mode is alive where the canonical lines of a file end."""
+    """Whether a claim of this mode is alive where the canonical lines of a file end, and the stream
+    has not the end that it promised.
+    """
     claims = outcome_of(part.naive).claims
     canonical = part.records[0].stamp.form is CANONICAL
+    whole = part.naive.order.opened is not None and part.naive.order.cut is None
     alive = {name for name, case in part.naive.cases.items() if case.claim.alive}
-    return canonical and any(name in alive for name, each in claims.items() if each.entered)
+    return (
+        canonical
+        and not whole
+        and any(name in alive for name, each in claims.items() if each.entered)
+    )
 
 
 def _others(parts: list[_Part], only: str | None) -> dict[Mode, int]:

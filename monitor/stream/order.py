@@ -51,6 +51,11 @@ class Order:
         return self._form
 
     @property
+    def whole(self) -> bool:
+        """Whether the stream promised an end, and has it."""
+        return self._opened is not None and self.cut is None
+
+    @property
     def cut(self) -> tuple[At, str] | None:
         """Why the stream as a whole cannot be trusted, and where that is seen: its lines have two
         forms, or it has not the end that it promised.

@@ -251,13 +251,20 @@ def test_torn_between_two_modes(tmp_path: Path) -> None:
 
 
 def test_goes_on(tmp_path: Path) -> None:
-    """A second part with a claim of its own may hide what became of one that was alive."""
+    """A second part with a claim of its own may hide what became of one that was alive, where the
+    first has not the end that it promised."""
     victim = canonical("block_evicted", block_ids=[100])
     ends = [about("claim_retired", by="tenant:1"), about("claim_released", by="tenant:1")]
     another = canonical_claim(OTHER, first=500)
-    for first, code in ((canonical_claim(), "inconclusive"), ([*canonical_claim(), *ends], "kept")):
-        over = [about(line["kind"], OTHER, by="tenant:1") for line in ends]
-        parts = {"a": first, "b": [victim, *another, *over]}
+    marked = [canonical("stream_opened"), *canonical_claim(), canonical("stream_closed")]
+    firsts = (
+        (canonical_claim(), "inconclusive"),
+        ([*canonical_claim(), *ends], "kept"),
+        (marked, "kept"),
+    )
+    for first, code in firsts:
+        last = [about(line["kind"], OTHER, by="tenant:1") for line in ends]
+        parts = {"a": first, "b": [victim, *another, *last]}
         files = [write(tmp_path / f"{name}.jsonl", part) for name, part in parts.items()]
         for judge_files in (check, check_by_reference):
             report = judge_files([*map(str, files)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
