@@ -11,6 +11,7 @@ import msgspec
 from spec.claims.claim import Mode
 from spec.events.canonical import MARKS, Event, StreamMark
 from spec.projection.lines import Line, line_of
+from tests.projection_cases.breaks import hidden, opened_again, stated_twice
 from tests.projection_cases.conflicts import conflicts, proofs
 from tests.projection_cases.contents import contents
 from tests.projection_cases.durations import durations, guests
@@ -101,6 +102,10 @@ def _families() -> Iterator[tuple[str, Sequence[Case]]]:
         yield f"contents, {mode}", _all(mode, contents(mode))
     for mode in Mode:
         yield f"names, {mode}", _all(mode, names(mode))
+    for mode in (Mode.HARD_PROTECTED, Mode.BEST_EFFORT):
+        yield f"hidden, {mode}", _all(mode, hidden(mode))
+        yield f"opened again, {mode}", _all(mode, opened_again(mode))
+        yield f"stated twice, {mode}", _all(mode, stated_twice(mode))
     yield "proofs", _all(Mode.HARD_PROTECTED, proofs(Mode.HARD_PROTECTED))
 
 

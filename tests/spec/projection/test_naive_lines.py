@@ -10,7 +10,7 @@ import pytest
 from spec.claims.claim import Mode
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Event, Mark
-from spec.projection.lines import Line
+from spec.projection.lines import Line, Order
 from spec.projection.naive import Naive
 from spec.projection.outcome import outcome_of
 from spec.projection.pool import held_by
@@ -470,3 +470,10 @@ class TestGains:
         opened = [said(*told, self.committed, mode=TIERED, gap=gap).cases["a"] for gap in (0, 1)]
         assert [None, None] == [case.taint for case in opened]
         assert [False, True] == [bool(case.open) for case in opened]
+
+
+def test_opened_again() -> None:
+    """Numbers that begin anew with a mark are no step back: lines are missing before it."""
+    order = Order()
+    marks = [Line(at, mark=Mark.STREAM_OPENED, sequence=number) for at, number in ((1, 0), (2, 0))]
+    assert [(False, False), (False, True)] == [order.take(mark) for mark in marks]
