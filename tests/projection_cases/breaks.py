@@ -104,7 +104,10 @@ def stated_twice(mode: Mode) -> Iterator[tuple[str, list[Line]]]:
         fields = {"object_id": object_id, "cache_identity": cache, **about}
         held = Event(kind=Kind.BLOCK_CACHED, block_ids=(10, 11), positions=(0, 1), **fields)
         yield f"cached for {about} {object_id} in {cache}", lines(*claim, held, *ended("a"))
-        yield f"{object_id} in {cache}, after a loss", lines(*claim, _gone(10, 11), held)
+        yield (
+            f"cached for {about} {object_id} in {cache}, after a loss",
+            lines(*claim, _gone(10, 11), held),
+        )
 
 
 def _by(end: Event, name: str) -> Event:
