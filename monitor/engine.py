@@ -284,10 +284,6 @@ class Monitor:
         said = claim.declared_mode
         return Mode(said) if said in MODES and said != self.mode else None
 
-    def judges(self, claim: ClaimRun) -> bool:
-        """Whether the claim asked for this mode, or was accepted in it, or named none."""
-        return self._other(claim) is None or self._mixed(claim)
-
     def _mixed(self, claim: ClaimRun) -> bool:
         """Whether nobody knows by which of two modes the claim goes, and this is one of them."""
         asked, accepted = claim.declared_mode, claim.other_mode

@@ -132,7 +132,7 @@ def heard(stream: Sequence[Line], mode: Mode, keep: Keep | None = None) -> Heard
     monitor, held = Monitor(mode, keep=keep), []
     for line in stream:
         monitor.take(record(line))
-        held.append(_of_monitor(claim for claim in monitor.claims() if monitor.judges(claim)))
+        held.append(_of_monitor(claim for claim in monitor.claims() if claim.may_be_judged))
     concluded = monitor.conclude()
     end = _of_monitor(each.claim for each in concluded.claims if each.other is None)
     return Heard(held, end, _left(monitor), concluded.verdict.value, keep is not None)

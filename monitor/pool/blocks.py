@@ -198,7 +198,8 @@ class Blocks:
         if event.claim_id is None:
             self.stated.add(event)
         self._stated |= dict.fromkeys(event.block_ids if pairs else (), self.now)
-        self._placed.update(event.block_ids)
+        if self.missed >= 0:
+            self._placed.update(event.block_ids)
         return moved
 
     def hold(self, event: Event, claim: ClaimRun, kin: Sequence[ClaimRun]) -> Held:
@@ -419,8 +420,9 @@ class Blocks:
                 holder = self.claims.get(name)
                 elsewhere = positions - {position}
                 if holder is not None and holder.tracked:
-                    other = is_elsewhere(event, holder)
-                    other |= claim is not None and differ(holder, claim, position)
+                    other = is_elsewhere(event, holder) or (
+                        claim is not None and differ(holder, claim, position)
+                    )
                     if (elsewhere or other) and self._stated.get(block, 0) > self.missed:
                         clash[name] = holder
                 elif holder is not None and elsewhere:

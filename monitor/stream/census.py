@@ -103,7 +103,6 @@ class Census:
         self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
         self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
-        self.unhidden: dict[str, ClaimRun] = {}  # of which no block is in doubt for a missing line
         self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
@@ -193,10 +192,9 @@ class Census:
 
     def distrust_hidden(self, at: At, why: str) -> None:
         """A block is gone that any claim may have held since a line that is missing."""
-        for claim in self.unhidden.values():
+        for claim in self._tell("hidden"):
             if claim.alive:
                 claim.distrust(at, why)
-        self.unhidden.clear()
 
     def _doubt_kin(self, claim: ClaimRun) -> None:
         for gone, at in self._unclear.items():
@@ -220,8 +218,7 @@ class Census:
         self.ranks.note(claim)
 
     def _take_in(self, claim: ClaimRun) -> None:
-        self.claims[claim.claim_id] = self.unhidden[claim.claim_id] = claim
-        claim.observed = self.observed
+        self.claims[claim.claim_id], claim.observed = claim, self.observed
         for untold in self._untold.values():
             untold[claim.claim_id] = claim
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.model.owed import Owed
+from proofs.model.owed import ACCEPT, HARM, ORDER, RISE, Owed
 from proofs.model.region import region
 from spec.claims.states import ClaimState
 from spec.events.alphabet import Kind
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Duty", "Move"]
 
 _ROUTES = ("route_cost_attribution", "placement_attribution", "reuse_routing_attribution")
-_ACCEPT, _HARM, _RISE = "explicit_acceptance", "claim_harm_attribution", "claim_materialized_event"
 _TELEMETRY, _BOUNDARY = "claim_scoped_telemetry", "claim_expired_boundary"
-_ORDER = "ordered_lifecycle_events"
 _FAILURE, _RESTORE = "restoration_failure_outcome", "offload_restorability"
 
 
@@ -83,12 +81,12 @@ class Duty(Owed):
 
     def _wanted(self) -> list[Move]:
         yes, no = z3.BoolVal(True), z3.BoolVal(False)
-        at, rise = self.at, self.at(_RISE, "owed")
+        at, rise = self.at, self.at(RISE, "owed")
         restoring = z3.And(rise, self.stage(ClaimState.RESTORING))
         fallen, thinned = at(_TELEMETRY, "fallen"), at(_TELEMETRY, "thinned")
         cost, worker, hit = (at(route, "owed") for route in _ROUTES)
         answers = at(_FAILURE, "owed", "refusing", "harming")
-        failed = z3.Or(answers, at(_HARM, "failed"))
+        failed = z3.Or(answers, at(HARM, "failed"))
         here = z3.Or(self.unmet, answers, at(_RESTORE, "owed"))
         at_request = z3.Or(here, self["req_was.failed"])
         said = {"footprint": self["was.footprint"]}
@@ -97,14 +95,14 @@ class Duty(Owed):
         breaks = {"breaks": z3.Not(self.held), "unsaid": self["was.unsaid"]}
         end = self["req_was.arrived"]
         return [
-            Move("accept", Kind.CLAIM_ACCEPTED, at(_ACCEPT, "owed"), no, said),
-            Move("tell the harm", Kind.CLAIM_HARMED, at(_HARM, "owed"), no),
+            Move("accept", Kind.CLAIM_ACCEPTED, at(ACCEPT, "owed"), no, said),
+            Move("tell the harm", Kind.CLAIM_HARMED, at(HARM, "owed"), no),
             Move("tell the restore", Kind.CLAIM_RESTORED, restoring, no, {"from_tier": yes}),
             Move("tell the rise", Kind.CLAIM_MATERIALIZED, rise, no),
             Move("tell the fall", Kind.CLAIM_UNMATERIALIZED, fallen, no),
             Move("tell the lost block", Kind.CLAIM_BLOCK_LOST, thinned, no, breaks),
             Move("tell the boundary", Kind.CLAIM_EXPIRED, at(_BOUNDARY, "owed"), no),
-            Move("tell the end", Kind.CLAIM_RELEASED, at(_ORDER, "owed"), no),
+            Move("tell the end", Kind.CLAIM_RELEASED, at(ORDER, "owed"), no),
             Move("tell the cost", Kind.ROUTE_COST_REPORTED, cost, yes, priced),
             Move("tell the placement", Kind.ROUTE_PLACEMENT_REPORTED, worker, yes, placed),
             Move("tell the reuse", Kind.ROUTE_REUSE_REPORTED, hit, yes, served),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.contract.modes import MODES
-from spec.contract.names import OTHER_NAMES
+from spec.contract.names import MODES_BY_NAME, OTHER_NAMES
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.readings import READINGS
 from spec.docs.words import WORDS
@@ -25,7 +24,7 @@ def find(text: str) -> ModeSpec | Observer | Reading | Word:
     readings = {reading.name: reading for reading in READINGS}
     everything: dict[str, ModeSpec | Observer | Reading | Word] = {
         **WORDS,
-        **{mode.value: spec for mode, spec in MODES.items()},
+        **MODES_BY_NAME,
         **OBLIGATIONS,
         **readings,
     }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = ["OTHER_NAMES", "find_mode"]
+__all__ = ["MODES_BY_NAME", "OTHER_NAMES", "find_mode"]
 
 OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {**{observer.code: observer.name for observer in OBLIGATIONS.values()}, **ALIASES}
@@ -23,9 +23,9 @@ OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
 
 def find_mode(text: str) -> ModeSpec:
     """The mode called `text`; raises UnknownName."""
-    return _MODES[resolve(text, _MODES, what="mode")]
+    return MODES_BY_NAME[resolve(text, MODES_BY_NAME, what="mode")]
 
 
-_MODES: Final[Mapping[str, ModeSpec]] = MappingProxyType(
+MODES_BY_NAME: Final[Mapping[str, ModeSpec]] = MappingProxyType(
     {mode.value: spec for mode, spec in MODES.items()}
 )
