@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.watch import Finding
-from monitor.input.records import CANONICAL
 from monitor.stream.census import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
@@ -252,16 +251,16 @@ class Monitor:
                 )
                 if any(some) and (torn or not entered):
                     return f"run {name} goes on in a file in which its claims are not {self._entry}"
-            if len(parts) > 1 and any(map(self._goes_on, parts)):
+            if any(self._goes_on(part, [p for p in parts if p is not part]) for part in parts):
                 return f"stream {name} goes on in another file, and claims are alive where one ends"
         return ""
 
-    def _goes_on(self, part: Stream) -> bool:
-        """Whether a claim of this mode is alive where the canonical lines of a file end, and the
-        stream has not the end that it promised.
+    def _goes_on(self, part: Stream, others: list[Stream]) -> bool:
+        """Whether a claim of this mode is alive where the lines of a file end, the stream has not
+        the end that it promised, and another file may go on with it.
         """
-        open_ended = part.order.form is CANONICAL and not part.order.whole
-        claims = part.claims.values() if open_ended else ()
+        follows = any(part.order.may_go_on_in(other.order) for other in others)
+        claims = part.claims.values() if follows and not part.order.whole else ()
         return any(
             claim.alive and self.entered(claim) and self._other(claim) is None for claim in claims
         )

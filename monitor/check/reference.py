@@ -226,32 +226,48 @@ def _absent(
 def _spread(parts: list[_Part]) -> str:
     """A run of which one file accepts the claims and another does not, if there is one."""
     for stream in dict.fromkeys(part.stream for part in parts):
-        sides = [outcome_of(part.naive).claims for part in parts if part.stream == stream]
+        run = [part for part in parts if part.stream == stream]
+        sides = [outcome_of(part.naive).claims for part in run]
         inside = [{name for name, each in side.items() if each.entered} for side in sides]
         known = set[str]().union(*inside)
         torn = any(known & side.keys() - ours for side, ours in zip(sides, inside, strict=True))
         if known and (torn or not all(inside)):
             entry = _entry(parts[0])
             return f"run {text_of(stream)} goes on in a file in which its claims are not {entry}"
-        if len(sides) > 1 and any(_goes_on(part) for part in parts if part.stream == stream):
+        if any(_goes_on(part, [p for p in run if p is not part]) for part in run):
             name = text_of(stream)
             return f"stream {name} goes on in another file, and claims are alive where one ends"
     return ""
 
 
-def _goes_on(part: _Part) -> bool:
-    """Whether a claim of this mode is alive where the canonical lines of a file end, and the stream
-    has not the end that it promised.
+def _goes_on(part: _Part, others: list[_Part]) -> bool:
+    """Whether a claim of this mode is alive where the lines of a file end, the stream has not the
+    end that it promised, and another file may go on with it.
     """
     claims = outcome_of(part.naive).claims
-    canonical = part.records[0].stamp.form is CANONICAL
     whole = part.naive.order.opened is not None and part.naive.order.cut is None
     alive = {name for name, case in part.naive.cases.items() if case.claim.alive}
     return (
-        canonical
-        and not whole
+        not whole
+        and any(_may_go_on_in(part, other) for other in others)
         and any(name in alive for name, each in claims.items() if each.entered)
     )
+
+
+def _may_go_on_in(part: _Part, other: _Part) -> bool:
+    """Whether the other file may hold the lines that follow: recorded lines of another form, or
+    with numbers that begin before these end, are of another engine of the run.
+    """
+    form, ours, theirs = part.records[0].stamp.form, _numbers(part), _numbers(other)
+    if form is CANONICAL:
+        return True
+    same = other.records[0].stamp.form is form
+    return same and (not ours or not theirs or theirs[0] > ours[-1])
+
+
+def _numbers(part: _Part) -> list[int]:
+    said = (record.stamp.sequence for record in part.records)
+    return [number for number in said if number is not None]
 
 
 def _others(parts: list[_Part], only: str | None) -> dict[Mode, int]:

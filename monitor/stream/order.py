@@ -7,6 +7,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from monitor.input.records import CANONICAL
 from spec.claims.claim import Mode
 from spec.claims.durations import Duration, TimeUnit
 from spec.contract.modes import MODES
@@ -36,6 +37,7 @@ class Order:
     Several who read the same lines may have one in common.
     """
 
+    _first: int | None = None
     _sequence: int | None = None
     _time: int | None = None
     _form: Form | None = None
@@ -54,6 +56,16 @@ class Order:
     def whole(self) -> bool:
         """Whether the stream promised an end, and has it."""
         return self._opened is not None and self.cut is None
+
+    def may_go_on_in(self, other: Order) -> bool:
+        """Whether another file of this stream may hold the lines that follow. Recorded lines carry
+        the name of their run, and a run may have several engines with numbers of their own: lines
+        of another form, or numbers that begin before these end, are of another engine.
+        """
+        if self.form is CANONICAL:
+            return True
+        last, first = self._sequence, other._first
+        return other.form is self.form and (last is None or first is None or first > last)
 
     @property
     def cut(self) -> tuple[At, str] | None:
@@ -88,6 +100,7 @@ class Order:
                 back = f"sequence {number} comes after {last}"
             elif not form.skips and number not in expected:
                 missing = _missing(max(expected), number - 1)
+            self._first = number if self._first is None else self._first
             self._sequence = number
         if stamp.time_ns is not None:
             if self._time is not None and stamp.time_ns < self._time:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Final, NoReturn
 
+import msgspec
+
 from monitor.input.dialects._json import kind_in, predicate_in, struct
 from monitor.input.errors import InputError, did_you_mean, shown
 from monitor.input.records import At, Record, Stamp, stamp_of
@@ -93,7 +95,7 @@ class CanonicalDialect:
                 reason = f"{event.kind} {what or 'says too little without it'}"
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
         for name in _STRANGE[event.kind]:
-            if getattr(event, name) not in _EMPTY:
+            if getattr(event, name) != _UNSAID[name]:
                 reason = f"{event.kind} has no such field"
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
         placed = event.positions or event.kind is Kind.BLOCK_CACHED
@@ -109,7 +111,9 @@ class CanonicalDialect:
         raise InputError(self._file, reason, line=line, field=field, hint=hint)
 
 
-_EMPTY: Final = (None, (), False)
+_UNSAID: Final = {field.name: field.default for field in msgspec.structs.fields(Event)}
+"""What an event holds where its line does not have the field."""
+
 _STRANGE: Final = {
     kind: tuple(
         name

@@ -272,6 +272,23 @@ def test_goes_on(tmp_path: Path) -> None:
             assert ("goes on in another file" in report.why) == (code == "inconclusive")
 
 
+@pytest.mark.parametrize(
+    ("first", "verdict"),
+    [pytest.param(50, "inconclusive", id="later"), pytest.param(0, "kept", id="another engine")],
+)
+def test_recorded_goes_on(first: int, verdict: str, tmp_path: Path) -> None:
+    """A recorded run goes on in a file whose numbers come later; a file that is numbered from the
+    beginning is another engine's of the same run."""
+    other = [
+        {**line, "claim_id": OTHER, "request_id": "r9", "event_sequence": first + number}
+        for number, line in enumerate(connector_success())
+    ]
+    own = [{**line, "event_sequence": at} for at, line in enumerate(connector_success())]
+    files = [str(write(tmp_path / "a.jsonl", own)), str(write(tmp_path / "b.jsonl", other))]
+    for judge_files in (check, check_by_reference):
+        assert verdict == judge_files(files, Mode.OFFLOADABLE, Bundle.CONTRACT).verdict
+
+
 class TestLenient:
     """Lines that could not be read."""
 

@@ -132,11 +132,13 @@ class TestCanonical:
         [record] = Reader("f").feed(EVENT_ENCODER.encode(event), 1)
         assert ((event, record.at),) == record.events
 
-    def test_strange_field(self) -> None:
+    @pytest.mark.parametrize(
+        ("field", "value"), [("duration", "5 s"), ("held", 0), ("priority", 0), ("hit", False)]
+    )
+    def test_strange_field(self, field: str, value: object) -> None:
         """A field that means nothing on an event of this kind is refused, and named."""
-        line = {"kind": "claim_materialized", "claim_id": "c", "duration": "5 s"}
-        found = refusal(line)
-        assert ("claim_materialized has no such field", "duration") == (found.reason, found.field)
+        found = refusal({"kind": "claim_materialized", "claim_id": "c", field: value})
+        assert ("claim_materialized has no such field", field) == (found.reason, found.field)
 
 
 class TestSamples:
