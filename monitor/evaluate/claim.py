@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from monitor.evaluate.doubt import partial, without
 from monitor.evaluate.ends import broken_after, reaches
+from monitor.evaluate.observer_state import Finding, InHand, ObserverState
+from monitor.evaluate.partial_observation import partial, without
 from monitor.evaluate.positions import Positions
-from monitor.evaluate.watch import Finding, InHand, Watch
 from spec.claims.states import TERMINAL, ClaimState, next_state
 from spec.contract.facts import ROOM
 from spec.contract.modes import MODES
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from monitor.evaluate.compile import Compiled
-    from monitor.evaluate.doubt import Step
-    from monitor.evaluate.view import Constants, View
-    from monitor.evaluate.watch import Registers
+    from monitor.evaluate.event_view import Constants, EventView
+    from monitor.evaluate.observer_state import Registers
+    from monitor.evaluate.partial_observation import Step
     from monitor.input.records import At, Trail
     from spec.claims.predicates import MaterializationPredicate
     from spec.language.machine import Rule
@@ -114,7 +114,7 @@ class ClaimRun:
     lost: bool = False
     guest: bool = False
     facts: Registers = ()
-    base: list[Watch] = field(default_factory=list)
+    base: list[ObserverState] = field(default_factory=list)
     requests: dict[str, InHand] = field(default_factory=dict)
     _ended: list[str] = field(default_factory=list)
     _loose: dict[str, InHand] = field(default_factory=dict)  # requests that changed
@@ -384,7 +384,7 @@ class ClaimRun:
         first = dict(zip(REQUEST_REGISTERS, self._empty, strict=True))
         return (*(first | dict(known) | derived).values(),)
 
-    def opens(self, view: View, facts: Registers) -> bool:
+    def opens(self, view: EventView, facts: Registers) -> bool:
         """Whether an event opens a request of these registers, which the claim does not follow."""
         view.here = True
         was, compiled = self.facts, self.compiled
@@ -428,7 +428,7 @@ class ClaimRun:
         self._retire(request.watches)
         return request_id
 
-    def _retire(self, watches: list[Watch]) -> None:
+    def _retire(self, watches: list[ObserverState]) -> None:
         """No event belongs to a request any more. What moves it all the same reads none of its
         registers (`proofs check frame`, "retired requests"), so what stands alike moves alike.
         """
@@ -453,7 +453,7 @@ class ClaimRun:
 
     # Stepping.
 
-    def step(self, view: View) -> None:
+    def step(self, view: EventView) -> None:
         """Take one event into every ledger and observer of this claim.
 
         An event that is not about the claim moves no request but its own: what else it puts an
@@ -480,7 +480,7 @@ class ClaimRun:
             view.here = True
             self._step_request(view.request_id, view, was, now)
 
-    def _contradict(self, first: int, view: View, was: Registers) -> None:
+    def _contradict(self, first: int, view: EventView, was: Registers) -> None:
         """Nothing more is concluded where an assumption breaks whose facts are observed."""
         for assumption in broken_after(first, view, self.constants, was):
             unsized = view.unsized and assumption.name == ROOM
@@ -489,14 +489,14 @@ class ClaimRun:
                 self.distrust(*self.contradicted)
                 return
 
-    def step_request(self, request_id: str, view: View) -> None:
+    def step_request(self, request_id: str, view: EventView) -> None:
         """Take one event into one request alone."""
         if self.taint is None:
             self.stir()
             view.here = True
             self._step_request(request_id, view, self.facts, self.facts)
 
-    def note(self, view: View) -> None:
+    def note(self, view: EventView) -> None:
         """Take an event that moves no observer into the ledger of its request, if that is in hand,
         and into no other.
         """
@@ -508,7 +508,7 @@ class ClaimRun:
             after = self.compiled.request(view, self.constants, facts, facts, request.facts)
             self._change(request_id, request, after)
 
-    def _step_requests(self, view: View, was: Registers, now: Registers) -> None:
+    def _step_requests(self, view: EventView, was: Registers, now: Registers) -> None:
         """Take an event about the claim into its requests; those that stand alike move alike."""
         for request_id, request in self._loose.items():
             request.among = self._alike.setdefault(request.stands, {})
@@ -544,7 +544,7 @@ class ClaimRun:
             view.here = True
             self._step_request(view.request_id, view, was, now)
 
-    def _is_idle(self, request: InHand, view: View, was: Registers, now: Registers) -> bool:
+    def _is_idle(self, request: InHand, view: EventView, was: Registers, now: Registers) -> bool:
         """Whether an event moves nothing in a request."""
         rest = (view, self.constants, was, now, request.facts)
         if view.low is not None or self.compiled.request(*rest) != request.facts:
@@ -554,7 +554,9 @@ class ClaimRun:
             for index, watch in zip(self._scoped, request.watches, strict=True)
         )
 
-    def _step_request(self, request_id: str, view: View, was: Registers, now: Registers) -> None:
+    def _step_request(
+        self, request_id: str, view: EventView, was: Registers, now: Registers
+    ) -> None:
         request = self.requests[request_id]
         before = request.facts
         after = self.compiled.request(view, self.constants, was, now, before)
@@ -577,8 +579,8 @@ class ClaimRun:
     def _observe(
         self,
         places: Sequence[int],
-        watches: list[Watch],
-        view: View,
+        watches: list[ObserverState],
+        view: EventView,
         was: Registers,
         now: Registers,
         req_was: Registers,
@@ -615,19 +617,26 @@ class ClaimRun:
                         self._keep(index, left)
                 pending = watch.state in self._pending[index]
                 earlier = watch.trail[1 - TRAIL_KEPT :] if pending else ()
-                watches[place] = Watch(state, own, view.at, rule, (*earlier, (view.kind, view.at)))
+                watches[place] = ObserverState(
+                    state, own, view.at, rule, (*earlier, (view.kind, view.at))
+                )
                 moved = True
         return moved
 
     def _is_sure(
-        self, index: int, watch: Watch, view: View, to: int, known: Mapping[Scope, Registers]
+        self,
+        index: int,
+        watch: ObserverState,
+        view: EventView,
+        to: int,
+        known: Mapping[Scope, Registers],
     ) -> bool:
         """Whether a breach that both ends agree on is one between them, too."""
         observer = self.compiled.observers[index]
         observer = partial(observer.name, self.unknown) or observer
         return reaches(observer, watch, view, self.constants, known) == {observer.states[to].name}
 
-    def _follow(self, view: View) -> None:
+    def _follow(self, view: EventView) -> None:
         if view.named and view.mine:
             following = next_state(self.state, view.kind)
             if following is not None:
@@ -676,7 +685,7 @@ class ClaimRun:
                 finding = Finding(Verdict.INCONCLUSIVE, *doubt)
             yield observer.name, finding
 
-    def _finding(self, index: int, watch: Watch) -> Finding:
+    def _finding(self, index: int, watch: ObserverState) -> Finding:
         observer = self.compiled.observers[index]
         state = observer.states[watch.state]
         rule: Rule | None = observer.rules[watch.rule] if watch.rule >= 0 else None

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.evaluate.doubt import BLOCKS, CACHED_BY, NAMES, NEED, OTHERS, POOL
-from monitor.evaluate.view import View
+from monitor.evaluate.event_view import EventView
+from monitor.evaluate.partial_observation import BLOCKS, CACHED_BY, NAMES, NEED, OTHERS, POOL
 from monitor.input.records import CANONICAL, Doubt
 from monitor.pool.blocks import SHARES
-from monitor.pool.news import is_moot, is_unsaid, lose, tell
+from monitor.pool.bloom_filter import BloomFilter, digest
 from monitor.pool.objects import means, open_without
 from monitor.pool.ranks import Evicted, is_ranked, is_unsure
 from monitor.pool.room import Ends
-from monitor.pool.seen import Seen, digest
 from monitor.pool.terms import binds, fix_terms, predicate_of, unstated
+from monitor.pool.unreported import is_moot, is_unsaid, lose, tell
 from monitor.requests.blame import Blame, Early, tell_outcome
+from monitor.requests.observability import ObservabilityLoss
 from monitor.requests.routes import follow_routes
-from monitor.requests.track import Track
 from monitor.stream.authority import authorised, differs, ends_early
-from monitor.stream.census import TOO_LATE, Census, Keep
+from monitor.stream.claim_store import TOO_LATE, ClaimStore, Keep
 from monitor.stream.order import Order
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.compile import Compiled
-    from monitor.evaluate.watch import Registers
+    from monitor.evaluate.observer_state import Registers
     from monitor.input.records import At, Form, Stamp
     from monitor.pool.room import Sums
     from monitor.requests.request import Request
-    from monitor.stream.past import Past
+    from monitor.stream.retired_claims import RetiredClaims
     from spec.events.canonical import Event
 
 __all__ = ["Stream"]
@@ -70,7 +70,7 @@ class Stream:
         self.gap: tuple[At | None, str] | None = None
         self.left: tuple[At | None, str] | None = None  # an assumption of the theorem
         self.contradicted: tuple[At | None, str] | None = None  # by facts
-        self._track = Track()
+        self._track = ObservabilityLoss()
         self._compiled = compiled
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
@@ -81,16 +81,16 @@ class Stream:
         self._count = 0  # of events
         self._newest = 0  # the event that registered the last claim
         keep = keep or Keep()
-        seen = keep.seen or Seen()
-        self._census = Census(compiled, name, keep, seen, self._track)
-        self.requests, self._clock = self._census.requests, self._census.clock
+        seen = keep.seen or BloomFilter()
+        self._store = ClaimStore(compiled, name, keep, seen, self._track)
+        self.requests, self._clock = self._store.requests, self._store.clock
         self._early = Early(seen)
         self.order = keep.order or Order()
 
     @property
     def claims(self) -> dict[str, ClaimRun]:
         """The claims in hand by their ids."""
-        return self._census.claims
+        return self._store.claims
 
     def knows(self, claim_id: str) -> bool:
         """Whether a claim of this id is judged here, or was."""
@@ -101,12 +101,12 @@ class Stream:
     @property
     def live(self) -> int:
         """How many claims in hand have not ended."""
-        return self._census.live
+        return self._store.live
 
     @property
-    def past(self) -> Past:
+    def past(self) -> RetiredClaims:
         """The claims that were forgotten."""
-        return self._census.past
+        return self._store.past
 
     # Order.
 
@@ -114,8 +114,8 @@ class Stream:
         """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
         if not self._begun:
             self._begun, self._derived = True, stamp.form.derived
-        if stamp.observes is not None and not stamp.observes >= self._census.observed:
-            self._narrow(stamp.observes & self._census.observed, stamp.form, at)
+        if stamp.observes is not None and not stamp.observes >= self._store.observed:
+            self._narrow(stamp.observes & self._store.observed, stamp.form, at)
         back, missing = self.order.check(stamp, at)
         if missing:
             self.lose(at, missing)
@@ -126,11 +126,11 @@ class Stream:
         for claim in self._clock.due(stamp.time_ns):
             if not claim.elapsed:
                 claim.elapsed = True
-                self._deliver(claim, View(Kind.DURATION_ELAPSED, at, mine=True, named=True))
+                self._deliver(claim, EventView(Kind.DURATION_ELAPSED, at, mine=True, named=True))
 
     def _step_back(self, at: At, why: str) -> None:
         self.left = self.left or (at, why)
-        self._census.disorder(at, why, self._count)
+        self._store.disorder(at, why, self._count)
         self._track.miss(at, why)
 
     def _narrow(self, observed: frozenset[Kind], form: Form, at: At) -> None:
@@ -140,7 +140,7 @@ class Stream:
         """
         pairs = zip(self._compiled.observers, self._compiled.facts, strict=True)
         blind = frozenset(o.name for o, facts in pairs if not facts <= observed)
-        self._census.narrow(observed, blind if form is CANONICAL else frozenset(), at)
+        self._store.narrow(observed, blind if form is CANONICAL else frozenset(), at)
 
     def lose(self, at: At | None, why: str) -> None:
         """Events are missing here: nothing new can be concluded about the claims alive now."""
@@ -151,25 +151,25 @@ class Stream:
 
     def doubt(self, doubt: Doubt, at: At | None) -> None:
         """A line says too little: of the claims that it concerns less can be concluded."""
-        self._census.doubt(doubt, at)
+        self._store.doubt(doubt, at)
 
     def finish(self) -> None:
         """The stream is over: an end that was promised, and what durations came to, are known."""
         if (cut := self.order.cut) is not None:
             self.lose(*cut)
-        self._census.finish()
+        self._store.finish()
 
     # Events.
 
     def take(self, event: Event, at: At) -> None:
         """Project one event onto every claim that it concerns."""
         self._count += 1
-        self._census.blocks.now = self._count
+        self._store.blocks.now = self._count
         if self._track.losses != self._losses:
-            self._losses, self._census.blocks.lost = self._track.losses, self._count - 1
+            self._losses, self._store.blocks.lost = self._track.losses, self._count - 1
         if self._track.missing != self._missing:
             self._missing = self._track.missing
-            self._census.blocks.miss(self._count - 1)
+            self._store.blocks.miss(self._count - 1)
         if event.kind is Kind.STREAM_DISORDER:
             self._step_back(at, "the stream is out of order: it says so itself")
             return
@@ -189,10 +189,10 @@ class Stream:
             if event.kind is Kind.PREFIX_REUSED:
                 self._tell_others(event, event.request_id, at)
             self.requests.drop(event.request_id)
-        if self._census.blocks.full:
-            self._census.blocks.full = False
+        if self._store.blocks.full:
+            self._store.blocks.full = False
             self.lose(at, f"claims share over {SHARES} blocks, and no more are followed")
-        self._census.settle()
+        self._store.settle()
 
     def _take_unnamed(self, event: Event, at: At) -> None:
         """A fact that names no claim is about the claims on its object, or of its blocks."""
@@ -200,7 +200,7 @@ class Stream:
             for left in self._move(event, [], at):
                 self._there(event, left, at)
             return
-        if (among := self._census.copies(event)) is not None:
+        if (among := self._store.copies(event)) is not None:
             for restless in list(among.values()):
                 if not means(event, restless):  # nor will it ever be: claims state ever more
                     del among[restless.claim_id]
@@ -209,11 +209,11 @@ class Stream:
                 view.mine, view.named = True, False
                 self._deliver(restless, view, among)
             return
-        meant = self._census.meant(event)
+        meant = self._store.meant(event)
         names = [claim.claim_id for claim in meant]
         if event.object_id is None:
-            names = self._census.blocks.owners(event.block_ids)
-            meant = [claim for name in names if (claim := self._census.known(name)) is not None]
+            names = self._store.blocks.owners(event.block_ids)
+            meant = [claim for name in names if (claim := self._store.known(name)) is not None]
             if not names and (only := open_without(event.kind, self._names)):
                 why = f"{event.kind} says neither whose claim nor which object"
                 if event.kind is Kind.PREFIX_REUSED and event.request_id is not None:
@@ -238,9 +238,9 @@ class Stream:
             claim.size = max(claim.size, event.footprint or 0)
         commits = event.kind is Kind.CLAIM_COMMITTED and bound
         if commits and event.content_keys:
-            self._census.state(claim, event.content_keys)
+            self._store.state(claim, event.content_keys)
         if claim.known or (bound and event.kind in _BEGINS):
-            self._census.join(claim, grows=commits or extent < claim.extent)
+            self._store.join(claim, grows=commits or extent < claim.extent)
         claim.early |= bound and ends_early(event, claim)
         if event.kind is Kind.CLAIM_RETIRED and not claim.responsible:
             self._unwatch(claim, event)
@@ -259,7 +259,7 @@ class Stream:
                 self._there(event, left, at)
         self._concern(event, claim, at, mine=bound and not over, named=not over)
         if self._mode["ranked"] and event.kind in _STATES:  # or a registry may hold it from now on
-            self._census.ranks.note(claim)
+            self._store.ranks.note(claim)
         claim.accepted = claim.accepted or event.kind is Kind.CLAIM_ACCEPTED
         entered = event.kind in _INTRODUCES and (claim.accepted or self._mode["watched"])
         if entered and (missing := unstated(claim)):
@@ -280,7 +280,7 @@ class Stream:
         """Nothing more is owed of a claim that was watched and is over, if it was time for that."""
         due = claim.elapsed or event.by == claim.owner_scope is not None
         if self._mode["watched"] and not claim.committed and due:
-            self._census.unwatch(claim)
+            self._store.unwatch(claim)
 
     def _concern(
         self, event: Event, claim: ClaimRun, at: At, *, mine: bool = True, named: bool = True
@@ -326,9 +326,9 @@ class Stream:
 
     def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
         """The claim of this id, made on first sight and filled with what the event tells of it."""
-        claim = self._census.find(claim_id, at)
+        claim = self._store.find(claim_id, at)
         if claim is None:
-            claim = self._census.make(claim_id)
+            claim = self._store.make(claim_id)
             self._early.tell(claim, at)
             if self._track.lost is not None and event.kind not in _BEGINS:
                 claim.distrust(at, "its acceptance may be among the events that are missing")
@@ -355,7 +355,7 @@ class Stream:
             if claim.elapsed:
                 self._clock.tell(claim)
             if claim.declared_mode not in (None, self._compiled.mode):
-                self._census.invite(claim, at)
+                self._store.invite(claim, at)
         elif self._mode["watched"] and not claim.registered and event.kind in _SPEAKS:
             claim.distrust(at, "it was spoken of before it was registered")
         if event.predicate is not None:
@@ -365,13 +365,13 @@ class Stream:
     def _accepted_unseen(self, claim: ClaimRun) -> bool:
         """Whether a claim is accepted whose commitment may be among lines that are missing."""
         entered = claim.accepted or claim.committed or self._mode["watched"]
-        return self._census.blocks.missed >= 0 and claim.registered and not entered
+        return self._store.blocks.missed >= 0 and claim.registered and not entered
 
     def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> bool:
         """Whether an event that is not about a claim's object alone names it rightly."""
         over = claim.unwatched and event.kind in FACTS
         if not (bound := binds(claim, event)) and not over:
-            self._deliver(claim, View(event.kind, at, named=True))
+            self._deliver(claim, EventView(event.kind, at, named=True))
         return bound
 
     def _two_identities(self, event: Event, claim: ClaimRun, at: At) -> None:
@@ -382,11 +382,11 @@ class Stream:
 
     def _may_hold_more(self, claim: ClaimRun) -> bool:
         """Whether what the predicate needs may be held since a line that is missing."""
-        return self._census.blocks.missed >= 0 and claim.lead < claim.constants.threshold
+        return self._store.blocks.missed >= 0 and claim.lead < claim.constants.threshold
 
     def _misnamed(self, event: Event, stranger: ClaimRun, at: At) -> None:
         """A report under an id that no registry holds, about the object of claims that it does."""
-        meant = self._census.meant(event)
+        meant = self._store.meant(event)
         if stranger.lost:
             for claim in meant:
                 claim.doubt(
@@ -400,52 +400,55 @@ class Stream:
             stranger.distrust(at, _WHOSE, frozenset({"claim_identity"}))
         for claim in meant:
             self._track.doubt_names(claim)
-            self._census.too_late(claim, event)
+            self._store.too_late(claim, event)
             self._concern(event, claim, at, named=False)
 
     def _take_blocks_gone(self, event: Event, at: At) -> None:
         """Blocks are gone from whoever owns them, and from the claims that the event means."""
-        meant, misnamed = self._census.meant(event), None
+        meant, misnamed = self._store.meant(event), None
         if event.claim_id is not None:
             named = self._claim(event, event.claim_id, at)
             misnamed = None if self._check_identity(event, named, at) else named
             meant = [] if named.unwatched else [named]
         if not event.block_ids:
-            self._census.late(event, meant, at)
-        if self._census.blocks.are_unseen(event.block_ids):
-            self._census.distrust_hidden(at, _GONE_UNSEEN)
+            self._store.late(event, meant, at)
+        if self._store.blocks.are_unseen(event.block_ids):
+            self._store.distrust_hidden(at, _GONE_UNSEEN)
         ranked = self._mode["ranked"]
-        owners = {b: self._census.blocks.owners([b]) for b in event.block_ids if ranked}
+        owners = {b: self._store.blocks.owners([b]) for b in event.block_ids if ranked}
         stated = event.lowest_priority is not None
         least, blurred = self._least(owners.values()) if stated else (None, False)
         gone: dict[str, list[int]] = {}
         for block, names in owners.items():
             for name in names:
                 gone.setdefault(name, []).append(block)
-        losers, unseen, strays = self._census.blocks.lose(event, meant)
+        losers, unseen, strays = self._store.blocks.lose(event, meant)
         for name, claim in losers.items() if ranked else ():
             lose(claim, gone.get(name, ()))
         for claim in strays:
             claim.strayed = True
         for claim in losers.values() if self._tiered else ():
             claim.note_computed(computed=False)
-        self._census.room.forget()
+        self._store.room.forget()
         views = [
-            (claim, View(event.kind, at, event.request_id, mine=True, named=True, lead=claim.lead))
+            (
+                claim,
+                EventView(event.kind, at, event.request_id, mine=True, named=True, lead=claim.lead),
+            )
             for claim in losers.values()
             if claim is not misnamed
         ]
         if ranked:
             for claim in (*losers.values(), *strays):
-                self._census.ranks.note(claim)
+                self._store.ranks.note(claim)
             if event.kind is Kind.BLOCK_EVICTED:
                 lost = [(claim, view) for claim, view in views if is_ranked(claim)]
                 blurred = blurred or any(is_unsure(claim) for claim, _ in views)
                 evicted = Evicted(event.lowest_priority, least, blurred)
-                self._census.ranks.judge(lost, evicted, self._track.lost)
-                late = [claim for name, claim in self._census.owing.items() if name not in losers]
+                self._store.ranks.judge(lost, evicted, self._track.lost)
+                late = [claim for name, claim in self._store.owing.items() if name not in losers]
                 for claim in late if lost else ():  # news of it was due before this
-                    self._deliver(claim, View(event.kind, at))
+                    self._deliver(claim, EventView(event.kind, at))
         for claim, view in views:
             self._deliver(claim, view)
         for claim in unseen:
@@ -474,7 +477,7 @@ class Stream:
         if request_id is None:
             return
         if event.kind is Kind.REQUEST_ARRIVED:
-            observed = Kind.REQUEST_FINISHED in self._census.observed
+            observed = Kind.REQUEST_FINISHED in self._store.observed
             twice = observed and self.requests.came_twice(request_id)
             if twice:
                 self._contradict_named(event, at, f"request {request_id} arrives twice")
@@ -485,13 +488,13 @@ class Stream:
             self._contradict_named(event, at, f"request {request_id} ends and is not in hand")
             return
         named = event.claim_id is not None or event.accused
-        if named or self._census.claims or event.kind in CONFLICT_ACTIONS:
+        if named or self._store.claims or event.kind in CONFLICT_ACTIONS:
             self._tell_request(event, self.requests.get(request_id), request_id, at)
         if event.kind is Kind.REQUEST_FINISHED:
             self.requests.end(request_id)
 
     def _never_came(self, request_id: str) -> bool:
-        observed = Kind.REQUEST_ARRIVED in self._census.observed
+        observed = Kind.REQUEST_ARRIVED in self._store.observed
         return observed and not (self.requests.has(request_id) or self._track.missing)
 
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
@@ -503,11 +506,11 @@ class Stream:
                 about.touch(request_id)
         named = dict.fromkeys(event.accused)
         for name in named:
-            self._census.find(name, at)
+            self._store.find(name, at)
         if event.kind in CONFLICT_ACTIONS:
             for name in list(request.forgotten):
-                if (forgotten := self._census.find(name, at)) is not None:
-                    self._census.too_late(forgotten, event)
+                if (forgotten := self._store.find(name, at)) is not None:
+                    self._store.too_late(forgotten, event)
             request.forgotten.clear()
         concerned = self._concerned(event, request, named)
         ends = self._ends(event, request)
@@ -560,14 +563,14 @@ class Stream:
 
     def _unseen(self, event: Event, request: Request) -> tuple[At | None, str] | None:
         """Why nobody knows who else is in the pool, where that matters to a request."""
-        unseen = self._clock.unseen(self._census.responsible)
+        unseen = self._clock.unseen(self._store.responsible)
         if unseen is None or event.kind in CONFLICT_ACTIONS:
             return unseen
-        taken = sum(claim.declared for claim in self._census.responsible.values())
+        taken = sum(claim.declared for claim in self._store.responsible.values())
         presses = request.needed <= request.usable < request.needed + taken
         return unseen if request.arrived and presses else None
 
-    def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: View) -> bool:
+    def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: EventView) -> bool:
         """Whether a claim follows the request, or does so from this event on."""
         if view.request_id in claim.requests or self._track.lost is not None:
             return True
@@ -584,14 +587,13 @@ class Stream:
         found = dict(request.claims)
         found.update((name, self.claims[name]) for name in named if name in self.claims)
         full = (
-            self._track.lost is not None
-            or request.usable < self._census.room.bound + request.needed
+            self._track.lost is not None or request.usable < self._store.room.bound + request.needed
         )
         presses = request.arrived and full and request.needed <= request.usable
         if presses or request.unsure or event.kind in CONFLICT_ACTIONS:
-            found.update(self._census.responsible)
+            found.update(self._store.responsible)
         if event.kind is not Kind.REQUEST_ARRIVED:  # what is owed is due before this
-            found.update(self._census.owing)
+            found.update(self._store.owing)
         return [c for c in found.values() if c.taint is None or c.claim_id in request.claims]
 
     def _open(self, claim: ClaimRun, event: Event, at: At, name: str | None = None) -> bool:
@@ -605,7 +607,7 @@ class Stream:
         presses = event.kind in _AT_REQUEST and request.needed <= request.usable
         if presses and claim.responsible:
             self._track.doubt_pool(claim)
-        if self._census.too_late(claim, event):
+        if self._store.too_late(claim, event):
             return False
         if claim.claim_id in request.former or claim.claim_id in request.forgotten:
             claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
@@ -626,8 +628,8 @@ class Stream:
         of that.
         """
         named = self.claims.get(event.claim_id or "")
-        clash, left = self._census.blocks.move(event, named)
-        if clash and self._census.observed >= BLOCKS_GONE:
+        clash, left = self._store.blocks.move(event, named)
+        if clash and self._store.observed >= BLOCKS_GONE:
             why = "a block is cached at a position, or with a content, and was held with another"
             self._contradict([*clash, *meant], at, why)
             self._track.lose(at, f"facts contradict: {why}")
@@ -639,10 +641,10 @@ class Stream:
 
         All take them in before any of them hears of it.
         """
-        self._census.late(event, claims, at)
+        self._store.late(event, claims, at)
         changed = {claim.claim_id: claim for claim in claims}
         asked: set[Hashable] = set()
-        beside, stated = self._census.objects.beside, True
+        beside, stated = self._store.objects.beside, True
         for claim in claims:
             # What a claim that states no contents holds all on its object do: they are asked once.
             start = 0 if event.block_ids and event.positions else claim.held.start
@@ -651,10 +653,10 @@ class Stream:
             if among is not None:
                 asked.add(among)
             alone = not any(each is claim for each in kin)
-            held = self._census.blocks.hold(event, claim, [*kin, claim] if alone else kin)
+            held = self._store.blocks.hold(event, claim, [*kin, claim] if alone else kin)
             changed.update((each.claim_id, each) for each in held.changed)
             stated = stated and held.stated
-        self._census.room.forget()
+        self._store.room.forget()
         for each in () if stated else changed.values():
             if not each.ended and each.lead < each.constants.threshold:
                 each.distrust(at, "the load does not say how many blocks it brought back")
@@ -674,7 +676,7 @@ class Stream:
         if self._tiered:
             self._note_computed(event, claim)
         if self._mode["ranked"]:
-            self._census.ranks.note(claim)
+            self._store.ranks.note(claim)
         view = self._view(event, claim, at)
         view.mine, view.direct, view.lead = True, direct, claim.lead
         if event.kind is Kind.LOAD_FINISHED:
@@ -704,12 +706,12 @@ class Stream:
 
         Where hooks do not observe each loss, finding less contradicts nothing.
         """
-        if not self._census.observed >= BLOCKS_GONE:
+        if not self._store.observed >= BLOCKS_GONE:
             return
         if event.held is None or claim.predicate is None:
             return
         wanted = None if event.asked is None else event.asked - claim.predicate.start
-        if self._census.may_hold_more(claim) and (wanted is None or event.held < wanted):
+        if self._store.may_hold_more(claim) and (wanted is None or event.held < wanted):
             claim.distrust(at, "a look-up found fewer blocks than it may hold: some are forgotten")
         if event.held >= claim.lead:
             return
@@ -742,8 +744,8 @@ class Stream:
 
     # Fields.
 
-    def _view(self, event: Event, claim: ClaimRun, at: At) -> View:
-        view = View(event.kind, at, event.request_id, named=True)
+    def _view(self, event: Event, claim: ClaimRun, at: At) -> EventView:
+        view = EventView(event.kind, at, event.request_id, named=True)
         view.footprint = event.footprint or 0
         view.unsized = event.kind is Kind.CLAIM_COMMITTED and event.footprint is None
         view.found = event.found
@@ -764,7 +766,7 @@ class Stream:
             view.authorised = authorised(event, claim, at, self._clock)
         return view
 
-    def _crowd(self, view: View, claim: ClaimRun, sums: Sums) -> None:
+    def _crowd(self, view: EventView, claim: ClaimRun, sums: Sums) -> None:
         """The room that the claims take, as a claim in the pool sees it."""
         alone = sums.alone(claim.claim_id)
         view.rest = view.stood = sums.total - alone
@@ -772,7 +774,7 @@ class Stream:
 
     def _ends(self, event: Event, request: Request) -> Ends:
         """The sums of the pool; at the end of a request, of what was there from its arrival on."""
-        mixed, room = self._census.blocks.mixed, self._census.room
+        mixed, room = self._store.blocks.mixed, self._store.room
         if event.kind not in CONFLICT_ACTIONS and room.bound + request.needed <= request.usable:
             return Ends(room)  # it fits beside them, whatever they share
         if event.kind is Kind.REQUEST_FINISHED:
@@ -789,10 +791,10 @@ class Stream:
                 claim.step_request(request_id, view)
 
     def _deliver(
-        self, claim: ClaimRun, view: View, among: dict[str, ClaimRun] | None = None
+        self, claim: ClaimRun, view: EventView, among: dict[str, ClaimRun] | None = None
     ) -> None:
         claim.heard = self._count
-        self._census.step(claim, view, self._count, among)
+        self._store.step(claim, view, self._count, among)
         if claim.contradicted is not None:
             broken, claim.contradicted = claim.contradicted, None
             self._note_contradiction(*broken)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from monitor.input.records import At, Trail
     from spec.language.verdicts import Verdict
 
-__all__ = ["Finding", "InHand", "Registers", "Watch"]
+__all__ = ["Finding", "InHand", "ObserverState", "Registers"]
 
 Registers: TypeAlias = tuple[Any, ...]
 
@@ -31,7 +31,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class ObserverState:
     """One observer in one scope (the claim itself or one request), as its last step left it."""
 
     state: int
@@ -49,7 +49,7 @@ class InHand:
     """
 
     facts: Registers
-    watches: list[Watch]
+    watches: list[ObserverState]
     touched: bool = False
     ended: bool = False
     among: dict[str, InHand] | None = None
