@@ -268,7 +268,7 @@ class TestUnjudged:
         ],
     )
     def test_recorded(self, name: str, verdict: str, modes: list[str], unjudged: int) -> None:
-        """The connector states no mode of its claims; the reference lifecycle states offloadable."""
+        """The connector states no mode of its claims; the reference lifecycle offloadable."""
         found = check([str(RECORDED / f"{name}.jsonl")], None, Bundle.CONTRACT)
         assert (verdict, modes) == (found.verdict, [part.mode for part in found.modes])
         assert unjudged == len(found.unjudged.claims)
