@@ -115,7 +115,10 @@ def check_traces(
         typer.Option(help="Show how far the reading is; by default for long files on a terminal."),
     ] = None,
 ) -> None:
-    """Judge traces: each claim by the mode that it states, or by one mode that you name.
+    """Judge traces, each claim by its own mode.
+
+    That is the mode which the claim states; --mode names one for all of them instead. A claim that
+    states none is not judged without it.
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """
