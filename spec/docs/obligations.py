@@ -102,7 +102,7 @@ def _rules(observer: Observer) -> list[str]:
         term += [f"sets {name} to {term_text(value)}" for name, value in rule.sets.items()]
         words = rule_in_words(observer, rule)
         parts.append(
-            f"**{number}. {rule.guard.value}: {rule.name}.** {words[0].upper()}{words[1:]}"
+            f"**{number}. {rule.guard.value}: `{rule.name}`.** {words[0].upper()}{words[1:]}"
         )
         parts.append(fence("\n".join(wrapped(line) for line in term)))
     return parts
