@@ -63,7 +63,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
     states=(
         idle("no lifecycle report yet"),
         pending("owed", "the registry entry ended, and no report says how yet"),
-        satisfied("ordered", "each report is one that the lifecycle allows at that point"),
+        satisfied("ordered", "each report follows the lifecycle"),
         violated(
             "a report does not follow the lifecycle, or an end was reported falsely or too late"
         ),
@@ -82,7 +82,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             "claim_id_reused",
             e.mine & kind(Kind.CLAIM_COMMITTED) & ~_at(_stage, ClaimState.SUBMITTED),
             VIOLATED,
-            why="the registry took up a claim whose id was decided on before",
+            why="the registry committed to a claim whose id was decided on before",
             allowed="a new id for a new claim",
         ),
         Rule(
@@ -90,7 +90,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             "rejection_reported_while_committed",
             e.mine & kind(Kind.CLAIM_REJECTED) & was.committed,
             VIOLATED,
-            why="a rejection is reported, but the registry took up the claim",
+            why="a rejection is reported, but the registry has committed to the claim",
             allowed="claim_accepted, or claim_rejected without a commitment in the registry",
         ),
         Rule(
@@ -185,7 +185,7 @@ CLAIM_DEMOTED_BEFORE_LOSS = Observer(
     "Otherwise a demotion cannot be distinguished from a broken promise.",
     source=TABLE_1,
     states=(
-        idle("the claim was neither demoted nor evicted"),
+        idle("the claim was neither demoted nor lost"),
         satisfied(
             "demoted", "the claim was demoted before any eviction that makes its predicate false"
         ),
@@ -217,10 +217,12 @@ CLAIM_EXPIRED_BOUNDARY = Observer(
     "undetermined whether a loss near it came before or after the end.",
     source=TABLE_1,
     states=(
-        idle("no duration has elapsed"),
+        idle("the claim has not reached the end of its duration"),
         pending("owed", "the duration elapsed, and the expiry is not reported yet"),
         satisfied("expired", "the expiry was reported as the end of responsibility"),
-        violated("the expiry was not reported in time, or the claim was evicted before it"),
+        violated(
+            "the expiry was not reported in time, or an eviction made the predicate false before it"
+        ),
     ),
     rules=(
         Rule(

@@ -30,8 +30,7 @@ CLAIM_IDENTITY = Observer(
         idle("nothing was reported about the claim"),
         satisfied(
             "bound",
-            "reports about the object name the claim, and reports that name the "
-            "claim are about the object",
+            "the reports name the claim and are about its object",
         ),
         violated(
             "one claim id stands for two objects, or a report about the object names another claim"
@@ -77,7 +76,7 @@ EXPLICIT_ACCEPTANCE = Observer(
     states=(
         idle("no decision about the claim was due"),
         pending("owed", "the registry holds the claim, and its acceptance is not reported yet"),
-        satisfied("accepted", "the registry holds the claim, and its acceptance was reported"),
+        satisfied("accepted", "the claim was accepted, and its acceptance was reported"),
         violated("acceptance was reported falsely or too late, or another report came before it"),
     ),
     rules=(
@@ -86,7 +85,7 @@ EXPLICIT_ACCEPTANCE = Observer(
             "acceptance_reported_without_commitment",
             e.mine & kind(Kind.CLAIM_ACCEPTED) & ~was.committed,
             VIOLATED,
-            why="acceptance is reported, but the registry never took up the claim",
+            why="acceptance is reported, but the registry has not committed to the claim",
             allowed="a commitment in the registry before claim_accepted",
         ),
         Rule(
@@ -94,7 +93,7 @@ EXPLICIT_ACCEPTANCE = Observer(
             "acceptance_reported",
             e.mine & kind(Kind.CLAIM_ACCEPTED),
             "accepted",
-            why="the acceptance of a claim in the registry is reported",
+            why="the acceptance of a claim that the registry committed to is reported",
         ),
         Rule(
             Guard.SAID,
@@ -211,9 +210,9 @@ FOOTPRINT_ACCOUNTING = Observer(
             _proof & ~_adds_up,
             VIOLATED,
             why="the capacity proof does not agree with the declared footprints",
-            allowed="resident: the declared blocks of the responsible claims; active: what the "
-            "request needs, and at most what other unfinished requests need in addition; usable: "
-            "the usable blocks of the pool; total and shortfall: what follows from these",
+            allowed="a proof with the declared blocks of the responsible claims as resident, the "
+            "usable blocks of the pool as usable, and as active at least what this request needs "
+            "and at most what all unfinished requests need; total and shortfall follow from these",
         ),
         Rule(
             Guard.TOLD,

@@ -79,7 +79,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "restore_reported",
             _restored,
             "restored",
-            why="the restore from the tier is reported before the request ended",
+            why="the restore from the tier is reported",
         ),
         Rule(
             Guard.TOLD,
@@ -203,8 +203,8 @@ OFFLOAD_RESTORABILITY = Observer(
             needs & was.responsible,
             "harmed",
             source=("excused",),
-            why="a request needs the claim restored, and may compute it instead, because harm was "
-            "reported",
+            why="a request needs the claim restored; after the reported harm it may also compute "
+            "it",
         ),
         Rule(
             Guard.MOOT,

@@ -234,8 +234,8 @@ BLOCKING_CLAIM_IDS = Observer(
             VIOLATED,
             why="the action names no claim, too many claims, or others than those that keep the "
             "request out",
-            allowed="responsible claims of this pool: the request fits without all of them, and "
-            "does not fit with any one of them put back",
+            allowed="ids of responsible claims of this pool: the request fits if all of them give "
+            "way, and does not fit if any one of them stays",
         ),
         Rule(
             Guard.TOLD,

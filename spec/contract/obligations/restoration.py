@@ -41,13 +41,11 @@ RESTORATION_FAILURE_OUTCOME = Observer(
         ),
         satisfied(
             "refused",
-            "the failed restore ended in a refusal that names the claim, and no "
-            "claim whose restore did not fail",
+            "the failed restore ended in a refusal that names the claim",
         ),
         satisfied(
             "answered",
-            "the failed restore ended in an outcome that names the claim, and "
-            "no claim whose restore did not fail",
+            "the failed restore ended in an outcome that names the claim",
         ),
         violated(
             "the failed restore has no outcome that names the claim, or its outcome is false "
@@ -71,7 +69,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             ((e.here & kind(Kind.REQUEST_REFUSED)) | _reported) & e.smear & req_was.failed,
             VIOLATED,
             why="the outcome names a claim whose restore did not fail",
-            allowed="an outcome that names this claim, and no claim whose restore did not fail",
+            allowed="an outcome that names this claim, and only claims whose restore failed",
         ),
         Rule(
             Guard.BROKE,

@@ -149,8 +149,8 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             ),
             VIOLATED,
             source=("idle", "told"),
-            why="a loss of a ranked claim is reported, but the claim lost nothing, or nothing "
-            "that was not reported before",
+            why="a loss of a ranked claim is reported that did not happen, or that was reported "
+            "before",
             allowed="one report of each loss, after it",
         ),
         Rule(
@@ -265,7 +265,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "told",
             source=("owed", "failed", "aside", "stated"),
             sets={"untold": Const(0)},
-            why="the loss is reported as harm of this claim",
+            why="the loss or the failed restore is reported as harm of this claim",
         ),
         Rule(
             Guard.TOLD,
