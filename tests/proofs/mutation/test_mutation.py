@@ -133,7 +133,7 @@ class TestOperators:
             Mode.HARD_PROTECTED, f"explicit_conflict_action.demotion_or_expiry_reported:{name}"
         )
 
-        assert f"explicit_conflict_action, rule 'relaxed': {says}" == found.says
+        assert f"explicit_conflict_action, rule 'demotion_or_expiry_reported': {says}" == found.says
         assert changed(found) != found.original
 
     def test_remove_and_forget(self) -> None:
