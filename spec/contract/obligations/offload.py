@@ -157,7 +157,7 @@ OFFLOAD_RESTORABILITY = Observer(
         ),
         Rule(
             Guard.MOOT,
-            "harm_reported_while_restore_due",
+            "harm_reported_before_restore",
             e.mine & kind(Kind.CLAIM_HARMED),
             "harmed",
             source=("owed",),
@@ -165,7 +165,7 @@ OFFLOAD_RESTORABILITY = Observer(
         ),
         Rule(
             Guard.MOOT,
-            "harm_reported_while_predicate_false",
+            "harm_reported_after_loss",
             e.mine & kind(Kind.CLAIM_HARMED) & (was.lead < c.threshold),
             "excused",
             source=("idle", "failed", "restored", "given_up"),

@@ -102,7 +102,7 @@ EXPLICIT_CONFLICT_ACTION = Observer(
         ),
         Rule(
             Guard.NOTED,
-            "action_reported_without_conflict",
+            "action_outside_conflict",
             _acted,
             "noted",
             source=("idle", "settled"),
