@@ -47,8 +47,8 @@ test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's comman
 		file://$$(ls $(CURDIR)/$(WHEEL)/*.whl)" || exit 1; done
 	RESIDENT_CLAIMS_WHEEL_PYTHON=$(CURDIR)/$(WHEEL)/all/bin/python \
 		RESIDENT_CLAIMS_CORE_PYTHON=$(CURDIR)/$(WHEEL)/core/bin/python \
-		$(BIN)/python -m pytest -n 2 tests/test_readme.py tests/spec/test_installed.py \
-		tests/spec/test_console.py
+		$(BIN)/python -m pytest -n 2 tests/test_readme.py \
+		tests/spec/test_installed.py::TestShadowed tests/spec/test_installed.py::TestWheel
 
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB)
 

@@ -72,6 +72,11 @@ class TestReadme:
         assert shown in done.stdout
 
     @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+    def test_no_index(self, page: Path) -> None:
+        """No page installs the project from an index, where it is not."""
+        assert not re.search(r"pip install\b[^`\n]*resident[-_]claims", page.read_text())
+
+    @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
     def test_links(self, page: Path) -> None:
         """Each link of a page leads to a file or folder that is there, and to a heading in it."""
         text = page.read_text()

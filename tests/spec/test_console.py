@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from monitor.__main__ import main as monitor
+from proofs.__main__ import main as proofs
+from runtime_hooks.__main__ import main as runtime_hooks
+from spec.__main__ import main as spec
 from spec.cli.common import version_text
 from spec.cli.console import COMMANDS, GROUP, main
 from tests.installation import ROOT, call, environment
@@ -14,6 +18,7 @@ from tests.installation import ROOT, call, environment
 Capture = pytest.CaptureFixture[str]
 SAMPLES = ROOT / "monitor" / "samples"
 KEPT, VIOLATED = (str(SAMPLES / f"hard_protected_{name}.jsonl") for name in ("refusal", "victim"))
+MAINS = {"spec": spec, "monitor": monitor, "proofs": proofs, "runtime_hooks": runtime_hooks}
 UNDECIDED = (str(SAMPLES / "offloadable_restore.jsonl"), "--mode", "offloadable", "--strict")
 MODE = ("--mode", "hard_protected")
 ENTRIES = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
@@ -96,16 +101,17 @@ class TestRun:
         ids=str,
     )
     def test_same(
-        self, code: int, ours: tuple[str, ...], theirs: tuple[str, ...], tmp_path: Path
+        self, code: int, ours: tuple[str, ...], theirs: tuple[str, ...], capsys: Capture
     ) -> None:
         """It prints what `python -m` of the package prints, and exits as that does."""
-        done = call("resident-claims", *ours, cwd=tmp_path)
-        other = call("-m", *theirs, cwd=tmp_path)
-        assert (code, other.stdout) == (done.returncode, done.stdout)
-        assert (code, other.stderr) == (other.returncode, done.stderr)
+        assert code == main([*ours])
+        printed = capsys.readouterr()
+        package, *words = theirs
+        assert code == MAINS[package](words)
+        assert capsys.readouterr() == printed
 
-    def test_prove(self, tmp_path: Path) -> None:
-        """A mode is proved, and the JSON is that of `proofs check`."""
+    def test_program(self, tmp_path: Path) -> None:
+        """The program itself proves a mode, and says so in the JSON of `proofs check`."""
         done = call("resident-claims", "prove", "best_effort", "--format", "json", cwd=tmp_path)
         assert 0 == done.returncode, done.stderr
         assert '"schema": "resident-claims/proof/' in done.stdout

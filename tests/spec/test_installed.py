@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from spec.cli.console import COMMANDS
 from spec.installed import EXTRAS, NEEDS, fault_of
 from tests.installation import CORE, ROOT, WHEEL, call, environment, without
 
@@ -171,8 +172,6 @@ class TestExtras:
             ("-m", "monitor", "evidence", SAMPLE, "--mode", "offloadable"),
             ("resident-claims", "check", SAMPLE, "--mode", "offloadable"),
             ("resident-claims", "--help"),
-            ("-m", "spec", "list"),
-            ("-m", "spec", "show", "hard_protected"),
             ("-m", "spec", "diagram", "lifecycle"),
             ("-m", "spec", "docs", "--check", "--dir", str(ROOT / "docs")),
             ("-c", "import models.catalog as c; print(c.descriptor('vllm_upstream').name)"),
@@ -260,6 +259,14 @@ class TestWheel:
         assert len(NEEDS) == len(files)
         assert all("site-packages" in Path(file).parts for file in files)
         assert not any(Path(file).is_relative_to(ROOT / name) for file in files for name in NEEDS)
+
+    @pytest.mark.skipif(not WHEEL, reason="make test-wheel names the environment of a wheel")
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_commands(self, name: str, tmp_path: Path) -> None:
+        """Each command of `resident-claims` is there."""
+        done = call("resident-claims", name, "--help", cwd=tmp_path)
+        assert 0 == done.returncode, done.stderr
+        assert done.stdout.startswith(f"Usage: resident-claims {name} ")
 
     @pytest.mark.skipif(not CORE, reason="make test-wheel names the environment of a wheel")
     @pytest.mark.parametrize(
