@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,15 @@ class TestRun:
         out, err = capsys.readouterr()
         assert ("", 1) == (out, err.count("\n"))
         assert said in err
+
+    def test_stale(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+        """Where the installation is older than a command, it is to be made again."""
+        old = metadata.Distribution.at("nowhere")
+        monkeypatch.setattr("spec.cli.console.metadata.distribution", lambda _: old)
+        assert 70 == main(["check"])
+        assert "error: resident-claims is not installed whole; install it again\n" == (
+            capsys.readouterr().err
+        )
 
     def test_nothing(self, capsys: Capture) -> None:
         """No command at all is exit 2, with the help."""
