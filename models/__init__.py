@@ -1,1 +1,19 @@
-"""What is publicly known of runtimes; how they behave is not built yet."""
+"""What is publicly known of runtimes; how they behave is not built yet.
+
+What is listed in `__all__` is the Python API (docs/python-api.md); it is imported when it is first
+asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from models.catalog import NAMES, descriptor
+else:
+    from spec.language.lazy import lazy
+
+    __getattr__, __dir__ = lazy(__name__, {"models.catalog": ("NAMES", "descriptor")})
+    del lazy
+
+__all__ = ["NAMES", "descriptor"]

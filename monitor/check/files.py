@@ -25,16 +25,17 @@ from spec import __version__
 from spec.digest import spec_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from monitor.engine import ClaimVerdict, Conclusion
     from monitor.evaluate.observer_state import Finding
     from monitor.input.errors import InputError
+    from monitor.input.sources import Account
     from spec.claims.claim import Mode
     from spec.contract.modes import Bundle
     from spec.language.verdicts import Verdict
 
-__all__ = ["ENDED", "EXIT_CODES", "check"]
+__all__ = ["ENDED", "EXIT_CODES", "check", "report_of"]
 
 ENDED: Final = 10_000
 """Claims that are listed after they have ended, of each stream; others are counted."""
@@ -84,15 +85,28 @@ def check(
         monitor.take(record)
     if progress is not None:
         progress(source.size)
+    return report_of(monitor, trusted, theorem, source.accounts)
+
+
+def report_of(
+    monitor: Monitor, trusted: Trusted, theorem: Theorem, accounts: Iterable[Account]
+) -> Report:
+    """The report on what a monitor has read, every stream being finished.
+
+    Args:
+        trusted: noted the same records.
+        theorem: noted the same records.
+        accounts: one of each file that was read.
+    """
     conclusion = monitor.conclude()
     return Report(
         schema=SCHEMA,
         tool=__version__,
         spec=spec_digest(),
-        inputs=[input_of(account) for account in source.accounts],
-        mode=mode,
-        bundle=bundle,
-        strict=strict,
+        inputs=[input_of(account) for account in accounts],
+        mode=monitor.mode,
+        bundle=monitor.bundle,
+        strict=monitor.strict,
         verdict=conclusion.verdict,
         why=conclusion.why,
         obligations=conclusion.obligations,
@@ -102,7 +116,7 @@ def check(
         trust=trusted.report(),
         forgotten=_forgotten(conclusion),
         theorem=_applies(theorem.left(left for _, left in monitor.left()), conclusion),
-        claim=claim,
+        claim=monitor.only,
     )
 
 
