@@ -69,8 +69,8 @@ class TraceWriter:
             self.close(complete=False)
             raise
 
-    def write(self, event: Event | Mapping[str, object]) -> Event:
-        """Write one event, and return it with its number.
+    def write(self, event: Event | Mapping[str, object]) -> None:
+        """Write one event with the next number.
 
         Args:
             event: an Event without a `sequence`, or its fields as a line of a trace has them.
@@ -87,9 +87,8 @@ class TraceWriter:
             record = record_of(self._stamped(event, number), self._name, self._lines + 1)
             if not record.events:
                 self._refuse("kind", "the writer states the marks", "close() writes the last one")
-            ((told, _),) = record.events
-            self._put(told)
-            return told
+            for told, _ in record.events:
+                self._put(told)
 
     def close(self, *, complete: bool = True) -> None:
         """Write the end of the stream, and close the file if it was opened here.

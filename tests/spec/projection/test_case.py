@@ -13,7 +13,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark
 from spec.language.verdicts import Verdict
 from spec.projection.blocks import placed
-from spec.projection.case import Case, View, Finding
+from spec.projection.case import Case, Finding, View
 from spec.projection.lines import Line, Order
 from spec.projection.pool import (
     Claim,
