@@ -83,7 +83,7 @@ class TestRecordOf:
 
         look()
 
-        assert min(found["Record"], found["_Refused"]) > 40
+        assert min(found["Record"], found["_Refused"]) > 20
 
     @given(lines())
     def test_as_the_reader(self, line: dict[str, Any]) -> None:
