@@ -10,7 +10,7 @@ from spec.docs.drawing import Picture, diagram_named, in_form
 __all__ = ["Drawing", "drawing"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Drawing:
     """A diagram in each of its forms; a notebook shows it as SVG."""
 
@@ -30,6 +30,9 @@ class Drawing:
     def svg(self) -> str:
         """An SVG picture; raises DrawingError if no program here draws."""
         return in_form(self.diagram, Picture.SVG).decode()
+
+    def __repr__(self) -> str:
+        return f"<drawing: {self.diagram.title}>"
 
     def _repr_svg_(self) -> str:
         return self.svg
