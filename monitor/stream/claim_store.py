@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.claim import UNSTATED, ClaimRun
+from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.claim_record import UNSTATED
 from monitor.evaluate.event_view import Constants, EventView
 from monitor.evaluate.partial_observation import BLOCKS
 from monitor.pool.blocks import Blocks

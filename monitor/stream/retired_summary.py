@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.claim import UNSTATED, ClaimRun
+from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.claim_record import UNSTATED
 from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from spec.claims.claim import Mode
 from spec.language.verdicts import Verdict

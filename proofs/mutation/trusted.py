@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from proofs.model import environment
 from proofs.model.system import LEDGERS
 from proofs.model.theorems import CLAUSES
-from proofs.mutation import environment
 from proofs.mutation.term_mutations import parts_of
 from spec.claims.claim import Mode
 from spec.contract.environments import ENVIRONMENTS
