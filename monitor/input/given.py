@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from monitor.input.dialects._json import parse
-from monitor.input.dialects.canonical import CanonicalDialect, no_kind, recognises
+from monitor.input.dialects._json import no_kind, parse
+from monitor.input.dialects.canonical import CanonicalDialect, recognises
 from monitor.input.errors import InputError
 from monitor.input.lines import LINE_LIMIT
 from spec.events.canonical import CapacityProof, Event, StreamMark

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from monitor.input.dialects import allocator, canonical, connector, reference
-from monitor.input.dialects._json import parse
+from monitor.input.dialects._json import no_kind, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,4 +75,4 @@ class Reader:
                 if adapter is None:
                     adapter = self._adapters[number] = dialect(self._file)
                 return adapter
-        raise canonical.no_kind(obj, self._file, line)
+        raise no_kind(obj, self._file, line)

@@ -17,7 +17,7 @@ from spec.events.canonical import Event, Mark, StreamMark
 from spec.events.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
 from spec.language.errors import ClaimError
 
-__all__ = ["CanonicalDialect", "no_kind", "recognises"]
+__all__ = ["CanonicalDialect", "recognises"]
 
 _KINDS: Final = frozenset(kind.value for kind in Kind)
 _MARKS: Final = frozenset(mark.value for mark in Mark)
@@ -29,13 +29,6 @@ _MOST: Final = 2**63 - 1
 def recognises(obj: dict[str, object]) -> bool:
     """Whether a line is in the canonical form."""
     return "kind" in obj
-
-
-def no_kind(obj: dict[str, object], file: str, line: int) -> InputError:
-    """What is wrong with a line that no dialect recognises."""
-    near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")
-    hint = near or "every event has a kind (or, in a recorded dialect, an event)"
-    return InputError(file, "an event without a kind", line=line, field="kind", hint=hint)
 
 
 class CanonicalDialect:
