@@ -112,7 +112,7 @@ class EventMonitor:
                 found.allowed,
             )
             for judged in self._monitor.standing()
-            if judged.other is None and judged.verdict is ModeVerdict.VIOLATED
+            if judged.verdict is ModeVerdict.VIOLATED
             for name, found in judged.findings.items()
             if found.verdict is Verdict.VIOLATED
         ]

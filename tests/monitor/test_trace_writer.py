@@ -241,9 +241,11 @@ class TestTraceWriter:
         """Of a file that is opened here the part of a line is cut off, and its number is gone."""
         path = tmp_path / "t.jsonl"
         trace = TraceWriter(path)
+        before = path.read_bytes()
         monkeypatch.setattr(trace, "_file", _Torn(trace._file))
         with pytest.raises(OSError, match="no space"):
             trace.write(EVICTED)
+        assert before == path.read_bytes()
         trace.write(EVICTED)
         trace.close()
 

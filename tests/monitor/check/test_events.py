@@ -14,7 +14,9 @@ from monitor.check.events import EventMonitor, Violation
 from monitor.input.errors import InputError
 from monitor.report.verdict import Place, Report
 from monitor.samples import sample
+from monitor.trace_writer import TraceWriter
 from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from spec.language.errors import SpecError, UnknownName
 from tests.monitor.test_trace_writer import KEPT
 
@@ -44,6 +46,18 @@ class TestEventMonitor:
         paths = [sample("hard_protected_refusal"), sample("hard_protected_victim"), *HOSTILE[::4]]
 
         assert [as_of_file(path, mode) for path in paths] == [fed(path, mode) for path in paths]
+
+    def test_what_is_not_observed(self, tmp_path: Path) -> None:
+        """A stream whose hooks do not state each fact leaves the theorem, fed or in a file."""
+        path = tmp_path / "t.jsonl"
+        with TraceWriter(path, observes=[Kind.BLOCK_CACHED]) as trace:
+            for event in KEPT:
+                trace.write(event)
+
+        report = fed(path, Mode.HARD_PROTECTED)
+
+        assert as_of_file(path, Mode.HARD_PROTECTED) == report
+        assert report.theorem.because.startswith("unobserved are ")
 
     def test_violations(self) -> None:
         """A violation is seen after the event that it lies in, and not before."""

@@ -102,6 +102,14 @@ class TestRecordOf:
         for event, _ in record.events:
             assert record == record_of(event, "f", 1)
 
+    def test_nothing_is_something(self) -> None:
+        """A count of 0 is not one that was left out."""
+        found = Event(kind=Kind.PREFIX_LOOKUP, claim_id="a", request_id="r", held=0)
+
+        ((event, _),) = record_of(found, "f", 1).events
+
+        assert 0 == event.held
+
     def test_mark(self) -> None:
         """A mark is a record without events."""
         mark = StreamMark(kind=Mark.STREAM_OPENED, sequence=0, observes=("block_cached",))
