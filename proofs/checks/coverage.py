@@ -22,6 +22,7 @@ from proofs.model.strategy import Duty
 from proofs.model.system import System
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.contract.obligations import STATED
 from spec.language.machine import Register
 from spec.language.terms import Const, Sort
 from spec.language.verdicts import Verdict
@@ -39,36 +40,14 @@ WIDTH = 5
 RLIMIT = 400_000_000
 _FIRED = "fired"
 
-_UNRANKED = "only where ranks matter is each lost block owed"
-_SAME = "whoever says so also breaks claim_scoped_telemetry.untrue"
-_SORTED = "a run is in order: disorder is what a reader of files notices"
-_ORDER_RULES = {"ordered_lifecycle_events.disorder": _SORTED}
-_TELEMETRY_RULES = {
-    "claim_scoped_telemetry.block told": _UNRANKED,
-    "claim_scoped_telemetry.invented": _UNRANKED,
-    "claim_scoped_telemetry.not lost": _UNRANKED,
-    "claim_scoped_telemetry.thinned": _UNRANKED,
-    "claim_scoped_telemetry:thinned": _UNRANKED,
-    "claim_scoped_telemetry.back again, but lost": _UNRANKED,
-    "materialization_predicate.still there": _SAME,
-}
-
 DEAD: dict[Mode, dict[str, str]] = {
-    Mode.BEST_EFFORT: _TELEMETRY_RULES,
-    Mode.SOFT_PRIORITY: {
-        "claim_scoped_telemetry.back again": "where ranks matter a lost block is owed even so",
-    },
-    Mode.HARD_PROTECTED: {
-        **_ORDER_RULES,
-        "explicit_conflict_action.fits": "a request id arrives once",
-    },
-    Mode.DEMOTABLE: _ORDER_RULES,
-    Mode.EXPIRING: _ORDER_RULES,
-    Mode.OFFLOADABLE: {
-        **_ORDER_RULES,
-        "claim_harm_attribution.still whole": "where copies count harm may be of a copy",
-    },
-    Mode.ROUTED_REUSE: _TELEMETRY_RULES,
+    mode: {
+        f"{name}{part}": why
+        for name, stated in STATED.items()
+        if (place := stated.place(mode))
+        for part, why in place.unreached.items()
+    }
+    for mode in Mode
 }
 """What no run of a mode's own world reaches while all other obligations are kept, and why."""
 
