@@ -22,6 +22,7 @@ from monitor.stream.census import TOO_LATE, Census, Keep
 from monitor.stream.order import Order
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
+from spec.contract.observed import reading
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
 
@@ -50,7 +51,7 @@ _AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 _UNSEEN = "lines are missing, and with them perhaps the caching of blocks that it holds"
 _GONE_UNSEEN = "a block is gone that it may hold since a line that is missing"
 _OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
-_OF_LOSSES = frozenset({"claim_scoped_telemetry"})
+_OF_LOSSES = reading("unsaid")
 _COMPUTED = "several requests were in hand, and no line says which of them computed blocks"
 _STRAYED = "it may be about blocks behind the end of the claim, which are none of its loss"
 _WHOSE = "claims on this object ended so long ago that nobody knows whether it is theirs"

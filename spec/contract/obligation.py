@@ -125,6 +125,7 @@ class Obligation:
 
     def __post_init__(self) -> None:
         known = {state.name for state in self.observer.states}
+        listed: tuple[Answer | Refusal | While, ...]
         listed = (*self.answers, *self.refusals, *self.invariants)
         named = {f":{state}" for state in known} | {f".{r.name}" for r in self.observer.rules}
         wrong = {state for each in listed for state in each.states} - known
