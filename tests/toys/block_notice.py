@@ -78,6 +78,8 @@ STATED: Final = (
                 {"breaks": was.lead < c.threshold, "unsaid": UNSAID},
             ),
         ),
-        invariants=(While("lost blocks owed are unsaid", ("owed",), UNSAID),),
+        invariants=(
+            While("lost blocks owed are of a commitment", ("owed",), UNSAID & was.committed),
+        ),
     ),
 )
