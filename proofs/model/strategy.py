@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
+from proofs.model.inductive_invariant import region
 from proofs.model.owed import Owed
-from proofs.model.region import region
 from spec.contract.obligations import STATED
 from spec.events.alphabet import Kind
 

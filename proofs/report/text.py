@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from proofs.checks.redundancy import Redundancy
     from proofs.checks.results import Lacking, Leaned, PaperClause, Sound
     from proofs.report.results import Check, Consistent
-    from proofs.traces.story import Line
+    from proofs.traces.narrative import Line
 
 __all__ = ["print_check"]
 
