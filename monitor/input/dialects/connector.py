@@ -27,7 +27,7 @@ from monitor.input.records import At, Doubt, Form, Record, Stamp
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
-__all__ = ["DERIVED", "FORM", "OBSERVES", "ConnectorDialect", "recognises"]
+__all__ = ["DERIVED", "DIALECT", "FORM", "OBSERVES", "ConnectorDialect", "recognises"]
 
 DERIVED: Final = READ_FROM_REPORTS | {Kind.PREFIX_REUSED}
 """The kinds of facts that no line states: they are read from metadata, reports and ends."""
@@ -374,3 +374,6 @@ _EVENTS: Final[dict[str, Callable[[Now], _Events]]] = {
     "offload_worker_transfer_submitted": _nothing,
     "offload_job_completed": _nothing,
 }
+
+
+DIALECT: Final = ConnectorDialect
