@@ -23,9 +23,7 @@ __all__ = ["REDUNDANT", "Redundancy", "redundancy"]
 REDUNDANT: dict[Mode, dict[str, str]] = {
     mode: why
     for mode in Mode
-    if (
-        why := {n: p.redundant for n, o in STATED.items() if (p := o.place(mode)) and p.redundant}
-    )
+    if (why := {n: p.redundant for n, o in STATED.items() if (p := o.place(mode)) and p.redundant})
 }
 """What the bundles keep as printed, and no clause of the mode needs (docs/findings.md)."""
 

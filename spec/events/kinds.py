@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from spec.events.row import Names, Role, Row
+from spec.events.row import By, Names, Role, Row
 
 __all__ = ["Kind"]
 
@@ -54,7 +54,7 @@ class Kind(StrEnum):
     )
     CLAIM_RETIRED = (
         "claim_retired",
-        Row(_CHOICE, "the registry entry of the claim ended", _MUST, fields="by"),
+        Row(_CHOICE, "the registry entry of the claim ended", _MUST, fields="by", by=(By.ENTRY,)),
     )
     DURATION_ELAPSED = (
         "duration_elapsed",
@@ -68,6 +68,7 @@ class Kind(StrEnum):
             _MAY,
             fields="block_ids positions request_id found",
             required="block_ids positions",
+            by=(By.NAME, By.OBJECT, By.CONTENT, By.REQUEST),
         ),
     )
     BLOCK_EVICTED = (
@@ -79,6 +80,7 @@ class Kind(StrEnum):
             fields="block_ids positions request_id lowest_priority",
             required="block_ids",
             blocks_gone=True,
+            by=(By.LOSS, By.POOL),
         ),
     )
     BLOCK_LOST = (
@@ -89,6 +91,7 @@ class Kind(StrEnum):
             _MAY,
             fields="block_ids positions",
             blocks_gone=True,
+            by=(By.LOSS,),
         ),
     )
     # Facts about the offload tier.
@@ -111,6 +114,7 @@ class Kind(StrEnum):
             _MAY,
             fields="held block_ids positions",
             request=True,
+            by=(By.NAME, By.OBJECT, By.BLOCKS, By.CONTENT, By.REQUEST),
         ),
     )
     LOAD_FAILED = (
