@@ -30,7 +30,7 @@ BLOCK_NOTICE = Observer(
     rules=(
         Rule(
             Guard.TOLD,
-            "told",
+            "block_loss_reported",
             e.mine & kind(Kind.CLAIM_BLOCK_LOST),
             "told",
             source=("owed",),
@@ -38,7 +38,7 @@ BLOCK_NOTICE = Observer(
         ),
         Rule(
             Guard.DUE,
-            "silent",
+            "block_loss_not_reported",
             CLOSES,
             VIOLATED,
             source=("owed",),
@@ -47,7 +47,7 @@ BLOCK_NOTICE = Observer(
         ),
         Rule(
             Guard.OWED,
-            "lost",
+            "claim_lost_block",
             e.mine & kind(*BLOCKS_GONE) & was.responsible & (e.lead < was.lead),
             "owed",
             source=("idle", "told"),

@@ -1,4 +1,4 @@
-"""What must be said of a claim's blocks: materialized, lost, harmed."""
+"""What must be reported of a claim's blocks: materialized, lost."""
 
 from __future__ import annotations
 
@@ -32,47 +32,47 @@ _holds = c.threshold <= now.lead
 CLAIM_MATERIALIZED_EVENT = Observer(
     name="claim_materialized_event",
     code="M",
-    reason="That blocks were stored says nothing of a claim until the runtime says, for that "
-    "claim, that its predicate has become true.",
+    reason="Stored blocks say nothing about a claim until the runtime reports, for that claim, "
+    "that its predicate has become true.",
     source=TABLE_1,
     states=(
         idle("the predicate has not become true"),
-        pending("owed", "the predicate became true and nobody has said so"),
-        satisfied("told", "the claim was said to be materialized"),
-        violated("the claim became usable and was never said to be"),
+        pending("owed", "the predicate became true, and this is not reported yet"),
+        satisfied("told", "the claim was reported as materialized"),
+        violated("the predicate became true, and this was not reported in time"),
     ),
     rules=(
         Rule(
             Guard.TOLD,
-            "materialized",
+            "materialization_reported",
             e.mine & kind(Kind.CLAIM_MATERIALIZED),
             "told",
-            why="the claim is reported materialized",
+            why="the claim is reported as materialized",
         ),
         Rule(
             Guard.DUE,
-            "silent",
+            "materialization_not_reported",
             CLOSES,
             VIOLATED,
             source=("owed",),
-            why="the runtime went on without saying that the claim had materialized",
-            allowed="claim_materialized before the next thing done with the claim",
+            why="the runtime acted again without reporting that the claim had materialized",
+            allowed="claim_materialized before the runtime acts again",
         ),
         Rule(
             Guard.MOOT,
-            "gone again",
+            "report_no_longer_due",
             ~live(now) | ~_holds,
             "idle",
             source=("owed",),
-            why="the predicate or the responsibility ended before the report was due",
+            why="the predicate became false, or responsibility ended, before the report was due",
         ),
         Rule(
             Guard.OWED,
-            "rose",
+            "predicate_became_true",
             rises,
             "owed",
             source=("idle", "told"),
-            why="the predicate became true of the blocks held",
+            why="the blocks held make the predicate true",
         ),
     ),
 )
@@ -86,38 +86,42 @@ _speaks_of_loss = kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
 CLAIM_SCOPED_TELEMETRY = Observer(
     name="claim_scoped_telemetry",
     code="T",
-    reason="Block and request events are about blocks and requests. For an auditor to learn what "
-    "became of a claim, its losses must be told under its own name.",
+    reason="Block and request events are about blocks and requests. An auditor learns what became "
+    "of a claim only if its losses are reported under its own id.",
     source=TABLE_1,
     registers=(Register("lost", Sort.BOOL, False),),
     states=(
-        idle("nothing claim-scoped was observed"),
-        pending("fallen", "the predicate became false and nobody has said so"),
-        pending("thinned", "a ranked claim lost a block and nobody has said so"),
-        satisfied("told", "what happened to the claim was told under its name"),
-        violated("a loss of the claim was not told, or one was told that did not happen"),
+        idle("nothing was reported under the claim's id"),
+        pending("fallen", "the predicate became false, and this is not reported yet"),
+        pending("thinned", "a ranked claim lost a block, and this is not reported yet"),
+        satisfied("told", "what happened to the claim was reported under its id"),
+        violated(
+            "a loss of the claim was not reported in time, or a loss was reported that did "
+            "not happen"
+        ),
     ),
     rules=(
         Rule(
             Guard.SAID,
-            "untrue",
+            "loss_reported_while_predicate_true",
             e.mine & _speaks_of_loss & _holds,
             VIOLATED,
-            why="the claim is said to have lost its predicate, which still holds",
+            why="a loss is reported, but the claim's predicate is still true",
             allowed="the report after the loss",
         ),
         Rule(
             Guard.DUE,
-            "silent",
+            "loss_not_reported",
             CLOSES | (c.ranked & ~e.mine & kind(Kind.BLOCK_EVICTED)),
             VIOLATED,
             source=("fallen", "thinned"),
-            why="the runtime went on without telling, for this claim, what it had lost",
-            allowed="a report of the loss that names the claim, before the next thing done with it",
+            why="the runtime acted again without reporting the loss under the claim's id",
+            allowed="a report of the loss that names the claim before the runtime acts again; "
+            "where claims are ranked, also before the next eviction",
         ),
         Rule(
             Guard.MOOT,
-            "back again",
+            "predicate_true_again_by_load",
             e.mine & kind(Kind.LOAD_FINISHED) & _holds & ~c.ranked,
             "idle",
             source=("fallen",),
@@ -125,15 +129,15 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         ),
         Rule(
             Guard.OWED,
-            "back again, but lost",
+            "predicate_true_again_while_loss_due",
             e.mine & kind(Kind.LOAD_FINISHED) & _holds & c.ranked,
             "thinned",
             source=("fallen",),
-            why="a load made the predicate true again, and that a block was lost still matters",
+            why="a load made the predicate true again, but the lost block must still be reported",
         ),
         Rule(
             Guard.OWED,
-            "fell",
+            "predicate_became_false",
             _fell,
             "fallen",
             source=("idle", "told", "thinned"),
@@ -142,16 +146,16 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         ),
         Rule(
             Guard.OWED,
-            "thinned",
+            "ranked_claim_lost_block",
             e.mine & live(was) & c.ranked & kind(*BLOCKS_GONE),
             "thinned",
             source=("idle", "told"),
             sets={"lost": TRUE},
-            why="a claim whose rank matters lost a block",
+            why="a claim that is ranked by priority lost a block",
         ),
         Rule(
             Guard.SAID,
-            "invented",
+            "loss_reported_without_new_loss",
             e.mine
             & c.ranked
             & (
@@ -160,39 +164,39 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             ),
             VIOLATED,
             source=("idle", "told"),
-            why="a loss is reported of a claim whose rank matters, and it lost nothing, or nothing "
-            "that was not reported before",
-            allowed="a report of what was lost, after it",
+            why="a loss of a ranked claim is reported that did not happen, or that was reported "
+            "before",
+            allowed="one report of each loss, after it",
         ),
         Rule(
             Guard.SAID,
-            "not lost",
+            "wrong_block_reported_lost",
             e.mine & c.ranked & kind(Kind.CLAIM_BLOCK_LOST) & ~e.unsaid,
             VIOLATED,
             source=("fallen", "thinned"),
-            why="a block is reported lost that was not lost, or was reported before, and the one "
-            "that was lost is not",
+            why="a block is reported lost that was not lost, or was reported before, and the "
+            "block that was lost is still not reported",
             allowed="a report of the blocks that were lost",
         ),
         Rule(
             Guard.TOLD,
-            "loss told",
+            "loss_reported",
             e.mine & _speaks_of_loss,
             "told",
             source=("fallen",),
-            why="the loss is reported under the claim's name",
+            why="the loss is reported under the claim's id",
         ),
         Rule(
             Guard.TOLD,
-            "block told",
+            "block_loss_reported",
             e.mine & (kind(Kind.CLAIM_BLOCK_LOST) | _speaks_of_loss),
             "told",
             source=("thinned",),
-            why="the lost block is reported under the claim's name",
+            why="the lost block is reported under the claim's id",
         ),
         Rule(
             Guard.TOLD,
-            "observed",
+            "observation_reported",
             e.mine
             & kind(
                 Kind.CLAIM_MATERIALIZED,
@@ -204,21 +208,21 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             ),
             "told",
             source=("idle", "told"),
-            why="an observation is reported under the claim's name",
+            why="an observation is reported under the claim's id",
         ),
     ),
 )
 
 _UNRANKED = "only where ranks matter is each lost block owed"
-_THINNED = (
-    ".block told",
-    ".invented",
-    ".not lost",
-    ".thinned",
+_RANKED = (
+    ".block_loss_reported",
+    ".loss_reported_without_new_loss",
+    ".wrong_block_reported_lost",
+    ".ranked_claim_lost_block",
     ":thinned",
-    ".back again, but lost",
+    ".predicate_true_again_while_loss_due",
 )
-_NO_RANKS = dict.fromkeys(_THINNED, _UNRANKED)
+_NO_RANKS = dict.fromkeys(_RANKED, _UNRANKED)
 
 STATED: Final = (
     Obligation(
@@ -262,7 +266,11 @@ STATED: Final = (
             Place(
                 Mode.SOFT_PRIORITY,
                 printed=3,
-                unreached={".back again": "where ranks matter a lost block is owed even so"},
+                unreached={
+                    ".predicate_true_again_by_load": (
+                        "where ranks matter a lost block is owed even so"
+                    )
+                },
             ),
             Place(Mode.ROUTED_REUSE, printed=6, redundant=NOT_PROMISED, unreached=_NO_RANKS),
         ),
