@@ -6,7 +6,16 @@ asked for.
 
 from __future__ import annotations
 
+import runpy
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+# A package of another project may have the name of one of resident-claims: see spec/installed.py.
+runpy.run_path(
+    str(Path(__file__).parents[1] / "spec" / "installed.py"),
+    {"ASKED": __name__, "ARGV": sys.argv[:1]},
+)
 
 import z3
 

@@ -129,4 +129,6 @@ __all__ = [
     "why_missing",
 ]
 
+# One of the packages of resident-claims: spec/installed.py looks for that name here.
+
 __version__ = "0.1.0"

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.check.files import check
+from monitor.report.verdict import ModeChoice
 from spec.contract.modes import Bundle
 from spec.contract.names import find_mode
 
@@ -22,19 +23,20 @@ _Path: TypeAlias = "str | os.PathLike[str]"
 
 def check_files(
     paths: _Path | Iterable[_Path],
-    mode: Mode | str,
+    mode: Mode | str = ModeChoice.AUTO,
     *,
     bundle: Bundle = Bundle.CONTRACT,
     claim: str | None = None,
     strict: bool = False,
     lenient: bool = False,
 ) -> Report:
-    """Judge trace files by one mode, as `python -m monitor check` does.
+    """Judge trace files, as `python -m monitor check` does.
 
     Args:
         paths: a file or several, plain or gzip, in the canonical form or a recorded dialect; `-` is
             standard input.
-        mode: the mode, or its name. Claims that ask for another are counted and not judged.
+        mode: `auto`: each claim by the mode that it states. Or a mode or its name: claims that ask
+            for another are counted and not judged.
         bundle: which bundle of the mode.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
@@ -47,7 +49,7 @@ def check_files(
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
     return check(
         [os.fspath(path) for path in several],
-        find_mode(mode).mode,
+        None if mode == ModeChoice.AUTO else find_mode(mode).mode,
         bundle,
         claim=claim,
         strict=strict,

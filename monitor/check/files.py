@@ -1,44 +1,24 @@
-"""A check from files to a report."""
+"""A check from files to a report: by one mode, or each claim by the mode that it states."""
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import lru_cache
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO
 
-from monitor.check.parts import Trusted, input_of, place_of, text_of
-from monitor.check.theorem import Theorem
-from monitor.engine import ModeVerdict, Monitor
-from monitor.input.records import At
+from monitor.check.again import seekable
+from monitor.check.judging import Judging
+from monitor.check.whole import Asked
+from monitor.engine import ModeVerdict
 from monitor.input.sources import read
-from monitor.report.verdict import (
-    SCHEMA,
-    Applies,
-    ClaimReport,
-    Events,
-    Forgotten,
-    ObligationReport,
-    Report,
-)
-from monitor.stream.claim_store import Keep
-from spec import __version__
-from spec.digest import spec_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from monitor.engine import ClaimVerdict, Conclusion
-    from monitor.evaluate.observer_state import Finding
-    from monitor.input.errors import InputError
-    from monitor.input.sources import Account
+    from monitor.input.sources import Source
+    from monitor.report.verdict import Report
     from spec.claims.claim import Mode
     from spec.contract.modes import Bundle
-    from spec.language.verdicts import Verdict
 
-__all__ = ["ENDED", "EXIT_CODES", "check", "report_of"]
-
-ENDED: Final = 10_000
-"""Claims that are listed after they have ended, of each stream; others are counted."""
+__all__ = ["EXIT_CODES", "check"]
 
 EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLUSIVE: 3}
 """What a process that printed a verdict exits with."""
@@ -48,7 +28,7 @@ _EVERY = 4096  # records between two calls of `progress`
 
 def check(
     paths: Sequence[str],
-    mode: Mode,
+    mode: Mode | None,
     bundle: Bundle,
     *,
     claim: str | None = None,
@@ -57,9 +37,12 @@ def check(
     stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Report:
-    """Judge trace files by one bundle of one mode.
+    """Judge trace files.
 
     Args:
+        mode: judge the claims that ask for this one, or for none by name; None: each claim by the
+            mode that it states, and those that state none, or two, by none.
+        bundle: the obligations of a mode that are asked about.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         lenient: skip and count lines that cannot be read; the verdict is then inconclusive at best.
@@ -69,108 +52,38 @@ def check(
     Raises:
         InputError: a file or a line of it cannot be read.
     """
-    keep = Keep(ended=ENDED)
-    monitor = Monitor(mode, bundle, only=claim, strict=strict, keep=keep)
-    trusted, theorem = Trusted(), Theorem(mode)
+    asked = Asked(bundle, strict, claim)
+    if mode is not None:
+        judging = Judging(asked, {mode}, own=False)
+        source = _source(judging, paths, lenient, stdin)
+        _run(judging, source, progress)
+        return judging.report(source.accounts)
+    modes: set[Mode] = set()
+    with seekable(paths, stdin) as copy:
+        while True:
+            judging = Judging(asked, modes, own=True)
+            source = _source(judging, paths, lenient, copy)
+            more = _run(judging, source, progress)
+            if more is None:
+                return judging.report(source.accounts)
+            modes.add(more)
+            if copy is not None:
+                copy.seek(0)
 
-    def reject(error: InputError) -> None:
-        monitor.reject(At(error.file, error.line or 0))
 
-    source = read(paths, lenient=lenient, stdin=stdin, on_reject=reject)
+def _source(
+    judging: Judging, paths: Sequence[str], lenient: bool, stdin: BinaryIO | None
+) -> Source:
+    return read(paths, lenient=lenient, stdin=stdin, on_reject=judging.reject)
+
+
+def _run(judging: Judging, source: Source, progress: Callable[[int], None] | None) -> Mode | None:
+    """Read to the end, or to where a claim states a mode whose judge has to read from the start."""
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
             progress(source.size)
-        trusted.note(record)
-        theorem.note(record)
-        monitor.take(record)
+        if (more := judging.take(record)) is not None:
+            return more
     if progress is not None:
         progress(source.size)
-    return report_of(monitor, trusted, theorem, source.accounts)
-
-
-def report_of(
-    monitor: Monitor, trusted: Trusted, theorem: Theorem, accounts: Iterable[Account]
-) -> Report:
-    """The report on what a monitor has read, every stream being finished.
-
-    Args:
-        trusted: noted the same records.
-        theorem: noted the same records.
-        accounts: one of each file that was read.
-    """
-    conclusion = monitor.conclude()
-    return Report(
-        schema=SCHEMA,
-        tool=__version__,
-        spec=spec_digest(),
-        inputs=[input_of(account) for account in accounts],
-        mode=monitor.mode,
-        bundle=monitor.bundle,
-        strict=monitor.strict,
-        verdict=conclusion.verdict,
-        why=conclusion.why,
-        obligations=conclusion.obligations,
-        events=Events(conclusion.read, conclusion.unknown, conclusion.rejected),
-        claims=[_claim(judged) for judged in conclusion.claims if judged.other is None],
-        others=_others(conclusion),
-        trust=trusted.report(),
-        forgotten=_forgotten(conclusion),
-        theorem=_applies(theorem.left(left for _, left in monitor.left()), conclusion),
-        claim=monitor.only,
-    )
-
-
-def _applies(left: tuple[At | None, str] | None, conclusion: Conclusion) -> Applies:
-    """Whether the theorem speaks of what was read, all lines being understood."""
-    if left is None and conclusion.rejected:
-        return Applies(False, None, "lines could not be read")
-    if left is None:
-        return Applies(True)
-    at, why = left
-    return Applies(False, None if at is None else place_of(at), why)
-
-
-def _claim(judged: ClaimVerdict) -> ClaimReport:
-    claim = judged.claim
-    return ClaimReport(
-        claim_id=claim.claim_id,
-        stream=text_of(claim.stream),
-        state=claim.state,
-        verdict=judged.verdict,
-        obligations={name: _obligation(found) for name, found in judged.findings.items()},
-        why=judged.why,
-        declared_mode=claim.declared_mode,
-    )
-
-
-def _others(conclusion: Conclusion) -> dict[Mode, int]:
-    others: Counter[Mode] = Counter()
-    for judged, count in (*((judged, 1) for judged in conclusion.claims), *conclusion.forgotten):
-        if judged.other is not None:
-            others[judged.other] += count
-    return dict(others)
-
-
-def _forgotten(conclusion: Conclusion) -> Forgotten:
-    verdicts: Counter[ModeVerdict] = Counter()
-    obligations: dict[str, Counter[Verdict]] = {name: Counter() for name in conclusion.obligations}
-    for judged, count in conclusion.forgotten:
-        if judged.other is not None:
-            continue
-        verdicts[judged.verdict] += count
-        for name, found in judged.findings.items():
-            obligations[name][found.verdict] += count
-    by_name = {name: dict(found) for name, found in obligations.items() if found}
-    return Forgotten(verdicts.total(), dict(verdicts), by_name)
-
-
-def _obligation(found: Finding) -> ObligationReport:
-    if found.at is None:
-        return _nowhere(found.verdict, found.why, found.allowed)
-    return ObligationReport(found.verdict, place_of(found.at), found.why, found.allowed)
-
-
-@lru_cache(maxsize=256)
-def _nowhere(verdict: Verdict, why: str, allowed: str) -> ObligationReport:
-    """What no event decided, which very many claims have in common."""
-    return ObligationReport(verdict, None, why, allowed)
+    return None
