@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.check.files import check
-from monitor.report.verdict import ModeChoice
 from spec.contract.modes import Bundle
 from spec.contract.names import find_mode
 
@@ -23,7 +22,7 @@ _Path: TypeAlias = "str | os.PathLike[str]"
 
 def check_files(
     paths: _Path | Iterable[_Path],
-    mode: Mode | str = ModeChoice.AUTO,
+    mode: Mode | str | None = None,
     *,
     bundle: Bundle = Bundle.CONTRACT,
     claim: str | None = None,
@@ -35,8 +34,8 @@ def check_files(
     Args:
         paths: a file or several, plain or gzip, in the canonical form or a recorded dialect; `-` is
             standard input.
-        mode: `auto`: each claim by the mode that it states. Or a mode or its name: claims that ask
-            for another are counted and not judged.
+        mode: the mode, or its name; claims that ask for another are counted and not judged. By
+            default each claim is judged by the mode that it states.
         bundle: which bundle of the mode.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
@@ -49,7 +48,7 @@ def check_files(
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
     return check(
         [os.fspath(path) for path in several],
-        None if mode == ModeChoice.AUTO else find_mode(mode).mode,
+        None if mode is None else find_mode(mode).mode,
         bundle,
         claim=claim,
         strict=strict,

@@ -13,7 +13,6 @@ from monitor.engine import ModeVerdict
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
 from monitor.input.sources import Account
-from monitor.report.verdict import ModeChoice
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_mode
@@ -47,9 +46,9 @@ class EventMonitor:
     It is no thread-safe object: feed it from one thread.
 
     Args:
-        mode: `auto`: each claim by the mode that it states, for which a monitor of each of the
-            seven modes sees each event. Or a mode or its name: claims that ask for another are
-            counted and not judged.
+        mode: the mode, or its name; claims that ask for another are counted and not judged. By
+            default each claim is judged by the mode that it states, for which a monitor of each of
+            the seven modes sees each event.
         bundle: which bundle of the mode.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
@@ -61,16 +60,15 @@ class EventMonitor:
 
     def __init__(
         self,
-        mode: Mode | str = ModeChoice.AUTO,
+        mode: Mode | str | None = None,
         *,
         bundle: Bundle = Bundle.CONTRACT,
         claim: str | None = None,
         strict: bool = False,
         name: str = "events",
     ) -> None:
-        own = mode == ModeChoice.AUTO
-        modes = set(Mode) if own else {find_mode(mode).mode}
-        self._judging = Judging(Asked(bundle, strict, claim), modes, own=own)
+        modes = set(Mode) if mode is None else {find_mode(mode).mode}
+        self._judging = Judging(Asked(bundle, strict, claim), modes, own=mode is None)
         self._account = Account(name)
         self._report: Report | None = None
 

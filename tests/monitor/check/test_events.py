@@ -24,7 +24,7 @@ HOSTILE = sorted((Path(__file__).parents[1] / "hostile").glob("*.jsonl"))
 EVICTED = {"kind": "block_evicted", "block_ids": [7]}
 
 
-def fed(path: Path, mode: str) -> Report:
+def fed(path: Path, mode: str | None) -> Report:
     """The report on the lines of a file, fed one by one."""
     monitor = EventMonitor(mode, name=str(path))
     for line in path.read_text().splitlines():
@@ -32,7 +32,7 @@ def fed(path: Path, mode: str) -> Report:
     return monitor.finish()
 
 
-def as_of_file(path: Path, mode: str) -> Report:
+def as_of_file(path: Path, mode: str | None) -> Report:
     """The report on a file, without the digest of its bytes."""
     report = check_files(path, mode)
     inputs = [msgspec.structs.replace(each, sha256="") for each in report.inputs]
@@ -40,8 +40,8 @@ def as_of_file(path: Path, mode: str) -> Report:
 
 
 class TestEventMonitor:
-    @pytest.mark.parametrize("mode", [*Mode, "auto"])
-    def test_as_of_the_file(self, mode: str) -> None:
+    @pytest.mark.parametrize("mode", [*Mode, None])
+    def test_as_of_the_file(self, mode: str | None) -> None:
         """Of canonical samples and of streams made to fool it, the report is that of the file."""
         paths = [sample("hard_protected_refusal"), sample("hard_protected_victim"), *HOSTILE[::4]]
 
