@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from monitor.check.files import ENDED, report_of
-from monitor.check.parts import Trusted, place_of
-from monitor.check.theorem import Theorem
-from monitor.engine import ModeVerdict, Monitor
+from monitor.check.judging import Judging
+from monitor.check.parts import place_of
+from monitor.check.whole import Asked
+from monitor.engine import ModeVerdict
 from monitor.input.errors import InputError
 from monitor.input.given import record_of
-from monitor.input.records import At
 from monitor.input.sources import Account
-from monitor.stream.claim_store import Keep
+from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_mode
 from spec.language.errors import SpecError
@@ -23,7 +22,6 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from monitor.input.given import Given
     from monitor.report.verdict import Place, Report
-    from spec.claims.claim import Mode
 
 __all__ = ["EventMonitor", "Violation"]
 
@@ -42,13 +40,15 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 class EventMonitor:
-    """Judges canonical events by one mode, as they come.
+    """Judges canonical events as they come.
 
     Memory is bounded by the claims and requests that are in hand, and by 10,000 claims that ended.
     It is no thread-safe object: feed it from one thread.
 
     Args:
-        mode: the mode, or its name. Claims that ask for another are counted and not judged.
+        mode: the mode, or its name; claims that ask for another are counted and not judged. By
+            default each claim is judged by the mode that it states, for which a monitor of each of
+            the seven modes sees each event.
         bundle: which bundle of the mode.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
@@ -60,17 +60,15 @@ class EventMonitor:
 
     def __init__(
         self,
-        mode: Mode | str,
+        mode: Mode | str | None = None,
         *,
         bundle: Bundle = Bundle.CONTRACT,
         claim: str | None = None,
         strict: bool = False,
         name: str = "events",
     ) -> None:
-        judged_by = find_mode(mode).mode
-        keep = Keep(ended=ENDED)
-        self._monitor = Monitor(judged_by, bundle, only=claim, strict=strict, keep=keep)
-        self._trusted, self._theorem = Trusted(), Theorem(judged_by)
+        modes = set(Mode) if mode is None else {find_mode(mode).mode}
+        self._judging = Judging(Asked(bundle, strict, claim), modes, own=mode is None)
         self._account = Account(name)
         self._report: Report | None = None
 
@@ -91,11 +89,9 @@ class EventMonitor:
         except InputError as error:
             account.rejected += 1
             account.rejection = account.rejection or error
-            self._monitor.reject(At(account.file, account.lines))
+            self._judging.reject(error)
             raise
-        self._trusted.note(record)
-        self._theorem.note(record)
-        self._monitor.take(record)
+        self._judging.take(record)
 
     def violations(self) -> list[Violation]:
         """The violations so far, by claim in the order of their registration.
@@ -111,7 +107,7 @@ class EventMonitor:
                 found.why,
                 found.allowed,
             )
-            for judged in self._monitor.standing()
+            for judged in self._judging.standing()
             if judged.verdict is ModeVerdict.VIOLATED
             for name, found in judged.findings.items()
             if found.verdict is Verdict.VIOLATED
@@ -120,5 +116,5 @@ class EventMonitor:
     def finish(self) -> Report:
         """The report, the stream being over; the second time, the same."""
         if self._report is None:
-            self._report = report_of(self._monitor, self._trusted, self._theorem, [self._account])
+            self._report = self._judging.report([self._account])
         return self._report

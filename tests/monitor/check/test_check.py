@@ -361,7 +361,7 @@ class TestForgotten:
     def test_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """They are counted with their verdicts, and the verdict on the whole is what it was."""
         whole = judge(self.claims(5), Mode.HARD_PROTECTED)
-        monkeypatch.setattr("monitor.check.files.ENDED", 2)
+        monkeypatch.setattr("monitor.check.judging.ENDED", 2)
         short = judge(self.claims(5), Mode.HARD_PROTECTED)
         assert (whole.verdict, whole.why) == (short.verdict, short.why)
         assert whole.obligations == short.obligations
@@ -375,7 +375,7 @@ class TestForgotten:
 
     def test_violated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One that was violated is listed, and what is said of one that was not is found."""
-        monkeypatch.setattr("monitor.check.files.ENDED", 0)
+        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
         trace = [*self.claims(3), about("claim_harmed", "claim:1")]
         report = judge(trace, Mode.HARD_PROTECTED)
         assert "violated" == report.verdict
@@ -384,7 +384,7 @@ class TestForgotten:
 
     def test_parts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A file in which claims of another are not accepted is noticed after they ended, too."""
-        monkeypatch.setattr("monitor.check.files.ENDED", 0)
+        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
         whole = write(tmp_path / "whole.jsonl", self.claims(2))
         rest = write(
             tmp_path / "rest.jsonl",

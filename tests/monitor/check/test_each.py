@@ -237,7 +237,7 @@ class TestUnjudged:
 
     def test_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One that ended and is not listed is counted all the same."""
-        monkeypatch.setattr("monitor.check.files.ENDED", 0)
+        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
         silent = canonical_claim(OTHER, first=500, mode=None)
         gone = [about("claim_retired", OTHER), about("claim_released", OTHER, by="tenant:1")]
         found = each([*silent, *gone, *canonical_refusal()])

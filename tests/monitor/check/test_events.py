@@ -24,7 +24,7 @@ HOSTILE = sorted((Path(__file__).parents[1] / "hostile").glob("*.jsonl"))
 EVICTED = {"kind": "block_evicted", "block_ids": [7]}
 
 
-def fed(path: Path, mode: Mode) -> Report:
+def fed(path: Path, mode: str | None) -> Report:
     """The report on the lines of a file, fed one by one."""
     monitor = EventMonitor(mode, name=str(path))
     for line in path.read_text().splitlines():
@@ -32,7 +32,7 @@ def fed(path: Path, mode: Mode) -> Report:
     return monitor.finish()
 
 
-def as_of_file(path: Path, mode: Mode) -> Report:
+def as_of_file(path: Path, mode: str | None) -> Report:
     """The report on a file, without the digest of its bytes."""
     report = check_files(path, mode)
     inputs = [msgspec.structs.replace(each, sha256="") for each in report.inputs]
@@ -40,8 +40,8 @@ def as_of_file(path: Path, mode: Mode) -> Report:
 
 
 class TestEventMonitor:
-    @pytest.mark.parametrize("mode", Mode)
-    def test_as_of_the_file(self, mode: Mode) -> None:
+    @pytest.mark.parametrize("mode", [*Mode, None])
+    def test_as_of_the_file(self, mode: str | None) -> None:
         """Of canonical samples and of streams made to fool it, the report is that of the file."""
         paths = [sample("hard_protected_refusal"), sample("hard_protected_victim"), *HOSTILE[::4]]
 
@@ -76,6 +76,17 @@ class TestEventMonitor:
                 "a block of the claim was chosen as a victim while the runtime was responsible",
                 "another victim, or refusing or deferring the request first",
             )
+        ]
+        assert "violated" == monitor.finish().verdict
+
+    def test_own_mode(self) -> None:
+        """Each claim is judged by the mode that it states, where none is named."""
+        monitor = EventMonitor()
+        for event in (*KEPT[:5], EVICTED):
+            monitor.feed(event)
+
+        assert ["victim_exclusion_before_violation"] == [
+            each.obligation for each in monitor.violations()
         ]
         assert "violated" == monitor.finish().verdict
 

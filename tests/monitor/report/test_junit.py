@@ -96,7 +96,7 @@ class TestSuites:
 
     def test_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims that are listed nowhere are counted, an obligation a case."""
-        monkeypatch.setattr("monitor.check.files.ENDED", 0)
+        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
         ended = [about("claim_retired"), about("claim_released", by="tenant:1")]
         report = judge([*canonical_refusal(), *ended], None)
         assert [] == report.claims

@@ -172,7 +172,7 @@ class TestOneComputation:
         ended = [about("claim_retired"), about("claim_released", by="tenant:1")]
         trace = [*canonical_claim(CLAIM), *ended, *canonical_claim(OTHER, first=500)]
         whole = judge(trace, Mode.HARD_PROTECTED)
-        monkeypatch.setattr("monitor.check.files.ENDED", 0)
+        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
         short = judge(trace, Mode.HARD_PROTECTED)
         assert 1 == short.forgotten.claims
         assert found(whole) == found(short)
