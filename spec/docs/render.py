@@ -226,11 +226,12 @@ def find_dot() -> str:
 
 def draw(diagram: Diagram, picture: str) -> bytes:
     """The diagram as a picture, "svg" or "png"; raises DrawingError."""
+    dot = to_dot(diagram).encode("utf-8")  # first: it says what is missing for .dot, too
     program = find_dot()
     try:
         done = subprocess.run(
             [program, "-Kdot", f"-T{picture}"],
-            input=to_dot(diagram).encode("utf-8"),
+            input=dot,
             capture_output=True,
             timeout=_TIMEOUT_S,
             check=False,
