@@ -1,4 +1,4 @@
-"""The entry point of vLLM's plugins, called in each of its processes: nothing while it is off."""
+"""Is vLLM's entry point to the plugin: called in each of its processes, and arms if turned on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["register"]
 
 
 def register() -> None:
-    """Arm where that is asked for; what cannot be armed is logged, and nothing is raised."""
+    """Arm if the environment turns the plugin on; a failure is logged and never raised."""
     if switched_on():
-        from runtime_hooks.plugin.arming import arm_or_say
+        from runtime_hooks.plugin.arming import arm_or_log
 
-        arm_or_say()
+        arm_or_log()

@@ -68,7 +68,7 @@ class TestWaits:
         engine = make(defer_s=0.01)
         engine.serve(("resident", 60, claim()))
         (attachment,) = engine.armed.attachments
-        monkeypatch.setattr(attachment.keeper, hook, fail)
+        monkeypatch.setattr(attachment.controller, hook, fail)
         (out,) = core_outputs(engine, engine.request(("active", 70)))
         assert FinishReason.ABORT is out.finish_reason
         refusal = out.kv_transfer_params["resident_claims"]["refusal"]
@@ -84,7 +84,7 @@ class TestWaits:
         engine = make()
         engine.serve(("resident", 60, claim()))
         (attachment,) = engine.armed.attachments
-        monkeypatch.setattr(attachment.keeper, "decide", fail)
+        monkeypatch.setattr(attachment.controller, "decide", fail)
         (answer,) = engine.serve(("active", 20))
         assert "length" == answer.finish_reason
 
@@ -130,8 +130,8 @@ class TestComputed:
         """A prefix that a second request finds in the step that makes it is not told before."""
         engine = make()
         engine.serve(("resident", 20, claim(blocks=20)))
-        keeper = engine.armed.attachments[0].keeper
-        entry = keeper._registry.live["claim:resident"]
+        controller = engine.armed.attachments[0].controller
+        entry = controller._registry.live["claim:resident"]
         engine.pool.evict_blocks({block for _, block in entry.pairs})
         scheduler = engine.core.scheduler
         for name in ("one", "two"):

@@ -22,8 +22,8 @@ from vllm.v1.request import Request
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.engines import hooks, installed, v0_32
-from runtime_hooks.engines.v0_32.points import POINTS
-from runtime_hooks.engines.v0_32.reads import READS
+from runtime_hooks.engines.v0_32.attributes import READS
+from runtime_hooks.engines.v0_32.hook_points import POINTS
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
@@ -173,7 +173,7 @@ class TestFaults:
         def fail(*_: object) -> None:
             raise RuntimeError("a fault of ours")
 
-        monkeypatch.setattr(attachment.keeper, "arrive", fail)
+        monkeypatch.setattr(attachment.controller, "arrive", fail)
         for name in ("one", "two", "three"):
             (answer,) = engine.serve((name, 2))
             assert "length" == answer.finish_reason
@@ -213,7 +213,7 @@ llm = LLM(model=str(model_folder(Path(sys.argv[1]))), load_format="dummy", skip_
           max_num_seqs=1, dtype="float32")
 llm.generate([{"prompt_token_ids": tokens("a", 2)}], SamplingParams(max_tokens=1, detokenize=False))
 print("hooked", "schedule" in vars(llm.llm_engine.engine_core.engine_core.scheduler))
-inside = ("runtime_hooks.plugin.arming", "runtime_hooks.custody.keeper")
+inside = ("runtime_hooks.plugin.arming", "runtime_hooks.controller.controller")
 print("loaded", any(name in sys.modules for name in inside))
 """
 

@@ -48,10 +48,10 @@ def compare(engine: Engine) -> None:
     pool = engine.pool
     free = {block.block_id for block in pool.free_block_queue.get_all_free_blocks()}
     ranks: dict[int, int] = {}
-    keeper = engine.armed.attachments[0].keeper
-    for entry in keeper._registry.live.values():
+    controller = engine.armed.attachments[0].controller
+    for entry in controller._registry.live.values():
         for key, content in zip(entry.keys, entry.contents, strict=True):
-            assert {b for _, b in keeper._pool.find([key])} == content.blocks.keys()
+            assert {b for _, b in controller._pool.find([key])} == content.blocks.keys()
             wanted = not (entry.copied or entry.watched)
             assert (content.pin in content.blocks and content.pin not in free) or not (
                 wanted and content.blocks
@@ -111,10 +111,10 @@ def test_kept(make: Make, seed: int, tier: bool) -> None:
     sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
     engine = make(80, engine={**sizes, **(offloading() if tier else {})}, defer_s=0.01 * seed)
     play(engine, source, modes)
-    keeper = engine.armed.attachments[0].keeper
-    for name, entry in list(keeper._registry.live.items()):
-        keeper.release(name, entry.claim.owner_scope)  # or it has expired meanwhile
-    assert 0 == keeper.claims
+    controller = engine.armed.attachments[0].controller
+    for name, entry in list(controller._registry.live.items()):
+        controller.release(name, entry.claim.owner_scope)  # or it has expired meanwhile
+    assert 0 == controller.claims
     engine.serve(("last", 1))
     assert 80 == engine.pool.get_num_free_blocks()
 

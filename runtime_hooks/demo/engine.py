@@ -1,4 +1,4 @@
-"""A tiny real engine in this process, hooked."""
+"""Runs a tiny real engine in this process, with its hooks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Asked: TypeAlias = tuple[str, int] | tuple[str, int, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the client got."""
+    """The response to a request."""
 
     request: str
     tokens: tuple[int, ...]
@@ -37,7 +37,7 @@ class Answer:
 
 
 def tiny_llm(folder: Path, usable: int, **more: Any) -> LLM:
-    """An engine of so many usable blocks; its model's configuration is left in the folder."""
+    """Make an engine with this many usable blocks; its model is configured in the folder."""
     usual = {
         "load_format": "dummy",
         "skip_tokenizer_init": True,
@@ -71,7 +71,7 @@ def serve(llm: LLM, *asked: Asked) -> list[Answer]:
 
 
 class Engine:
-    """One engine, hooked as the settings say, with the trace that it leaves.
+    """One hooked engine, and its trace.
 
     Args:
         usable: blocks of the pool that can be used.
@@ -79,7 +79,7 @@ class Engine:
 
     def __init__(self, folder: Path, usable: int = 80, settings: Any = None, **engine: Any) -> None:
         self.trace = folder / "trace.jsonl"
-        self._ending = sys.maxsize  # the number of the first event of the end
+        self._ending = sys.maxsize  # the number of the first event of the shutdown
         self.armed: Armed = arm(Settings(trace=str(self.trace), **(settings or {})))
         try:
             self.llm = tiny_llm(folder, usable, **engine)
@@ -115,16 +115,16 @@ class Engine:
     def close(self) -> None:
         """Shut the engine down, and end the trace."""
         for attachment in self.armed.attachments:
-            self._ending = min(self._ending, attachment.journal.taken)
+            self._ending = min(self._ending, attachment.journal.used)
         self.llm.llm_engine.engine_core.shutdown()
         disarm()
 
     def events(self) -> list[Event]:
-        """The events of the trace, which must be closed, up to the end of the engine."""
+        """The events of the trace before the shutdown; the engine must be closed."""
         return [event for event in self._events() if (event.sequence or 0) < self._ending]
 
     def ending(self) -> list[Event]:
-        """What was told when the engine ended."""
+        """The events of the shutdown."""
         return [event for event in self._events() if (event.sequence or 0) >= self._ending]
 
     def _events(self) -> list[Event]:
@@ -136,7 +136,7 @@ class Engine:
         return [event for event in self.events() if event.kind in kinds]
 
     def judge(self, mode: Mode) -> Report:
-        """What `python -m monitor check` reports of the trace."""
+        """The report of `python -m monitor check` on the trace."""
         return check([str(self.trace)], mode, Bundle.CONTRACT)
 
 
