@@ -12,7 +12,7 @@ from vllm.v1.request import RequestStatus
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import Engine, claim
 from runtime_hooks.demo.tiny import tokens
-from runtime_hooks.engines.v0_32.engine import arrival_of
+from runtime_hooks.engines.v0_32.requests import arrival_of
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
 
@@ -62,7 +62,7 @@ class TestAnswers:
 class TestWaits:
     """Nobody waits for ever behind a claim, whatever fails in the plugin."""
 
-    @pytest.mark.parametrize("hook", ["arrive", "decide"])
+    @pytest.mark.parametrize("hook", ["arrive", "begin_step"])
     def test_fault(self, make: Make, monkeypatch: pytest.MonkeyPatch, hook: str) -> None:
         """The request is refused in the claim's name, the claim is held, the verdict is open."""
         engine = make(defer_s=0.01)
@@ -84,7 +84,7 @@ class TestWaits:
         engine = make()
         engine.serve(("resident", 60, claim()))
         (attachment,) = engine.armed.attachments
-        monkeypatch.setattr(attachment.controller, "decide", fail)
+        monkeypatch.setattr(attachment.controller, "begin_step", fail)
         (answer,) = engine.serve(("active", 20))
         assert "length" == answer.finish_reason
 

@@ -21,7 +21,8 @@ from vllm.v1.request import Request
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.demo.engine import Engine, claim
-from runtime_hooks.engines import hooks, installed, v0_32
+from runtime_hooks.engines import installed, v0_32
+from runtime_hooks.engines.shared import checks
 from runtime_hooks.engines.v0_32.attributes import READS
 from runtime_hooks.engines.v0_32.hook_points import POINTS
 from runtime_hooks.engines.v0_32.steps import StepHooks
@@ -84,10 +85,10 @@ class TestArm:
     @pytest.mark.parametrize("name", ["is_finished", "num_prompt_tokens"])
     def test_unread(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         """An attribute that is read and is not there is named, whoever sets it."""
-        real = hooks._set
+        real = checks._set
         without = {kind: names - {name} for kind, names in real(Request.__module__).items()}
         monkeypatch.setattr(
-            hooks, "_set", lambda module: without if module == Request.__module__ else real(module)
+            checks, "_set", lambda module: without if module == Request.__module__ else real(module)
         )
         monkeypatch.delattr(Request, name, raising=False)
         with pytest.raises(ArmingError, match=f"Request: its objects have no {name};"):

@@ -60,7 +60,7 @@ def compare(engine: Engine) -> None:
                 assert free.isdisjoint(content.blocks)
                 ranks.update((b, max(priority, ranks.get(b, 0))) for b in content.blocks)
     unused = {block: rank for block, rank in ranks.items() if not pool.blocks[block].ref_cnt}
-    shelves = engine.armed.attachments[0]._queue._shelves
+    shelves = engine.armed.attachments[0].controller._tracker_pool
     apart = {b.block_id: r for r, shelf in shelves.items() for b in shelf.get_all_free_blocks()}
     assert unused == apart
     assert len(free) + len(apart) == pool.get_num_free_blocks()

@@ -1,7 +1,7 @@
 """Who may move a claim, and when: a machine made from the table of `spec.claims.states`."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -139,6 +139,14 @@ class ClaimLifecycle:
         self._last: Instant | None = None
         self._history: deque[Entry] = deque(maxlen=history)
         self._model = _Model()
+
+    @classmethod
+    def moves(cls) -> Iterator[tuple[str, ClaimState, ClaimState]]:
+        """Every transition of the machine: its trigger, its source and its destination."""
+        for trigger, event in cls._machine.events.items():
+            for from_one in event.transitions.values():
+                for each in from_one:
+                    yield trigger, ClaimState(each.source), ClaimState(each.dest or each.source)
 
     @property
     def state(self) -> ClaimState:

@@ -166,6 +166,7 @@ class TinyEngine:
             clock=lambda: self.now,
         )
         self.pool.lost = self.controller.tracker.lost
+        self.expected_faults: dict[tuple[str, str], int] = {}
         self.refusals: list[Refusal] = []
         self._to_refuse: dict[str, Refusal] = {}
         self.answers: list[dict[str, str]] = []
@@ -251,7 +252,7 @@ class TinyEngine:
         """Everything that was told, once the journal is closed."""
         self.journal.close()
         assert self.journal.fault is None
-        assert not self.controller.faults.counts
+        assert self.expected_faults == self.controller.faults.counts
         return self.sink.lines
 
     def events(self) -> list[Event]:
