@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from proofs.report.results import Check
-    from proofs.traces.story import Line
+    from proofs.traces.narrative import Line
 
 __all__ = ["to_junit"]
 

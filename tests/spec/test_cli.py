@@ -26,7 +26,7 @@ from spec.contract.names import OTHER_NAMES, find_mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.readings import READINGS
 from spec.digest import short_digest
-from spec.docs.words import WORDS
+from spec.docs.lowering_terms import WORDS
 from spec.language.errors import SpecError, UnknownName
 from spec.language.machine import Observer
 from spec.language.suggest import resolve
@@ -118,9 +118,9 @@ class TestShow:
         out = " ".join(capsys.readouterr().out.split())
         assert "X explicit_conflict_action" in out
         assert "also called: active_refusal_or_defer" in out
-        assert "4 due silent: idle, owed, settled -> violated" in out
+        assert "4 due conflict_action_not_reported: idle, owed, settled -> violated" in out
         assert "when e.here and e.kind in {request_finished} and " in out
-        assert "instead: a refusal, deferral or other explicit action" in out
+        assert "expected instead: a refusal, a deferral or another explicit action" in out
 
 
 class TestDiagram:
