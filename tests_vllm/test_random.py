@@ -51,7 +51,7 @@ def compare(engine: Engine) -> None:
     controller = engine.armed.attachments[0].controller
     for entry in controller._registry.live.values():
         for key, content in zip(entry.keys, entry.contents, strict=True):
-            assert {b for _, b in controller._pool.find([key])} == content.blocks.keys()
+            assert {b for _, b in controller.tracker._pool.find([key])} == content.blocks.keys()
             wanted = not (entry.copied or entry.watched)
             assert (content.pin in content.blocks and content.pin not in free) or not (
                 wanted and content.blocks
@@ -60,8 +60,8 @@ def compare(engine: Engine) -> None:
                 assert free.isdisjoint(content.blocks)
                 ranks.update((b, max(priority, ranks.get(b, 0))) for b in content.blocks)
     unused = {block: rank for block, rank in ranks.items() if not pool.blocks[block].ref_cnt}
-    shelves = engine.armed.attachments[0].controller._tracker_pool
-    apart = {b.block_id: r for r, shelf in shelves.items() for b in shelf.get_all_free_blocks()}
+    queues = engine.armed.attachments[0].controller.tracker._pool.queue._queues
+    apart = {b.block_id: r for r, queue in queues.items() for b in queue.get_all_free_blocks()}
     assert unused == apart
     assert len(free) + len(apart) == pool.get_num_free_blocks()
 

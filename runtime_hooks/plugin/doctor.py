@@ -85,26 +85,27 @@ def diagnose() -> Diagnosis:
 
 def as_text(found: Diagnosis) -> str:
     """The diagnosis for people."""
-    lines = [f"engine     {f'vLLM {found.engine}' if found.engine else 'none'}"]
+    verdict = "The plugin would arm here." if found.armed else f"It would not arm: {found.why}."
+    engine = f"vLLM {found.engine}" if found.engine else "none"
+    lines = [wrap(verdict, 0, 0), "", f"engine     {engine}"]
     if found.adapter:
         lines.append(f"adapter    {found.adapter}")
-    lines.append(_row("arms", "yes" if found.armed else f"no: {found.why}"))
     lines.append(f"switch     {SWITCH} is {'on' if found.asked else 'off'} here")
     if found.armed:
         watched = [mode for mode in TAKEN if mode not in found.keeps]
         away = [mode for mode in Mode if mode not in TAKEN]
-        for what, modes in (("keeps", found.keeps), ("watches", watched), ("turns away", away)):
+        for what, modes in (("enforces", found.keeps), ("reports on", watched), ("rejects", away)):
             lines.append(_row(what, ", ".join(modes) or "none"))
     if found.hooks:
         lines.append("")
         for hook in found.hooks:
             lines.append(f"{'ok     ' if not hook.fault else 'missing'}    {hook.name}")
-            for what, text in (("sees", hook.sees), ("does", hook.does)):
+            for what, text in (("observes", hook.sees), ("does", hook.does)):
                 if text:
-                    row = f"{what} {'not: ' if hook.fault else ''}{text}"
+                    row = f"{what}{' not' if hook.fault else ''}: {text}"
                     lines.append(wrap(row, _INDENT, _INDENT + 5))
             if hook.fault:
-                lines.append(wrap(f"because {hook.fault}", _INDENT, _INDENT + 8))
+                lines.append(wrap(f"because: {hook.fault}", _INDENT, _INDENT + 8))
     return "\n".join(lines) + "\n"
 
 

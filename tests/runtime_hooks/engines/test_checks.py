@@ -96,7 +96,7 @@ class TestDoctor:
     def test_without_engine(self, capsys: pytest.CaptureFixture[str]) -> None:
         """It says that there is no engine, and exits 2."""
         assert 2 == main(["doctor"])
-        assert "no: no vLLM is installed here" in capsys.readouterr().out
+        assert "It would not arm: no vLLM is installed here." in capsys.readouterr().out
 
     def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The same for programs."""
@@ -117,10 +117,10 @@ class TestDoctor:
     def test_modes(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A mode that is taken and not kept is watched; only what is rejected is turned away."""
+        """A mode that is accepted and not enforced is reported on; the others are rejected."""
         monkeypatch.delenv("RESIDENT_CLAIMS", raising=False)
         monkeypatch.setattr("runtime_hooks.plugin.doctor.adapter_of", lambda _: (None, ""))
         assert 0 == main(["doctor"])
         said = capsys.readouterr().out
-        assert "watches    best_effort\n" in said
-        assert "turns away routed_reuse\n" in said
+        assert "reports on best_effort\n" in said
+        assert "rejects    routed_reuse\n" in said
