@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import TypeAlias
 
-from runtime_hooks.demo.engine import Engine
+from tests_vllm.engine import Engine
 
 __all__ = [
     "RESIDENT",

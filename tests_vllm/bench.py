@@ -20,10 +20,11 @@ import numpy
 from vllm import SamplingParams
 from vllm.distributed.kv_transfer import get_kv_transfer_group
 
-from runtime_hooks.demo.engine import Engine, claim, tiny_llm
+from runtime_hooks.demo.engine import claim, tiny_llm
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.entry import register
+from tests_vllm.engine import Engine
 
 _ROUNDS = 15
 _REQUESTS = 500  # of a round

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from vllm.platforms.cpu import CpuPlatform
 
-from runtime_hooks.demo.engine import Engine
 from runtime_hooks.trace.faults import LOG
+from tests_vllm.engine import Engine
 
 Make = Callable[..., Engine]
 LONG_S = 600

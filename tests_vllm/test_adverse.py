@@ -10,11 +10,12 @@ from vllm.v1.engine import FinishReason
 from vllm.v1.request import RequestStatus
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Engine, claim
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.engines.v0_32.requests import arrival_of
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
 
 HARD = Mode.HARD_PROTECTED
 RELEASE = {"release_claim": {"claim_id": "claim:resident", "owner_scope": "tenant"}}
@@ -122,7 +123,8 @@ class TestMemory:
             engine.core.abort_requests([request.request_id])
             engine.serve(("other", 1))
         assert {} == hooks._notes
-        assert [] == hooks._done
+        assert [] == hooks._ended
+        assert {} == hooks._to_refuse
 
 
 class TestComputed:

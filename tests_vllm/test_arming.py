@@ -20,7 +20,7 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import Request
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Engine, claim
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.engines import installed, v0_32
 from runtime_hooks.engines.shared import checks
 from runtime_hooks.engines.v0_32.attributes import READS
@@ -30,6 +30,7 @@ from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
 from tests_vllm.conftest import LONG_S, Make
+from tests_vllm.engine import Engine
 
 ADAPTER = Path(v0_32.__file__).parent
 OURS = ADAPTER.parents[1]

@@ -18,10 +18,11 @@ from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 
 from monitor.check.files import EXIT_CODES
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Engine, claim
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
 from tests_vllm.rows import story
 from tests_vllm.stage import end_of, play
 from tests_vllm.table import ROWS

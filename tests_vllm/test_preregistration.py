@@ -14,10 +14,11 @@ from vllm.v1.kv_hints import KvHintAction, KvHintsEnvelope
 
 from monitor.engine import ModeVerdict
 from runtime_hooks import claims
-from runtime_hooks.demo.engine import Engine, claim
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
 
 HARD = Mode.HARD_PROTECTED
 STATED = claim(blocks=20)["resident_claim"]

@@ -9,12 +9,13 @@ import pytest
 from vllm import SamplingParams
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Engine, claim
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import BLOCK, tokens
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
 
 PROMPTS = ("a", "b", "c", "d", "e", "f")
 STEPS = 150
@@ -113,7 +114,7 @@ def test_kept(make: Make, seed: int, tier: bool) -> None:
     play(engine, source, modes)
     controller = engine.armed.attachments[0].controller
     for name, entry in list(controller._registry.live.items()):
-        controller.release(name, entry.claim.owner_scope)  # or it has expired meanwhile
+        controller._admission.release(name, entry.claim.owner_scope)  # or it has expired meanwhile
     assert 0 == controller.claims
     engine.serve(("last", 1))
     assert 80 == engine.pool.get_num_free_blocks()

@@ -181,10 +181,6 @@ class Controller:
         """The claims that were registered ahead of their requests."""
         return self._admission.preregistration
 
-    def release(self, claim_id: str, scope: str) -> str:
-        """Release a claim in its owner's name; returns why it is not released, or empty."""
-        return self._admission.release(claim_id, scope)
-
     # The engine.
 
     def tick(self) -> None:

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 from vllm import LLM, SamplingParams
-from vllm.v1.request import Request
 
 from monitor.check.files import check
 from monitor.report.verdict import Report
@@ -56,7 +55,7 @@ def tiny_llm(folder: Path, usable: int, **more: Any) -> LLM:
 def serve(llm: LLM, *asked: Asked) -> list[Answer]:
     """Generate one token for each (prompt, blocks, metadata) and return the answers."""
     prompts = [{"prompt_token_ids": tokens(name, blocks)} for name, blocks, *_ in asked]
-    params = [_sampling(*rest) for _, _, *rest in asked]
+    params = [sampling(*rest) for _, _, *rest in asked]
     return [
         Answer(
             output.request_id,
@@ -92,22 +91,6 @@ class Engine:
         """The engine's core."""
         return self.llm.llm_engine.engine_core.engine_core
 
-    @property
-    def pool(self) -> Any:
-        """The block pool."""
-        return self.core.scheduler.kv_cache_manager.block_pool
-
-    def cached(self, name: str, blocks: int) -> list[bool]:
-        """Which blocks of a prompt are cached in the engine's own pool."""
-        probe = self.request((name, blocks))
-        return [self.pool.get_cached_block(h, [0]) is not None for h in probe.block_hashes]
-
-    def request(self, asked: Asked) -> Request:
-        """A request as the engine's core takes it."""
-        name, blocks, *rest = asked
-        hasher = self.core.request_block_hasher
-        return Request(name, tokens(name, blocks), _sampling(*rest), None, block_hasher=hasher)
-
     def serve(self, *asked: Asked) -> list[Answer]:
         """Generate one token for each (prompt, blocks, metadata) and return the answers."""
         return serve(self.llm, *asked)
@@ -122,10 +105,6 @@ class Engine:
     def events(self) -> list[Event]:
         """The events of the trace before the shutdown; the engine must be closed."""
         return [event for event in self._events() if (event.sequence or 0) < self._ending]
-
-    def ending(self) -> list[Event]:
-        """The events of the shutdown."""
-        return [event for event in self._events() if (event.sequence or 0) >= self._ending]
 
     def _events(self) -> list[Event]:
         lines = map(msgspec.json.decode, self.trace.read_bytes().splitlines())
@@ -155,7 +134,7 @@ def claim(
     }
 
 
-def _sampling(metadata: dict[str, Any] | None = None) -> SamplingParams:
+def sampling(metadata: dict[str, Any] | None = None) -> SamplingParams:
     """One token, and the metadata of the request."""
     extra = None if metadata is None else {"kv_transfer_params": metadata}
     return SamplingParams(max_tokens=1, temperature=0.0, detokenize=False, extra_args=extra)

@@ -224,6 +224,10 @@ class TinyEngine:
         self._to_refuse.pop(name, None)
         return self.controller.finish(name)
 
+    def release(self, claim_id: str, scope: str) -> str:
+        """The owner gives a claim up; why that is not done, or empty."""
+        return self.controller._admission.release(claim_id, scope)
+
     def _run(self, name: str, keys: list[bytes], reusable: int) -> None:
         found = dict(reversed(self.pool.find(keys[:reusable])))  # of copies the first
         mine = [found[key] for key in takewhile(found.__contains__, keys)]

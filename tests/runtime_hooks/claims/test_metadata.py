@@ -123,7 +123,7 @@ class TestTurnedAway:
         """An id has one life."""
         engine = TinyEngine()
         assert engine.serve("first", 60, claim())
-        assert "" == engine.controller.release("claim:a", "tenant")
+        assert "" == engine.release("claim:a", "tenant")
         assert engine.serve("second", 60, claim())
         assert "was used before" in engine.answers[1]["claim"]
         assert ModeVerdict.KEPT is engine.judge(Mode.HARD_PROTECTED).verdict

@@ -75,7 +75,7 @@ class TestLifecycle:
         engine = TinyEngine()
         engine.serve("resident", 60, claim())
         entry = only(engine)
-        assert "" == engine.controller.release("claim:a", "tenant")
+        assert "" == engine.release("claim:a", "tenant")
         assert ClaimState.RELEASED is entry.lifecycle.state
 
     def test_bounded(self) -> None:

@@ -134,7 +134,7 @@ class TestHard:
         engine = TinyEngine(defer_s=2.0)
         assert engine.serve("resident", 60, claim())
         assert not engine.serve("active", 70)
-        assert "" == engine.controller.release("claim:a", "tenant")
+        assert "" == engine.release("claim:a", "tenant")
         assert (["active"], []) == engine.begin_step()
         engine.finish("active")
         assert KEPT is engine.judge(HARD).verdict
@@ -168,9 +168,9 @@ class TestShared:
         engine = TinyEngine(usable=200)
         assert engine.serve("one", 60, claim("claim:a"), prompt="p")
         assert engine.serve("two", 60, claim("claim:b", 40), prompt="p")
-        assert "" == engine.controller.release("claim:a", "tenant")
+        assert "" == engine.release("claim:a", "tenant")
         assert 160 == len(engine.pool.free)
-        assert "" == engine.controller.release("claim:b", "tenant")
+        assert "" == engine.release("claim:b", "tenant")
         assert 200 == len(engine.pool.free)
         assert 2 == len(engine.kinds("claim_materialized"))
         assert KEPT is engine.judge(HARD).verdict
@@ -309,7 +309,7 @@ class TestNeed:
         keys = keys_of("p", 45)
         assert (False, {}) == engine.arrive(Arrival("active", keys, 45, 45))
         assert engine.serve("e", 1, claim("claim:e", 1))
-        assert "" == engine.controller.release("claim:x", "tenant")
+        assert "" == engine.release("claim:x", "tenant")
         assert (["active"], []) == engine.begin_step()
         engine._run("active", keys, 45)
         engine.finish("active")
@@ -344,6 +344,6 @@ class TestNeed:
         assert engine.serve("p", 20, claim("claim:a", 20))
         keys = keys_of("p", 70)
         assert (True, {}) == engine.arrive(Arrival("active", keys, 70, 70))
-        assert "" == engine.controller.release("claim:a", "tenant")
+        assert "" == engine.release("claim:a", "tenant")
         assert engine.serve("q", 15, claim("claim:b", 15))
         assert "an unfinished request needs 70 more blocks" in engine.answers[-1]["claim"]

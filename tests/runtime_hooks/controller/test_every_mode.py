@@ -121,7 +121,7 @@ class TestEveryMode:
         second = RequestSteps(engine, "second", 61, on(mode, "claim:b", 40))
         assert 60 == second.look()
         second.end()
-        assert "" == engine.controller.release("claim:a", "tenant")
+        assert "" == engine.release("claim:a", "tenant")
         third = RequestSteps(engine, "third", 61, on(mode, "claim:c", 60))
         assert 60 == third.look()
         third.end()

@@ -87,7 +87,7 @@ class TestTier:
     def test_released(self) -> None:
         """When the claim ends its copies may be given up."""
         engine, tier = copied()
-        assert "" == engine.controller.release("claim:a", "tenant")
+        assert "" == engine.release("claim:a", "tenant")
         assert set() == tier.kept
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict
 
@@ -183,7 +183,7 @@ class TestTier:
         """The claim is given up meanwhile: nothing is owed any more."""
         engine, _ = copied()
         self.aborted(engine)
-        assert "" == engine.controller.release("claim:a", "tenant")
+        assert "" == engine.release("claim:a", "tenant")
         assert not engine.controller.offloaded.under_way("gone")
         engine.finish("gone")
         assert KEPT is engine.judge(Mode.OFFLOADABLE).verdict

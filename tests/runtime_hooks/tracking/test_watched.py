@@ -183,9 +183,9 @@ class TestShared:
         assert engine.serve("high", 10, soft("high", 9, 10), prompt="p")
         ranks = engine.pool.ranks
         assert [9] * 10 + [1] * 10 == [ranks[b] for _, b in engine.pool.find(keys_of("p", 20))]
-        assert "" == engine.controller.release("claim:high", "tenant")
+        assert "" == engine.release("claim:high", "tenant")
         assert [1] * 20 == [ranks[b] for _, b in engine.pool.find(keys_of("p", 20))]
-        assert "" == engine.controller.release("claim:low", "tenant")
+        assert "" == engine.release("claim:low", "tenant")
         assert {} == ranks
 
     def test_both_lose(self) -> None:
@@ -203,7 +203,7 @@ class TestShared:
         assert engine.serve("soft", 20, soft("soft", 1), prompt="p")
         assert engine.serve("hard", 20, claim("claim:hard", 20), prompt="p")
         assert not engine.serve("active", 70)
-        assert "" == engine.controller.release("claim:hard", "tenant")
+        assert "" == engine.release("claim:hard", "tenant")
         assert engine.serve("other", 70)
         assert KEPT is verdicts(engine, SOFT)["claim:soft"]
 
@@ -263,7 +263,7 @@ class TestEnds:
         engine = TinyEngine()
         assert engine.serve("low", 20, soft("low", 1))
         assert engine.serve("high", 20, soft("high", 9))
-        assert "" == engine.controller.release("claim:high", "tenant")
+        assert "" == engine.release("claim:high", "tenant")
         assert [0, 10] == self.after(engine)
         assert ["claim:low"] == [event.claim_id for event in engine.kinds(*LOSSES)]
         assert KEPT is engine.judge(SOFT).verdict
@@ -282,7 +282,7 @@ class TestEnds:
         """A best_effort claim that is given up is told of no more."""
         engine = TinyEngine()
         assert engine.serve("resident", 60, claim(mode="best_effort"))
-        assert "" == engine.controller.release("claim:a", "tenant")
+        assert "" == engine.release("claim:a", "tenant")
         assert engine.serve("active", 70)
         assert [] == engine.kinds(*LOSSES)
         assert KEPT is engine.judge(BEST).verdict
