@@ -1,4 +1,4 @@
-"""A request in hand, step by step, and what is asked of the trace that it leaves."""
+"""Requests that run step by step in the tiny engine, and questions about its trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEYS = keys_of("p", 60)
 
 
 class RequestSteps:
-    """A request in hand, step by step; `blocks` are those that it uses."""
+    """A request, step by step; `blocks` are those that it uses."""
 
     def __init__(
         self, engine: TinyEngine, name: str, blocks: int = 61, stated: object = None

@@ -1,4 +1,4 @@
-"""Callers of a server: told to the engine by their API key, and by nothing else."""
+"""Tests of scopes and claims.ownership: callers are authenticated by their API key alone."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The arithmetic of blocks: what claims take together, what they free, which copy is held."""
+"""Tests of claims.capacity: blocks that claims take together and free, and which copy is held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims out of requests: what is no claim is turned away with a reason, and the request served."""
+"""Tests of claims.metadata: a claim that is invalid is rejected with a reason, its request served."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pins: an agent of several turns, whose prefix stays while its tools run."""
+"""Tests of claims.pins: the prefix of an agent stays while its tools run."""
 
 from typing import Any
 

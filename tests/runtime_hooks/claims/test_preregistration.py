@@ -1,4 +1,4 @@
-"""Claims registered ahead: they wait for their prefix, and are decided on when it comes."""
+"""Tests of claims.preregistration: claims that wait for a request with their prefix."""
 
 import json
 import threading

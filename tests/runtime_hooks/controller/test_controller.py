@@ -1,4 +1,4 @@
-"""What the controller does with claims, judged by the monitor from what it tells."""
+"""Tests of the controller: the monitor judges what it reports."""
 
 from monitor.engine import ModeVerdict
 from runtime_hooks.claims.arrivals import Arrival

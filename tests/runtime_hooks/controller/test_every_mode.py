@@ -1,4 +1,4 @@
-"""Honest streams: what an engine does every day, told by the hooks, is kept in every mode."""
+"""Everyday runs of an engine keep every mode."""
 
 from __future__ import annotations
 

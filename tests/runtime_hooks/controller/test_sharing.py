@@ -1,4 +1,4 @@
-"""Honest streams: claims that share blocks take their room once, and free it together."""
+"""Claims that share blocks take capacity once, and free it together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of an engine: what becomes of requests and of claims that are alive then."""
+"""The engine shuts down: what happens to unfinished requests and live claims."""
 
 import pytest
 

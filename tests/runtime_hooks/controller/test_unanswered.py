@@ -1,4 +1,4 @@
-"""A claim of which its client is not told, because something of ours failed, is given up."""
+"""A claim whose owner is not answered, because the plugin failed, is ended."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Hook points are checked by name and by signature, and versions by a table."""
+"""Tests of engines: hook points are checked by name and signature, versions by a table."""
 
 import pytest
 

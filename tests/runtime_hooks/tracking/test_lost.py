@@ -1,4 +1,4 @@
-"""A kept claim loses a block to a failure, or one of the copies of a block."""
+"""A claim loses a block to a failure, or one of the copies of a block."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Claims whose blocks are copied to an offload tier, come back, or do not."""
+"""Tests of tracking.offloaded: claims are copied to a tier, and loaded back or not."""
 
 import pytest
 

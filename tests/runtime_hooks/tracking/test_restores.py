@@ -1,4 +1,4 @@
-"""Honest streams: claims that left for the offload tier, and come back for one request or two."""
+"""Offloaded claims are restored for one request or for two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""soft_priority and best_effort, for which nobody is kept out, judged by the monitor."""
+"""Tests of tracking.watched: soft_priority and best_effort, judged by the monitor."""
 
 from itertools import permutations
 from typing import Any
