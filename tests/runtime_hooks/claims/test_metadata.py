@@ -1,4 +1,4 @@
-"""Tests of claims.metadata: a claim that is invalid is rejected with a reason, its request served."""
+"""Tests of claims.metadata: an invalid claim is rejected with a reason, its request served."""
 
 import pytest
 
