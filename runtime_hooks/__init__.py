@@ -1,4 +1,4 @@
-"""How a real runtime is seen and steered: the vLLM plugin, its hooks, and what they enforce."""
+"""Observes vLLM and enforces claims in it: a plugin without changes to vLLM's files."""
 
 import runpy
 import sys

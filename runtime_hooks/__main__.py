@@ -1,4 +1,4 @@
-"""`python -m runtime_hooks`: what the plugin finds and does."""
+"""Runs the commands of `python -m runtime_hooks`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-app = new_app("runtime_hooks", "The plugin by which vLLM is seen and steered.")
+app = new_app("runtime_hooks", "The vLLM plugin: diagnose the installed engine, run a demo.")
 
 
 @app.command("doctor", epilog="Example: python -m runtime_hooks doctor")
 def doctor(form: FormatOption = Format.TEXT) -> None:
-    """Say, hook by hook, what the plugin would do.
+    """Say whether the plugin would arm, and what each hook would do.
 
-    Exit 0: the plugin would arm. 2: it would not, and why.
+    Exit 0: the plugin would arm. 2: it would not; the output says why.
     """
     found = diagnose()
     if form is Format.JSON:
@@ -42,12 +42,12 @@ def doctor(form: FormatOption = Format.TEXT) -> None:
 def demo(
     form: FormatOption = Format.TEXT,
     keep: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Leave the traces in this new folder.")
+        Path | None, typer.Option(metavar="FOLDER", help="Keep the traces in this new folder.")
     ] = None,
 ) -> None:
-    """Play scenes in a tiny real engine and judge them.
+    """Run scenarios in a tiny real engine and judge their traces.
 
-    Exit 0: each came out as it must. 1: one did not. 2: there is no engine.
+    Exit 0: each has its expected verdict. 1: one has not. 2: no engine is installed.
     """
     _, why = adapter_of(installed())
     if why:
@@ -56,7 +56,7 @@ def demo(
 
     check_target(keep, folder=True)
     if keep is not None and keep.exists():
-        raise SpecError(f"{keep} is there already", "name a new folder")
+        raise SpecError(f"{keep} exists already", "name a new folder")
     quiet = form is Format.JSON
     outcomes = play_all(lambda text: None if quiet else print_text(text), keep)
     if quiet:
@@ -69,14 +69,14 @@ def demo(
 
 def table(outcomes: Sequence[Outcome]) -> str:
     """The outcomes for people."""
-    lines = [f"\n{'scene':26}{'last request':>12}{'victims':>9}  verdict"]
+    lines = [f"\n{'scenario':26}{'last request':>12}{'victims':>9}  verdict"]
     for each in outcomes:
-        odd = "" if each.code == each.expected else f", and {each.expected} was due"
+        odd = "" if each.code == each.expected else f", expected {each.expected}"
         verdict = f"{each.verdict} (exit {each.code}{odd})"
         lines.append(f"{each.name:26}{each.ends[-1]:>12}{each.victims:>9}  {verdict}")
     missed = sum(each.code != each.expected for each in outcomes)
-    came = f"of which {missed} did not come out as due" if missed else "each came out as it must"
-    lines.append(f"\n{len(outcomes)} scenes, {came}.")
+    came = f"{missed} with another verdict than expected" if missed else "each as expected"
+    lines.append(f"\n{len(outcomes)} scenarios, {came}.")
     return "\n".join(lines) + "\n"
 
 

@@ -1,10 +1,10 @@
-"""The entry point of vLLM's plugins, called in each of its processes: nothing while it is off."""
+"""Is vLLM's entry point to the plugin: called in each of its processes, and arms if turned on."""
 
 from __future__ import annotations
 
 from runtime_hooks import FAULT
-from runtime_hooks.faults import LOG
 from runtime_hooks.settings.switch import switched_on
+from runtime_hooks.trace.faults import LOG
 
 __all__ = ["register"]
 
@@ -12,15 +12,15 @@ _OFF = "resident-claims is not armed: %s"
 
 
 def register() -> None:
-    """Arm where that is asked for; what cannot be armed is logged, and nothing is raised."""
+    """Arm if the environment turns the plugin on; a failure is logged and never raised."""
     if not switched_on():
         return
     if FAULT:
         LOG.error(_OFF, FAULT)
         return
     try:
-        from runtime_hooks.plugin.arming import arm_or_say
+        from runtime_hooks.plugin.arming import arm_or_log
     except Exception as error:  # a dependency is missing, or is not what it is called
         LOG.error(_OFF, f"{type(error).__name__}: {error}")
         return
-    arm_or_say()
+    arm_or_log()

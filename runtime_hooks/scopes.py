@@ -1,10 +1,10 @@
-"""The API key of a request to vLLM's server, told to the engine as an owner scope.
+"""Adds the owner scope of a request's API key to the request, as middleware of vLLM's server.
 
-vLLM's engine learns nothing of its callers. This middleware for its server writes into the body of
-a request, beside the claim, the scope that the setting `scopes` has for the request's API key, so
-that the engine believes it (`runtime_hooks.requests.callers`). An engine with that setting takes
-claims from nobody else. So whatever gets past the middleware is turned away there, and what need
-not be read passes unread: the body of who has no scope, one that is too long, one that is no JSON.
+vLLM's engine does not know its callers. The setting `scopes` maps API keys to owner scopes. This
+middleware writes the scope of the request's key into its body, with a proof for the engine
+(`runtime_hooks.claims.ownership`). An engine with this setting rejects claims without a proof. So
+the middleware need not read every body: those without a scope, over the size limit, or that are not
+JSON pass unchanged, and the engine rejects their claims.
 
     vllm serve MODEL --api-key KEY --middleware runtime_hooks.scopes.OwnerScopes
 """
@@ -15,9 +15,9 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from runtime_hooks.faults import LOG
-from runtime_hooks.requests.callers import CALLER, prepare, told
+from runtime_hooks.claims.ownership import CALLER, prepare, signed
 from runtime_hooks.settings.config import SettingsError, load
+from runtime_hooks.trace.faults import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["OwnerScopes"]
 
 _PARAMETERS: Final = "kv_transfer_params"
-_LIMIT: Final = 8 << 20  # bytes of a body that is read; whoever sends more claims nothing
+_LIMIT: Final = 8 << 20  # bytes of a body that is read; a longer one cannot claim
 
 if TYPE_CHECKING:
     Message: TypeAlias = dict[str, Any]
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class OwnerScopes:
-    """ASGI middleware; where the settings cannot be read nobody has a scope."""
+    """The ASGI middleware. Where the settings cannot be read no caller has a scope."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -50,7 +50,7 @@ class OwnerScopes:
             self._scopes[_digest(key.encode("utf-8", "surrogatepass"))] = scope
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass a request on, with its caller where it has parameters for the engine."""
+        """Pass a request on, with its caller if it has parameters for the engine."""
         posted = scope["type"] == "http" and scope.get("method") == "POST"
         caller = self._caller(scope) if posted else ""
         if not caller:
@@ -63,7 +63,7 @@ class OwnerScopes:
         whole = all(m["type"] == "http.request" for m in messages)
         if whole and not messages[-1].get("more_body"):
             body = b"".join(m.get("body", b"") for m in messages)
-            body = _tell(body, caller)
+            body = _add_caller(body, caller)
             messages = [{"type": "http.request", "body": body, "more_body": False}]
             length = [(b"content-length", str(len(body)).encode())]
             headers = [(k, v) for k, v in scope["headers"] if k.lower() != b"content-length"]
@@ -83,19 +83,19 @@ class OwnerScopes:
         return self._scopes.get(_digest(key), "") if kind.lower() == b"bearer" else ""
 
 
-def _tell(body: bytes, caller: str) -> bytes:
-    """The body with its caller, where it is one for an engine."""
+def _add_caller(body: bytes, caller: str) -> bytes:
+    """The body with its caller added, if it has parameters for the engine."""
     if _PARAMETERS.encode() not in body and b"\\u" not in body:  # a name may be escaped
         return body
     try:
-        said = json.loads(body)
-        parameters = said.get(_PARAMETERS) if isinstance(said, dict) else None
+        content = json.loads(body)
+        parameters = content.get(_PARAMETERS) if isinstance(content, dict) else None
         if not isinstance(parameters, dict):
             return body
-        parameters[CALLER] = told(caller, parameters)
-        return json.dumps(said).encode()
+        parameters[CALLER] = signed(caller, parameters)
+        return json.dumps(content).encode()
     except (ValueError, RecursionError):
-        return body  # the server will say what is wrong with it
+        return body  # the server will answer what is wrong with it
 
 
 def _digest(key: bytes) -> bytes:

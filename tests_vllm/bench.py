@@ -20,10 +20,11 @@ import numpy
 from vllm import SamplingParams
 from vllm.distributed.kv_transfer import get_kv_transfer_group
 
-from runtime_hooks.demo.engine import Engine, claim, tiny_llm
+from runtime_hooks.demo.engine import claim, tiny_llm
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import tokens
 from runtime_hooks.entry import register
+from tests_vllm.engine import Engine
 
 _ROUNDS = 15
 _REQUESTS = 500  # of a round
@@ -93,7 +94,7 @@ def main() -> int:
         few = min(pair_us(pool, 8, 5_000) for _ in range(_ROUNDS))
         for number in range(1_000):
             engine.serve((f"claim {number}", 1, claim(f"claim:{number}", 1)))
-        assert 1_000 == engine.armed.attachments[0].keeper.claims
+        assert 1_000 == engine.armed.attachments[0].controller.claims
         many = min(pair_us(pool, 8, 5_000) for _ in range(_ROUNDS))
         good &= show("enforcing: pair of 8, 0 and 1000 claims", few, many, _MOST["claims"])
         engine.close()
@@ -163,12 +164,12 @@ def ranked() -> bool:
 
 def events(engine: Engine) -> bool:
     """What the step loop pays for one event, without the engine's own work."""
-    keeper = engine.armed.attachments[0].keeper
+    controller = engine.armed.attachments[0].controller
     blocks, times, costs = tuple(range(100, 108)), 2_000, []
     for _ in range(_ROUNDS):
         began = time.perf_counter_ns()
         for _ in range(times):
-            keeper.custody.evicted(blocks, "request")
+            controller.tracker.evicted(blocks, "request")
         costs.append((time.perf_counter_ns() - began) / times / 1_000)
         written(engine)
     cost = min(costs)

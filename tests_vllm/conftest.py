@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from vllm.platforms.cpu import CpuPlatform
 
-from runtime_hooks.demo.engine import Engine
-from runtime_hooks.faults import LOG
+from runtime_hooks.trace.faults import LOG
+from tests_vllm.engine import Engine
 
 Make = Callable[..., Engine]
 LONG_S = 600
@@ -26,7 +26,7 @@ class Clock:
 
     def __init__(self, engine: Engine) -> None:
         self._now = time.monotonic_ns()
-        engine.armed.attachments[0].keeper._clock = self
+        engine.armed.attachments[0].controller._clock = self
 
     def __call__(self) -> int:
         self._now += self.STEP_NS

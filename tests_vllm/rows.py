@@ -12,7 +12,7 @@ from runtime_hooks.settings.config import Drill
 from spec.claims.claim import Mode
 from spec.events.alphabet import REPORTS, Kind
 from spec.events.canonical import Event
-from tests_vllm.acts import Act
+from tests_vllm.actions import Act
 
 __all__ = ["Row", "Setting", "Twin", "drill", "story", "twins"]
 

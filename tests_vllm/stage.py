@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monitor.report.verdict import Report
-from runtime_hooks.demo.engine import Answer, Engine
+from runtime_hooks.demo.engine import Answer
 from spec.events.canonical import Event
-from tests_vllm.acts import held
+from tests_vllm.actions import held
+from tests_vllm.engine import Engine
 from tests_vllm.rows import Row, Setting
 
 __all__ = ["Played", "end_of", "play"]

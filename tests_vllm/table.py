@@ -12,7 +12,7 @@ from typing import Any, Final
 from runtime_hooks.demo.engine import Asked, claim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-from tests_vllm.acts import (
+from tests_vllm.actions import (
     RESIDENT,
     after_a_minute,
     left,

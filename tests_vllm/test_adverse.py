@@ -10,11 +10,12 @@ from vllm.v1.engine import FinishReason
 from vllm.v1.request import RequestStatus
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Engine, claim
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
-from runtime_hooks.engines.v0_32.engine import arrival_of
+from runtime_hooks.engines.v0_32.requests import arrival_of
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
 
 HARD = Mode.HARD_PROTECTED
 RELEASE = {"release_claim": {"claim_id": "claim:resident", "owner_scope": "tenant"}}
@@ -62,13 +63,13 @@ class TestAnswers:
 class TestWaits:
     """Nobody waits for ever behind a claim, whatever fails in the plugin."""
 
-    @pytest.mark.parametrize("hook", ["arrive", "decide"])
+    @pytest.mark.parametrize("hook", ["arrive", "begin_step"])
     def test_fault(self, make: Make, monkeypatch: pytest.MonkeyPatch, hook: str) -> None:
         """The request is refused in the claim's name, the claim is held, the verdict is open."""
         engine = make(defer_s=0.01)
         engine.serve(("resident", 60, claim()))
         (attachment,) = engine.armed.attachments
-        monkeypatch.setattr(attachment.keeper, hook, fail)
+        monkeypatch.setattr(attachment.controller, hook, fail)
         (out,) = core_outputs(engine, engine.request(("active", 70)))
         assert FinishReason.ABORT is out.finish_reason
         refusal = out.kv_transfer_params["resident_claims"]["refusal"]
@@ -84,7 +85,7 @@ class TestWaits:
         engine = make()
         engine.serve(("resident", 60, claim()))
         (attachment,) = engine.armed.attachments
-        monkeypatch.setattr(attachment.keeper, "decide", fail)
+        monkeypatch.setattr(attachment.controller, "begin_step", fail)
         (answer,) = engine.serve(("active", 20))
         assert "length" == answer.finish_reason
 
@@ -122,7 +123,8 @@ class TestMemory:
             engine.core.abort_requests([request.request_id])
             engine.serve(("other", 1))
         assert {} == hooks._notes
-        assert [] == hooks._done
+        assert [] == hooks._ended
+        assert {} == hooks._to_refuse
 
 
 class TestComputed:
@@ -130,8 +132,8 @@ class TestComputed:
         """A prefix that a second request finds in the step that makes it is not told before."""
         engine = make()
         engine.serve(("resident", 20, claim(blocks=20)))
-        keeper = engine.armed.attachments[0].keeper
-        entry = keeper._registry.live["claim:resident"]
+        controller = engine.armed.attachments[0].controller
+        entry = controller._registry.live["claim:resident"]
         engine.pool.evict_blocks({block for _, block in entry.pairs})
         scheduler = engine.core.scheduler
         for name in ("one", "two"):

@@ -20,15 +20,17 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import Request
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Engine, claim
-from runtime_hooks.engines import hooks, installed, v0_32
-from runtime_hooks.engines.v0_32.points import POINTS
-from runtime_hooks.engines.v0_32.reads import READS
+from runtime_hooks.demo.engine import claim
+from runtime_hooks.engines import installed, v0_32
+from runtime_hooks.engines.shared import checks
+from runtime_hooks.engines.v0_32.attributes import READS
+from runtime_hooks.engines.v0_32.hook_points import POINTS
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.plugin.arming import ArmingError, arm, disarm
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
 from tests_vllm.conftest import LONG_S, Make
+from tests_vllm.engine import Engine
 
 ADAPTER = Path(v0_32.__file__).parent
 OURS = ADAPTER.parents[1]
@@ -84,10 +86,10 @@ class TestArm:
     @pytest.mark.parametrize("name", ["is_finished", "num_prompt_tokens"])
     def test_unread(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         """An attribute that is read and is not there is named, whoever sets it."""
-        real = hooks._set
+        real = checks._set
         without = {kind: names - {name} for kind, names in real(Request.__module__).items()}
         monkeypatch.setattr(
-            hooks, "_set", lambda module: without if module == Request.__module__ else real(module)
+            checks, "_set", lambda module: without if module == Request.__module__ else real(module)
         )
         monkeypatch.delattr(Request, name, raising=False)
         with pytest.raises(ArmingError, match=f"Request: its objects have no {name};"):
@@ -173,7 +175,7 @@ class TestFaults:
         def fail(*_: object) -> None:
             raise RuntimeError("a fault of ours")
 
-        monkeypatch.setattr(attachment.keeper, "arrive", fail)
+        monkeypatch.setattr(attachment.controller, "arrive", fail)
         for name in ("one", "two", "three"):
             (answer,) = engine.serve((name, 2))
             assert "length" == answer.finish_reason
@@ -213,7 +215,7 @@ llm = LLM(model=str(model_folder(Path(sys.argv[1]))), load_format="dummy", skip_
           max_num_seqs=1, dtype="float32")
 llm.generate([{"prompt_token_ids": tokens("a", 2)}], SamplingParams(max_tokens=1, detokenize=False))
 print("hooked", "schedule" in vars(llm.llm_engine.engine_core.engine_core.scheduler))
-inside = ("runtime_hooks.plugin.arming", "runtime_hooks.custody.keeper")
+inside = ("runtime_hooks.plugin.arming", "runtime_hooks.controller.controller")
 print("loaded", any(name in sys.modules for name in inside))
 """
 

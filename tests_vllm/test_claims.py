@@ -73,7 +73,7 @@ class TestBadInput:
             assert len(answer.metadata[what]["reason"]) < 600
         (attachment,) = engine.armed.attachments
         assert {} == attachment.faults
-        assert 1 == attachment.keeper.claims
+        assert 1 == attachment.controller.claims
         assert 60 == sum(engine.cached("resident", 60))
 
         engine.close()
@@ -95,7 +95,7 @@ class TestBadInput:
             asked.kv_transfer_params = claim(f"claim:{number}", 1)
             scheduler.add_request(asked)
             engine.core.abort_requests([asked.request_id])
-        assert 10 == engine.armed.attachments[0].keeper.claims
+        assert 10 == engine.armed.attachments[0].controller.claims
         (more,) = engine.serve(("prompt", 1, claim("claim:more", 1)))
         assert "tenant has 10 live claims, which is the most" == more.metadata["claim"]["reason"]
         (other,) = engine.serve(("prompt", 1, claim("claim:other", 1, owner_scope="another")))
@@ -240,10 +240,10 @@ class TestSteps:
         """
         engine = make(defer_s=600.0)
         engine.serve(("resident", 60, claim(mode="expiring", duration="50 steps")))
-        begun = engine.armed.attachments[0].keeper._now[TimeUnit.STEPS]
+        begun = engine.armed.attachments[0].controller._now[TimeUnit.STEPS]
         (answer,) = engine.serve(("active", 70))
         assert "length" == answer.finish_reason
-        assert 50 <= engine.armed.attachments[0].keeper._now[TimeUnit.STEPS] - begun <= 53
+        assert 50 <= engine.armed.attachments[0].controller._now[TimeUnit.STEPS] - begun <= 53
 
         engine.close()
         kinds = [event.kind for event in engine.events()]

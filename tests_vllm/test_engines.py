@@ -18,10 +18,11 @@ from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 
 from monitor.check.files import EXIT_CODES
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Engine, claim
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.tiny import tokens
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
 from tests_vllm.rows import story
 from tests_vllm.stage import end_of, play
 from tests_vllm.table import ROWS
@@ -151,7 +152,7 @@ def arrivals(engine: Engine) -> list[SimpleNamespace]:
     """What requests were said to need, once every line is in the file."""
     journal, written = engine.armed.attachments[0].journal, list[str]()
     end = time.monotonic() + 30
-    while len(written) < journal.taken and time.monotonic() < end:
+    while len(written) < journal.used and time.monotonic() < end:
         time.sleep(0.01)
         written = engine.trace.read_text().splitlines()
     lines = map(json.loads, written)
@@ -185,7 +186,7 @@ class TestAdapter:
         (again,) = generate(engine, (prompt, 1, None), lora=poet)
         assert [0, 0, 59 * 32] == [each.num_cached_tokens for each in (claimed, plain, again)]
         assert claimed.outputs[0].token_ids == again.outputs[0].token_ids
-        (accepted,) = engine.armed.attachments[0].keeper._registry.live.values()
+        (accepted,) = engine.armed.attachments[0].controller._registry.live.values()
         stated = accepted.claim.cache_identity.model_dump()
         assert "poet" == stated["adapter"]
         (wrong,) = generate(

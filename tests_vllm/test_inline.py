@@ -66,8 +66,8 @@ class TestEnforce:
         engine = make(monitor="enforce", drill=UNTOLD)
         engine.serve((*RESIDENT, claim()))
         engine.serve(ACTIVE)
-        keeper, until = engine.armed.attachments[0].keeper, time.monotonic() + LONG_S
-        while not keeper._intake._alarm() and time.monotonic() < until:
+        controller, until = engine.armed.attachments[0].controller, time.monotonic() + LONG_S
+        while not controller._admission._alarm() and time.monotonic() < until:
             time.sleep(0.01)
         (answer,) = engine.serve(("next", 5, claim("claim:next", 5)))
         assert "length" == answer.finish_reason

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Engine
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Clock, Make
+from tests_vllm.engine import Engine
 
 EXPIRING = Mode.EXPIRING
 

@@ -9,12 +9,13 @@ import pytest
 from vllm import SamplingParams
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.demo.engine import Engine, claim
+from runtime_hooks.demo.engine import claim
 from runtime_hooks.demo.scenes import offloading
 from runtime_hooks.demo.tiny import BLOCK, tokens
 from runtime_hooks.settings.config import TAKEN
 from spec.claims.claim import Mode
 from tests_vllm.conftest import Make
+from tests_vllm.engine import Engine
 
 PROMPTS = ("a", "b", "c", "d", "e", "f")
 STEPS = 150
@@ -48,10 +49,10 @@ def compare(engine: Engine) -> None:
     pool = engine.pool
     free = {block.block_id for block in pool.free_block_queue.get_all_free_blocks()}
     ranks: dict[int, int] = {}
-    keeper = engine.armed.attachments[0].keeper
-    for entry in keeper._registry.live.values():
+    controller = engine.armed.attachments[0].controller
+    for entry in controller._registry.live.values():
         for key, content in zip(entry.keys, entry.contents, strict=True):
-            assert {b for _, b in keeper._pool.find([key])} == content.blocks.keys()
+            assert {b for _, b in controller.tracker._pool.find([key])} == content.blocks.keys()
             wanted = not (entry.copied or entry.watched)
             assert (content.pin in content.blocks and content.pin not in free) or not (
                 wanted and content.blocks
@@ -60,8 +61,8 @@ def compare(engine: Engine) -> None:
                 assert free.isdisjoint(content.blocks)
                 ranks.update((b, max(priority, ranks.get(b, 0))) for b in content.blocks)
     unused = {block: rank for block, rank in ranks.items() if not pool.blocks[block].ref_cnt}
-    shelves = engine.armed.attachments[0]._queue._shelves
-    apart = {b.block_id: r for r, shelf in shelves.items() for b in shelf.get_all_free_blocks()}
+    queues = engine.armed.attachments[0].controller.tracker._pool.queue._queues
+    apart = {b.block_id: r for r, queue in queues.items() for b in queue.get_all_free_blocks()}
     assert unused == apart
     assert len(free) + len(apart) == pool.get_num_free_blocks()
 
@@ -111,10 +112,10 @@ def test_kept(make: Make, seed: int, tier: bool) -> None:
     sizes = {"max_num_batched_tokens": 512, "enable_chunked_prefill": True}
     engine = make(80, engine={**sizes, **(offloading() if tier else {})}, defer_s=0.01 * seed)
     play(engine, source, modes)
-    keeper = engine.armed.attachments[0].keeper
-    for name, entry in list(keeper._registry.live.items()):
-        keeper.release(name, entry.claim.owner_scope)  # or it has expired meanwhile
-    assert 0 == keeper.claims
+    controller = engine.armed.attachments[0].controller
+    for name, entry in list(controller._registry.live.items()):
+        controller._admission.release(name, entry.claim.owner_scope)  # or it has expired meanwhile
+    assert 0 == controller.claims
     engine.serve(("last", 1))
     assert 80 == engine.pool.get_num_free_blocks()
 

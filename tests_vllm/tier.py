@@ -8,7 +8,7 @@ from typing import Final
 from runtime_hooks.demo.engine import claim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-from tests_vllm.acts import counters, look
+from tests_vllm.actions import counters, look
 from tests_vllm.rows import Row, Twin, drill, twins
 
 __all__ = ["BACK", "FAILED", "TIER"]

@@ -1,1 +1,1 @@
-"""A tiny real engine, and scenes played in it."""
+"""Runs scenarios in a tiny real engine, and judges their traces."""

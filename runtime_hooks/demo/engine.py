@@ -1,4 +1,4 @@
-"""A tiny real engine in this process, hooked."""
+"""Runs a tiny real engine in this process, with its hooks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 from vllm import LLM, SamplingParams
-from vllm.v1.request import Request
 
 from monitor.check.files import check
 from monitor.report.verdict import Report
@@ -26,7 +25,7 @@ Asked: TypeAlias = tuple[str, int] | tuple[str, int, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the client got."""
+    """The response to a request."""
 
     request: str
     tokens: tuple[int, ...]
@@ -37,7 +36,7 @@ class Answer:
 
 
 def tiny_llm(folder: Path, usable: int, **more: Any) -> LLM:
-    """An engine of so many usable blocks; its model's configuration is left in the folder."""
+    """Make an engine with this many usable blocks; its model is configured in the folder."""
     usual = {
         "load_format": "dummy",
         "skip_tokenizer_init": True,
@@ -56,7 +55,7 @@ def tiny_llm(folder: Path, usable: int, **more: Any) -> LLM:
 def serve(llm: LLM, *asked: Asked) -> list[Answer]:
     """Generate one token for each (prompt, blocks, metadata) and return the answers."""
     prompts = [{"prompt_token_ids": tokens(name, blocks)} for name, blocks, *_ in asked]
-    params = [_sampling(*rest) for _, _, *rest in asked]
+    params = [sampling(*rest) for _, _, *rest in asked]
     return [
         Answer(
             output.request_id,
@@ -71,7 +70,7 @@ def serve(llm: LLM, *asked: Asked) -> list[Answer]:
 
 
 class Engine:
-    """One engine, hooked as the settings say, with the trace that it leaves.
+    """One hooked engine, and its trace.
 
     Args:
         usable: blocks of the pool that can be used.
@@ -79,7 +78,7 @@ class Engine:
 
     def __init__(self, folder: Path, usable: int = 80, settings: Any = None, **engine: Any) -> None:
         self.trace = folder / "trace.jsonl"
-        self._ending = sys.maxsize  # the number of the first event of the end
+        self._ending = sys.maxsize  # the number of the first event of the shutdown
         self.armed: Armed = arm(Settings(trace=str(self.trace), **(settings or {})))
         try:
             self.llm = tiny_llm(folder, usable, **engine)
@@ -92,22 +91,6 @@ class Engine:
         """The engine's core."""
         return self.llm.llm_engine.engine_core.engine_core
 
-    @property
-    def pool(self) -> Any:
-        """The block pool."""
-        return self.core.scheduler.kv_cache_manager.block_pool
-
-    def cached(self, name: str, blocks: int) -> list[bool]:
-        """Which blocks of a prompt are cached in the engine's own pool."""
-        probe = self.request((name, blocks))
-        return [self.pool.get_cached_block(h, [0]) is not None for h in probe.block_hashes]
-
-    def request(self, asked: Asked) -> Request:
-        """A request as the engine's core takes it."""
-        name, blocks, *rest = asked
-        hasher = self.core.request_block_hasher
-        return Request(name, tokens(name, blocks), _sampling(*rest), None, block_hasher=hasher)
-
     def serve(self, *asked: Asked) -> list[Answer]:
         """Generate one token for each (prompt, blocks, metadata) and return the answers."""
         return serve(self.llm, *asked)
@@ -115,17 +98,13 @@ class Engine:
     def close(self) -> None:
         """Shut the engine down, and end the trace."""
         for attachment in self.armed.attachments:
-            self._ending = min(self._ending, attachment.journal.taken)
+            self._ending = min(self._ending, attachment.journal.used)
         self.llm.llm_engine.engine_core.shutdown()
         disarm()
 
     def events(self) -> list[Event]:
-        """The events of the trace, which must be closed, up to the end of the engine."""
+        """The events of the trace before the shutdown; the engine must be closed."""
         return [event for event in self._events() if (event.sequence or 0) < self._ending]
-
-    def ending(self) -> list[Event]:
-        """What was told when the engine ended."""
-        return [event for event in self._events() if (event.sequence or 0) >= self._ending]
 
     def _events(self) -> list[Event]:
         lines = map(msgspec.json.decode, self.trace.read_bytes().splitlines())
@@ -136,7 +115,7 @@ class Engine:
         return [event for event in self.events() if event.kind in kinds]
 
     def judge(self, mode: Mode) -> Report:
-        """What `python -m monitor check` reports of the trace."""
+        """The report of `python -m monitor check` on the trace."""
         return check([str(self.trace)], mode, Bundle.CONTRACT)
 
 
@@ -155,7 +134,7 @@ def claim(
     }
 
 
-def _sampling(metadata: dict[str, Any] | None = None) -> SamplingParams:
+def sampling(metadata: dict[str, Any] | None = None) -> SamplingParams:
     """One token, and the metadata of the request."""
     extra = None if metadata is None else {"kv_transfer_params": metadata}
     return SamplingParams(max_tokens=1, temperature=0.0, detokenize=False, extra_args=extra)

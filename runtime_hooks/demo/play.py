@@ -1,4 +1,4 @@
-"""Plays the scenes, shows verdicts as they change, and ends with a table."""
+"""Runs the scenarios, and shows verdicts as they change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Outcome", "play_all"]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a scene: how requests ended, blocks taken, the verdict and its exit code."""
+    """The outcome of a scenario: how requests ended, evicted blocks, the verdict, its exit code."""
 
     name: str
     says: str
@@ -36,23 +36,23 @@ class Outcome(msgspec.Struct, frozen=True):
     expected: int
 
 
-def play_all(tell: Callable[[str], None], keep: Path | None = None) -> list[Outcome]:
-    """Play every scene in an engine of its own.
+def play_all(show: Callable[[str], None], keep: Path | None = None) -> list[Outcome]:
+    """Run every scenario in an engine of its own.
 
     Args:
-        tell: gets the verdicts as they changed.
-        keep: a folder in which the traces stay, each in one of its own; it must not have them.
+        show: prints a text.
+        keep: a new folder in which the traces are kept, each in a folder of its own.
     """
     with tempfile.TemporaryDirectory() as folder:
         at = keep or Path(folder)
         return [
-            _play(scene, at / scene.name.replace(", ", "-").replace(" ", "-"), tell)
+            _play(scene, at / scene.name.replace(", ", "-").replace(" ", "-"), show)
             for scene in SCENES
         ]
 
 
-def _play(scene: Scene, folder: Path, tell: Callable[[str], None]) -> Outcome:
-    tell(f"\n{scene.name}: {scene.says}\n")
+def _play(scene: Scene, folder: Path, show: Callable[[str], None]) -> Outcome:
+    show(f"\n{scene.name}: {scene.says}\n")
     folder.mkdir(parents=True)
     settings = {**scene.settings, "monitor": "observe"}
     engine = Engine(folder, 80, settings, **(offloading() if scene.offload else {}))
@@ -62,9 +62,9 @@ def _play(scene: Scene, folder: Path, tell: Callable[[str], None]) -> Outcome:
     finally:
         engine.close()
     for line in verdicts.read_bytes().splitlines():
-        told = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
-        if isinstance(told, LiveVerdict):
-            tell(f"{wrap(live_line(told).rstrip(), 2, 4)}\n")
+        verdict = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
+        if isinstance(verdict, LiveVerdict):
+            show(f"{wrap(live_line(verdict).rstrip(), 2, 4)}\n")
     report = engine.judge(scene.mode)
     victims = sum(len(event.block_ids) for event in engine.kinds("block_evicted"))
     return Outcome(

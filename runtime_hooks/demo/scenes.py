@@ -1,4 +1,4 @@
-"""Scenes in a tiny real engine: what is asked of it, and what must come out of its trace."""
+"""Lists the scenarios of the demo: requests to a tiny real engine, and the expected verdicts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HARD, _OFF, _SOFT, _BEST = (
 
 @dataclass(frozen=True)
 class Scene:
-    """Requests to an engine of 80 usable blocks, and the exit code of the check of its trace.
+    """Requests to an engine of 80 usable blocks, and the expected exit code of the check.
 
     `RESET` among the requests is a reset of the cache.
     """
@@ -45,7 +45,7 @@ class Scene:
 
 
 def offloading(policy: str = "fail", **more: Any) -> dict[str, Any]:
-    """The engine's configuration for offloading: 16 MiB hold some 500 blocks.
+    """The engine's configuration for offloading; 16 MiB hold some 500 blocks.
 
     Without a GPU the stock spec does not run.
     """
@@ -71,18 +71,18 @@ def _pressed(mode: str, **more: Any) -> tuple[Asked, ...]:
 
 
 def _harmed(mode: str, **more: Any) -> tuple[Asked | str, ...]:
-    """A reset takes the claim's blocks, which are computed again; then it is pressed."""
+    """A reset removes the claim's blocks, they are computed again, and a large request follows."""
     return ((*_RESIDENT, claim(mode=mode, **more)), RESET, _RESIDENT, _ACTIVE)
 
 
 def _brought_back() -> tuple[Asked, ...]:
-    """A prompt one block longer than the claim is computed, copied, pushed out and needed again."""
+    """A prompt one block longer than the claim is computed, copied, evicted and needed again."""
     longer = ("resident", 61)
     return ((*longer, claim(mode="offloadable")), ("filler", 1), _ACTIVE, longer)
 
 
 def _ranked(first: int, second: int) -> tuple[Asked, ...]:
-    """Two claims of 20 blocks, by their priorities, and 20 that nobody claims; then 50 must go."""
+    """Two claims of 20 blocks with these priorities, and 20 unclaimed blocks; then 50 must go."""
     claims = {"a": first, "b": second}
     return (
         *((n, 20, claim(f"claim:{n}", 20, _SOFT, priority=rank)) for n, rank in claims.items()),
@@ -92,36 +92,48 @@ def _ranked(first: int, second: int) -> tuple[Asked, ...]:
 
 
 SCENES: Final = (
-    Scene("native", "no claim: 50 blocks go", _HARD, 3, (_RESIDENT, _ACTIVE)),
+    Scene("native", "without a claim 50 blocks are evicted", _HARD, 3, (_RESIDENT, _ACTIVE)),
     Scene(
         "no-admit",
-        "what is computed is not cached; 50 blocks go all the same",
+        "the large request is not cached; 50 blocks are evicted all the same",
         _HARD,
         3,
         (_RESIDENT, (*_ACTIVE, {"no_admit": True})),
     ),
     Scene(
-        "hard", "the request is refused in the claim's name", _HARD, 0, _pressed("hard_protected")
+        "hard",
+        "the request is refused, and the claim is named",
+        _HARD,
+        0,
+        _pressed("hard_protected"),
     ),
     Scene(
         "hard, not enforced",
-        "the claim's blocks go",
+        "the claim's blocks are evicted",
         _HARD,
         1,
         _pressed("hard_protected"),
         {"enforce": ()},
     ),
     Scene(
-        "hard, not told",
-        "the refusal is kept back",
+        "hard, not reported",
+        "the report of the refusal is suppressed",
         _HARD,
         1,
         _pressed("hard_protected"),
         {"drill": Drill(suppress=(Kind.REQUEST_REFUSED,))},
     ),
-    Scene("hard, reset", "harmed aloud, then kept", _HARD, 0, _harmed("hard_protected")),
-    Scene("demotable", "demoted, then lost", Mode.DEMOTABLE, 0, _pressed("demotable")),
-    Scene("demotable, reset", "harmed, then demoted", Mode.DEMOTABLE, 0, _harmed("demotable")),
+    Scene(
+        "hard, reset",
+        "reported harmed, computed again, then kept",
+        _HARD,
+        0,
+        _harmed("hard_protected"),
+    ),
+    Scene("demotable", "demoted, then evicted", Mode.DEMOTABLE, 0, _pressed("demotable")),
+    Scene(
+        "demotable, reset", "reported harmed, then demoted", Mode.DEMOTABLE, 0, _harmed("demotable")
+    ),
     Scene(
         "expiring",
         "the request waits until the claim expires",
@@ -132,45 +144,57 @@ SCENES: Final = (
     ),
     Scene(
         "expiring, reset",
-        "harmed, then expired",
+        "reported harmed, then expired",
         Mode.EXPIRING,
         0,
         _harmed("expiring", duration="4 s"),
         {"defer_s": 30.0},
     ),
-    Scene("offloadable", "copied, lost, restored, reused", _OFF, 0, _brought_back(), offload=True),
+    Scene(
+        "offloadable", "copied, evicted, restored, reused", _OFF, 0, _brought_back(), offload=True
+    ),
     Scene(
         "offloadable, load fails",
-        "the reuse is refused in the claim's name",
+        "the request that needs it is refused, and the claim is named",
         _OFF,
         0,
         _brought_back(),
         {"drill": Drill(fail_loads={"claim:resident": 1})},
         offload=True,
     ),
-    Scene("priority", "the lower goes first", _SOFT, 0, _ranked(1, 9)),
-    Scene("priority, swapped", "now the other is the lower", _SOFT, 0, _ranked(9, 1)),
-    Scene("priority, equal", "the older goes first", _SOFT, 0, _ranked(3, 3)),
+    Scene("priority", "the lower priority is evicted first", _SOFT, 0, _ranked(1, 9)),
+    Scene(
+        "priority, swapped", "now the other claim has the lower priority", _SOFT, 0, _ranked(9, 1)
+    ),
+    Scene(
+        "priority, equal", "of equal priorities the older is evicted first", _SOFT, 0, _ranked(3, 3)
+    ),
     Scene(
         "priority, not enforced",
-        "the older goes first, though it is the higher",
+        "the older is evicted first, though it has the higher priority",
         _SOFT,
         1,
         _ranked(9, 1),
         {"enforce": ()},
     ),
     Scene(
-        "priority, not told",
-        "the losses are kept back",
+        "priority, not reported",
+        "the reports of losses are suppressed",
         _SOFT,
         1,
         _ranked(1, 9),
         {"drill": Drill(suppress=_LOSSES)},
     ),
-    Scene("best effort", "nothing is kept, and that is told", _BEST, 0, _pressed("best_effort")),
     Scene(
-        "best effort, not told",
-        "the loss is kept back, until the prompt is computed again",
+        "best effort",
+        "nothing is kept, and the loss is reported",
+        _BEST,
+        0,
+        _pressed("best_effort"),
+    ),
+    Scene(
+        "best effort, not reported",
+        "the report of the loss is suppressed; then the prompt is computed again",
         _BEST,
         1,
         (*_pressed("best_effort"), _RESIDENT),

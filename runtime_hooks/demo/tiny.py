@@ -1,4 +1,4 @@
-"""A tiny model: its configuration, its prompts, and the environment that an engine needs here.
+"""Makes a tiny model: its configuration, its prompts, and the environment that the engine needs.
 
 It is a Llama of two layers with random weights, and has no tokenizer: prompts are token ids. Blocks
 hold 32 tokens, which is the least on a CPU.
@@ -22,7 +22,7 @@ ENVIRONMENT = {
 os.environ.update(ENVIRONMENT)
 
 DEVICE = os.environ.get("RESIDENT_CLAIMS_TINY_DEVICE", "cpu")
-"""Where the tiny engine runs: `cpu`, or `cuda`, which was never tried."""
+"""The device of the tiny engine: `cpu`, or `cuda`, which was never tried."""
 
 DTYPE = "float32" if DEVICE == "cpu" else "bfloat16"
 
@@ -48,13 +48,13 @@ _CONFIG = {
 
 
 def model_folder(at: Path) -> Path:
-    """A folder that holds only the configuration of the model."""
+    """Write the configuration of the model to a folder, and return it."""
     at.mkdir(parents=True, exist_ok=True)
     (at / "config.json").write_text(json.dumps(_CONFIG))
     return at
 
 
 def tokens(name: str, blocks: int) -> list[int]:
-    """A prompt of so many whole blocks, the same for the same name."""
+    """A prompt of this many whole blocks, the same for the same name."""
     source = random.Random(name)
     return [source.randrange(1, _VOCABULARY) for _ in range(blocks * BLOCK)]

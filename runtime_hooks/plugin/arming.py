@@ -1,4 +1,4 @@
-"""Turning the plugin on and off in a process: what it hooks, and why it does not."""
+"""Arms and disarms the plugin in a process, and connects engines to traces and the monitor."""
 
 from __future__ import annotations
 
@@ -7,63 +7,69 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from runtime_hooks.claims.api import closed, opened
+from runtime_hooks.claims.ownership import prepare
+from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.engines import adapter_of, installed
-from runtime_hooks.engines.hooks import faults
-from runtime_hooks.faults import LOG
-from runtime_hooks.requests.ahead import Prompt
-from runtime_hooks.requests.callers import prepare
-from runtime_hooks.settings.config import Settings, SettingsError, load, load_ahead
+from runtime_hooks.engines.shared.checks import faults
+from runtime_hooks.settings.config import (
+    ArmingError,
+    Settings,
+    SettingsError,
+    load,
+    load_ahead,
+)
+from runtime_hooks.trace.faults import LOG
+from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.inline import Inline
 from runtime_hooks.trace.journal import Journal
-from runtime_hooks.trace.tracefile import TraceFile
 from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import ModuleType
 
-    from runtime_hooks.requests.ahead import Ahead
+    from runtime_hooks.claims.preregistration import Preregistration
+    from runtime_hooks.engines.adapter import Adapter, Attachment
     from runtime_hooks.settings.config import Waiting
     from runtime_hooks.trace.journal import Sink
 
-__all__ = ["Armed", "ArmingError", "arm", "arm_or_say", "armed", "disarm"]
-
-
-class ArmingError(SettingsError):
-    """The engine that is installed cannot be hooked; nothing has changed."""
+__all__ = ["Armed", "ArmingError", "arm", "arm_or_log", "armed", "disarm"]
 
 
 @dataclass(slots=True)
 class Armed:
-    """What the plugin does in this process; `attachments` are the schedulers that are hooked."""
+    """The plugin in this process; `attachments` are the hooks on its schedulers."""
 
     settings: Settings
-    adapter: ModuleType
+    adapter: Adapter
     end: Callable[[], None] = lambda: None
-    attachments: list[Any] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def attach(self, scheduler: Any) -> None:
-        """Hook a scheduler; where that cannot be it is said, and the engine runs without."""
+        """Hook a scheduler that was made; a failure is logged, and the engine runs without."""
         try:
             if why := self.adapter.unfit(scheduler):
                 raise ArmingError(why, "run without RESIDENT_CLAIMS")
-            self.attachments.append(self._attachment(scheduler))
+            attachment = self._attachment(scheduler)
+            self.attachments.append(attachment)
+            opened(attachment.controller.preregistration)
         except SettingsError as error:
             LOG.error("resident-claims is not armed: %s", error)
         except Exception:
             LOG.exception("resident-claims is not armed: it failed while it hooked the engine")
 
     def leave(self, scheduler: Any) -> None:
-        """The engine of a scheduler ends."""
+        """The engine of a scheduler ends: end its hooks and its stream."""
         for attachment in self.attachments:
             if attachment.scheduler is scheduler:
+                closed(attachment.controller.preregistration)
                 try:
                     attachment.end()
                 except Exception:
                     LOG.exception("resident-claims: the stream could not be ended")
 
-    def _attachment(self, scheduler: Any) -> Any:
+    def _attachment(self, scheduler: Any) -> Attachment:
         number = next(self._numbers)
         name = f"{os.getpid()}-{number}" if number else str(os.getpid())
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
@@ -80,21 +86,21 @@ class Armed:
 
         journal = Journal(stream, sinks, self.settings.queue)
         try:
-            attachment = self.adapter.Attachment(scheduler, self.settings, journal, alarm)
+            attachment = self.adapter.attach(scheduler, self.settings, journal, alarm)
         except Exception:
             journal.close()
             raise
         LOG.info("resident-claims is armed; events go to %s", path)
-        self._register(waiting, attachment.keeper.ahead)
+        self._preregister(waiting, attachment.controller.preregistration)
         return attachment
 
-    def _register(self, waiting: list[Waiting], ahead: Ahead) -> None:
-        """Have the claims of a file wait; one that cannot be used is named, and left out."""
+    def _preregister(self, waiting: list[Waiting], preregistration: Preregistration) -> None:
+        """Register the claims of the file `ahead`; what is not a claim is logged and left out."""
         for number, each in enumerate(waiting):
             ids = each.prompt_token_ids
             try:
                 prompt = None if ids is None else Prompt(tuple(ids), each.cache_salt)
-                ahead.register(each.claim, prompt)
+                preregistration.register(each.claim, prompt)
             except ClaimError as error:
                 LOG.error("resident-claims: %s[%d]: %s", self.settings.ahead, number, error)
 
@@ -103,8 +109,8 @@ _armed: Armed | None = None
 _SUPPORTED: Final = "python -m runtime_hooks doctor lists what is supported"
 
 
-def arm_or_say() -> None:
-    """Arm as the environment asks; where that cannot be it is logged, and nothing is raised."""
+def arm_or_log() -> None:
+    """Arm as the environment says; a failure is logged and never raised."""
     try:
         arm(load())
     except SettingsError as error:
@@ -117,8 +123,8 @@ def arm(settings: Settings) -> Armed:
     """Hook every engine that this process makes from now on.
 
     Raises:
-        ArmingError: the installed version is not known, or is not as it was when it was tried; or
-            this process is armed with other settings.
+        ArmingError: the installed version was not tried, or is not as it was tried; or this
+            process is armed with other settings.
     """
     global _armed
     if _armed is not None:
@@ -129,7 +135,7 @@ def arm(settings: Settings) -> Armed:
     adapter, why = adapter_of(version)
     if adapter is None:
         raise ArmingError(why, _SUPPORTED)
-    if wrong := faults(adapter.HOOKS):
+    if wrong := faults(adapter.points):
         name, why = next(iter(wrong.items()))
         raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _SUPPORTED)
     prepare(settings)
@@ -139,7 +145,7 @@ def arm(settings: Settings) -> Armed:
 
 
 def armed() -> Armed | None:
-    """What the plugin does in this process; None where it is off."""
+    """The plugin in this process; None where it is not armed."""
     return _armed
 
 
@@ -150,4 +156,5 @@ def disarm() -> None:
     if armed is not None:
         armed.end()
         for attachment in armed.attachments:
+            closed(attachment.controller.preregistration)
             attachment.detach()

@@ -1,4 +1,4 @@
-"""What would the plugin see and enforce in the engine that is installed? Hook by hook."""
+"""Diagnoses the installed engine: what the plugin would observe and enforce, hook by hook."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from runtime_hooks.engines import adapter_of, installed
+from runtime_hooks.engines import adapter_of, installed, package_of
 from runtime_hooks.settings.config import ENFORCED, TAKEN, Settings, SettingsError, load
 from runtime_hooks.settings.switch import SWITCH, switched_on
 from spec import __version__
@@ -16,17 +16,17 @@ from spec.language.prose import wrap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runtime_hooks.engines.hooks import Point
+    from runtime_hooks.engines.shared.checks import Point
 
 __all__ = ["SCHEMA", "Diagnosis", "HookReport", "as_text", "diagnose"]
 
 SCHEMA: Final = "resident-claims/doctor/1"
 
-_INDENT: Final = 11  # columns before what is said of a thing
+_INDENT: Final = 11  # columns before a value
 
 
 class HookReport(msgspec.Struct, frozen=True):
-    """One hook point: what it is for, and what is wrong with it, empty where nothing is."""
+    """One hook point: what it is for; `fault` is its difference from what was tried, or empty."""
 
     name: str
     sees: str
@@ -35,10 +35,10 @@ class HookReport(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """What the plugin found. `armed` says that it would arm; `why` says why not.
+    """The diagnosis. `armed` says that the plugin would arm; `why` says why not.
 
-    `asked` says that the environment turns it on; `settings` are those that it asks for, None where
-    it is off there or they cannot be used.
+    `asked` says that the environment turns the plugin on. `settings` are those that the environment
+    names; None where the plugin is off or they cannot be used.
     """
 
     schema: Literal["resident-claims/doctor/1"]
@@ -54,12 +54,12 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 def diagnose() -> Diagnosis:
-    """Look at the engine that is installed, which imports it, and at the environment."""
+    """Diagnose the installed engine, which imports it, and the environment."""
     version = installed()
     adapter, why = adapter_of(version)
     name, hooks = "", list[HookReport]()
     if adapter is not None:
-        name, hooks = adapter.__name__, _look(adapter.HOOKS)
+        name, hooks = package_of(version), _look(adapter.points)
         bad = [hook for hook in hooks if hook.fault]
         why = f"vLLM {version}: {bad[0].name}: {bad[0].fault}" if bad else ""
     settings, asked = None, switched_on()
@@ -85,26 +85,27 @@ def diagnose() -> Diagnosis:
 
 def as_text(found: Diagnosis) -> str:
     """The diagnosis for people."""
-    lines = [f"engine     {f'vLLM {found.engine}' if found.engine else 'none'}"]
+    verdict = "The plugin would arm here." if found.armed else f"It would not arm: {found.why}."
+    engine = f"vLLM {found.engine}" if found.engine else "none"
+    lines = [wrap(verdict, 0, 0), "", f"engine     {engine}"]
     if found.adapter:
         lines.append(f"adapter    {found.adapter}")
-    lines.append(_row("arms", "yes" if found.armed else f"no: {found.why}"))
     lines.append(f"switch     {SWITCH} is {'on' if found.asked else 'off'} here")
     if found.armed:
         watched = [mode for mode in TAKEN if mode not in found.keeps]
         away = [mode for mode in Mode if mode not in TAKEN]
-        for what, modes in (("keeps", found.keeps), ("watches", watched), ("turns away", away)):
+        for what, modes in (("enforces", found.keeps), ("reports on", watched), ("rejects", away)):
             lines.append(_row(what, ", ".join(modes) or "none"))
     if found.hooks:
         lines.append("")
         for hook in found.hooks:
             lines.append(f"{'ok     ' if not hook.fault else 'missing'}    {hook.name}")
-            for what, text in (("sees", hook.sees), ("does", hook.does)):
+            for what, text in (("observes", hook.sees), ("does", hook.does)):
                 if text:
-                    said = f"{what} {'not: ' if hook.fault else ''}{text}"
-                    lines.append(wrap(said, _INDENT, _INDENT + 5))
+                    row = f"{what}{' not' if hook.fault else ''}: {text}"
+                    lines.append(wrap(row, _INDENT, _INDENT + 5))
             if hook.fault:
-                lines.append(wrap(f"because {hook.fault}", _INDENT, _INDENT + 8))
+                lines.append(wrap(f"because: {hook.fault}", _INDENT, _INDENT + 8))
     return "\n".join(lines) + "\n"
 
 

@@ -1,1 +1,1 @@
-"""What the plugin is asked to do."""
+"""Reads the settings of the plugin."""

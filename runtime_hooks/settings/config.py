@@ -1,4 +1,4 @@
-"""What the plugin is asked to do: the environment, and a file that it may name.
+"""Reads the settings: the environment, and the file that it may name.
 
 `RESIDENT_CLAIMS` turns the plugin on: `1`, or the path of a JSON file with the fields of
 `Settings`. Unset, empty or `0` it is off.
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ENFORCED",
     "TAKEN",
+    "ArmingError",
     "Drill",
     "Settings",
     "SettingsError",
@@ -43,16 +44,16 @@ ENFORCED: Final = (
 """The modes whose promise the plugin can keep, offloadable with an offload tier."""
 
 TAKEN: Final = (*ENFORCED, Mode.BEST_EFFORT)
-"""The modes whose claims are taken; for the last nothing is done but to tell."""
+"""The modes whose claims are accepted. Nothing is enforced for the last, only reported."""
 
 MONITOR: Final = "RESIDENT_CLAIMS_MONITOR"
-"""Names the setting `monitor` in the environment."""
+"""The environment variable for the setting `monitor`."""
 
 _Monitor = Literal["off", "observe", "enforce"]
 _MONITORS: Final = get_args(_Monitor)
 _ON: Final = frozenset({"1", "on", "true", "yes"})
 _LIMIT: Final = 1 << 20  # bytes of a settings file
-_LIMIT_AHEAD: Final = 64 << 20  # bytes of a file of claims
+_LIMIT_AHEAD: Final = 64 << 20  # bytes of a file of preregistered claims
 
 T = TypeVar("T")
 Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
@@ -65,13 +66,17 @@ class SettingsError(SpecError):
     """The settings cannot be used; the plugin then stays off."""
 
 
-class Drill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Failures asked for, for tests and drills; none by default.
+class ArmingError(SettingsError):
+    """The engine cannot be hooked, or there is no hooked engine; nothing has changed."""
 
-    `suppress` are kinds of reports that are not written; `misattribute` maps a kind of report to
-    the claim id that it names instead; `fail_loads` and `fail_stores` are how many loads of a claim
-    from the offload tier fail, and how many copies to it, by its id, or of blocks that nobody
-    claimed, by the empty id.
+
+class Drill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Fault injection, for tests and drills; none by default.
+
+    `suppress` are kinds of reports that are not written. `misattribute` maps a kind of report to
+    the claim id that it names instead. `fail_loads` and `fail_stores` map a claim id to the number
+    of loads from the offload tier and of copies to it that fail; the empty id stands for blocks
+    that no claim owns.
     """
 
     suppress: tuple[Kind, ...] = ()
@@ -81,21 +86,23 @@ class Drill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the plugin does.
+    """The settings of the plugin.
 
-    `trace` is the file of events, `{pid}` in it the process; an existing file is not overwritten.
-    `monitor` is off, or judges in the process: observe tells, enforce also accepts no more claims
-    once one is violated. Its verdicts go to `trace` with `.verdicts.jsonl` after it, and to
-    listeners on the Unix socket `socket`, by default `trace` with `.sock` after it.
-    `enforce` are the modes that are kept; a claim of another mode in `TAKEN` is accepted and
-    watched, and nothing is done to keep it.
+    `trace` is the file of events; `{pid}` in it stands for the process. An existing file is not
+    overwritten.
+    `monitor` is `off`, `observe` or `enforce`. `observe` judges in the process. `enforce` also
+    accepts no more claims once one is violated. Verdicts go to `trace` with `.verdicts.jsonl`
+    appended, and to listeners on the Unix socket `socket`, by default `trace` with `.sock`
+    appended.
+    `enforce` are the modes whose promises are enforced. A claim of another mode in `TAKEN` is
+    accepted and only reported on.
     `defer_s` is how long a request that does not fit beside the claims waits, in seconds.
-    `queue` bounds the events that wait to be written; what is over it is dropped and counted.
-    `scopes` are the owner scopes of API keys; where there are any, a request without one claims
-    nothing. `ahead` is a file of claims that wait for a request with their prefix.
-    `claims` bounds the live claims of one owner, `owner_lives` those that are decided on in one
-    run, and `lives` those of all owners. `digests` compares what is loaded back from an offload
-    tier with what was stored, byte for byte.
+    `queue` is the most events that may wait to be written; an event over it is dropped and counted.
+    `scopes` maps API keys to owner scopes; if there are any, a request without such a key cannot
+    claim. `ahead` is a file of preregistered claims, which wait for a request with their prefix.
+    `claims` is the most live claims of one owner, `owner_lives` the most claims of one owner that
+    are decided on in one run, and `lives` the most of all owners together. `digests` compares what
+    is loaded from an offload tier with what was stored.
     """
 
     trace: str = "resident-claims.{pid}.jsonl"
@@ -114,7 +121,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A claim of the file `ahead`, and the prefix that it is for unless it names its object."""
+    """A claim of the file `ahead`, with its prompt unless it names its object id."""
 
     claim: dict[str, Any]
     prompt_token_ids: list[TokenId] | None = None

@@ -1,4 +1,4 @@
-"""Whether the plugin is turned on, by the environment."""
+"""Reads from the environment whether the plugin is turned on."""
 
 from __future__ import annotations
 

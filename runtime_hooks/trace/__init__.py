@@ -1,1 +1,1 @@
-"""Events out of the engine: to a file, to a socket, to the monitor in the process."""
+"""Writes events: to a file, to a socket, and to the monitor in the process."""

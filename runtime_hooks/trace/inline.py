@@ -1,4 +1,4 @@
-"""The monitor inside the serving process: judges what the journal hands on, on its thread."""
+"""Runs the monitor inside the serving process, on the journal's thread."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import msgspec
 
 from monitor.live.feed import Live, LiveEnd
 from runtime_hooks.settings.config import TAKEN
-from runtime_hooks.trace.broadcast import Broadcast
-from runtime_hooks.trace.tracefile import NewFile
+from runtime_hooks.trace.file import NewFile
+from runtime_hooks.trace.socket import Broadcast
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ __all__ = ["Inline"]
 
 
 class Inline:
-    """Verdicts on one stream, into a file of lines and to whoever listens.
+    """Writes verdicts on one stream to a file of lines and to listeners.
 
-    `alarm` is empty until a claim is violated, and then says which, or that the monitor has failed;
-    another thread may read it.
+    `alarm` is empty until a claim is violated or the monitor fails, and then says so. Any thread
+    may read it.
 
     Raises:
-        SettingsError: the file or the socket cannot be made.
+        SettingsError: the file or the socket cannot be created.
     """
 
     def __init__(self, stream: str, verdicts: str, socket: str) -> None:
@@ -38,41 +38,41 @@ class Inline:
         self._out = Broadcast(socket)
 
     def take(self, lines: Sequence[Line]) -> None:
-        """Judge events, and tell what has changed."""
+        """Judge lines, and write the verdicts that changed."""
         for line in lines:
             self._live.take(line)
-        if self._live.due:  # to let listeners in costs more than most lines
+        if self._live.due:  # accepting listeners costs more than most lines
             self.idle()
         else:
-            self._tell(self._live.changes())
+            self._write(self._live.changes())
 
     def idle(self) -> None:
-        """Let listeners in, and tell what has changed."""
+        """Accept listeners, and write the verdicts that changed."""
         self._out.accept(lambda: _lines(self._live.standing))
-        self._tell(self._live.changes())
+        self._write(self._live.changes())
 
     def close(self) -> None:
-        """Tell every verdict for the last time."""
+        """Write every verdict for the last time."""
         last = _lines([*self._live.changes(final=True), LiveEnd(self._stream)])
         self._file.write(last)
         self._file.close()
         self._out.close(last)
 
     def fail(self) -> None:
-        """Nothing is judged any more, which is a reason to accept no more claims."""
+        """The monitor failed: raise the alarm."""
         self.alarm = self.alarm or "the monitor has failed"
         self._file.close()
         self._out.close()
 
-    def _tell(self, told: list[LiveVerdict]) -> None:
-        if told:
-            lines = _lines(told)
+    def _write(self, verdicts: list[LiveVerdict]) -> None:
+        if verdicts:
+            lines = _lines(verdicts)
             self._file.write(lines)
             self._out.send(lines)
-        for verdict in told:
+        for verdict in verdicts:
             if verdict.verdict is Verdict.VIOLATED and not self.alarm:
                 self.alarm = f"the monitor found claim {verdict.claim_id} violated"
 
 
-def _lines(told: Sequence[LiveLine]) -> bytes:
-    return b"".join(msgspec.json.encode(line) + b"\n" for line in told)
+def _lines(verdicts: Sequence[LiveLine]) -> bytes:
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in verdicts)

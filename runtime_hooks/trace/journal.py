@@ -1,7 +1,7 @@
-"""Events out of the step loop: numbered where they happen, written on a thread of their own.
+"""Numbers events in the step loop, and hands them to sinks on a thread of its own.
 
-`Journal.write` takes a place in a bounded queue and never waits. What finds the queue full is
-dropped and counted; its number stays taken, so every reader sees the gap.
+`Journal.write` appends to a bounded queue and never waits. An event that finds the queue full is
+dropped and counted. Its number stays used, so every reader sees the gap.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from runtime_hooks.faults import LOG
+from runtime_hooks.trace.faults import LOG
 from spec.events.canonical import Event, Mark, StreamMark
 
 if TYPE_CHECKING:
@@ -22,36 +22,36 @@ if TYPE_CHECKING:
 __all__ = ["Journal", "Line", "Sink"]
 
 Line: TypeAlias = Event | StreamMark
-"""What a journal hands on: events, between the two marks of their stream."""
+"""A line of a stream: an event, or the mark at its beginning or end."""
 
-_IDLE_S: Final = 0.2  # what comes meanwhile is written at once: waking up costs more than writing
+_IDLE_S: Final = 0.2  # events gather meanwhile, because waking up costs more than writing
 _PAUSE_S: Final = 0.001
-_BATCH: Final = 32  # events between two pauses: the engine waits for the interpreter no longer
+_BATCH: Final = 32  # events between two pauses, so that the engine soon gets the interpreter
 
 
 class Sink(Protocol):
-    """Where the events of a journal go, on its thread."""
+    """Receives the lines of a journal, on its thread."""
 
     def take(self, lines: Sequence[Line]) -> None:
-        """Lines in order. The last mark has the number after the last that was taken."""
+        """Receive lines in order. The last mark has the number after the last one used."""
 
     def idle(self) -> None:
-        """No events for now."""
+        """There are no lines for now."""
 
     def close(self) -> None:
-        """No more will come."""
+        """There are no more lines."""
 
     def fail(self) -> None:
-        """It raised, and is given nothing any more: say so where it can be said."""
+        """This sink raised and gets no more lines: say so in its output if possible."""
 
 
 class Journal:
-    """One stream of events, marked at its beginning and at its end.
+    """One stream of events, with marks at its beginning and end.
 
-    `write`, `gap` and `close` belong to one thread.
+    Call `write`, `gap` and `close` on one thread.
 
     Args:
-        limit: how many events may wait to be written.
+        limit: the most events that may wait to be written.
     """
 
     def __init__(self, stream: str, sinks: Sequence[Sink], limit: int) -> None:
@@ -66,7 +66,7 @@ class Journal:
         self._thread.start()
 
     def write(self, time_ns: int, kind: Kind, fields: Mapping[str, Any]) -> None:
-        """Take the next number for an event and leave it to be written."""
+        """Number an event, and queue it."""
         number = self._number
         self._number += 1
         if len(self._waiting) >= self._limit:
@@ -75,8 +75,8 @@ class Journal:
         self._waiting.append((number, time_ns, kind, fields))
 
     @property
-    def taken(self) -> int:
-        """How many numbers are taken."""
+    def used(self) -> int:
+        """How many numbers are used."""
         return self._number
 
     @property
@@ -85,11 +85,11 @@ class Journal:
         return len(self._waiting)
 
     def gap(self) -> None:
-        """Something happened that could not be told: a number without an event."""
+        """Use a number without an event: something happened that was not observed."""
         self._number += 1
 
     def close(self, timeout_s: float = 10.0) -> None:
-        """Write what waits, and end; the second time nothing happens."""
+        """Write the queued events, and end; calling it again does nothing."""
         self._closing.set()
         self._thread.join(timeout_s)
         if self._thread.is_alive():
@@ -112,7 +112,7 @@ class Journal:
         self._closing.wait(_PAUSE_S if len(batch) == _BATCH else _IDLE_S)
 
     def _each(self, act: Callable[[Sink], None]) -> None:
-        """Do something with each sink; one that fails is left out from then on, and alone."""
+        """Call each sink; one that raises gets no more lines, and the others do."""
         for sink in list(self._sinks):
             try:
                 act(sink)
@@ -122,7 +122,7 @@ class Journal:
                 LOG.error("resident-claims: %s is written no more", name, exc_info=fault)
                 self._sinks.remove(sink)
                 if not self._sinks:
-                    self._limit = 0  # nothing is kept for writers that are gone
+                    self._limit = 0  # nothing is queued without a sink
                 with suppress(Exception):
                     sink.fail()
 

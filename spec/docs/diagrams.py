@@ -1,16 +1,19 @@
-"""What is in a diagram: nodes, edges and a legend, whoever draws them."""
+"""Makes diagrams of the `transitions` machines: nodes, edges and a legend, for any renderer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spec.claims.states import RESPONSIBLE, TERMINAL, TRANSITIONS, ClaimState
+from spec.claims.lifecycle import ClaimLifecycle
+from spec.claims.states import RESPONSIBLE, TERMINAL, ClaimState
 from spec.contract.modes import ModeSpec
 from spec.contract.obligations import ALIASES, OBLIGATIONS
 from spec.docs.wording import occasion
-from spec.language.machine import Guard, Observer, Rule
+from spec.language.machine import Guard, Observer
 from spec.language.verdicts import Verdict
+from spec.machines import Automaton, mode_machine
 
 __all__ = [
     "GUARD_LOOKS",
@@ -123,13 +126,19 @@ def observer_diagram(observer: Observer) -> Diagram:
     """
     edges: list[Edge] = []
     stays: dict[str, list[str]] = {}
+    machine = Automaton(observer)
+    live = [state.name for state in observer.states if state.verdict is not Verdict.VIOLATED]
     for number, rule in enumerate(observer.rules, start=1):
         line = Line(f"{number} {rule.name}", rule.guard.value, occasion(rule.when))
-        for source in _sources(observer, rule):
-            if source == rule.to:
+        moves = [move for move in machine.moves if move.trigger == rule.name]
+        sources = [move.source for move in moves]
+        if len(live) > 1 and set(sources) == set(live):
+            sources = [_ANY]
+        for source in sources:
+            if source == moves[0].dest:
                 stays.setdefault(source, []).append(f"{number} {rule.name}")
             else:
-                edges.append(Edge(source, rule.to, (line,)))
+                edges.append(Edge(source, moves[0].dest, (line,)))
     looks = [Look(state.verdict.value) for state in observer.states]
     nodes = [
         Node(state.name, state.name, look, state.says, tuple(stays.get(state.name, ())))
@@ -149,25 +158,17 @@ def observer_diagram(observer: Observer) -> Diagram:
             if Look.__members__.get(verdict.name) in looks
         ),
         note="rules are tried by number, and the first that applies is taken",
-        initial=observer.initial,
-        below=_after_initial(observer, edges),
+        initial=machine.initial,
+        below=_after_initial(machine.initial, live, edges),
     )
 
 
-def _after_initial(observer: Observer, edges: list[Edge]) -> tuple[tuple[str, str], ...]:
+def _after_initial(
+    initial: str, live: Sequence[str], edges: Sequence[Edge]
+) -> tuple[tuple[str, str], ...]:
     """What a drawing would put before the initial state, since no arrow leads there from it."""
-    reached = {edge.target for edge in edges if edge.source == observer.initial}
-    others = (name for name in _live(observer) if name not in {observer.initial, *reached})
-    return tuple((observer.initial, name) for name in others)
-
-
-def _sources(observer: Observer, rule: Rule) -> tuple[str, ...]:
-    everywhere, live = observer.sources(rule), _live(observer)
-    return (_ANY,) if len(live) > 1 and set(everywhere) == set(live) else everywhere
-
-
-def _live(observer: Observer) -> list[str]:
-    return [state.name for state in observer.states if state.verdict is not Verdict.VIOLATED]
+    reached = {edge.target for edge in edges if edge.source == initial}
+    return tuple((initial, name) for name in live if name not in {initial, *reached})
 
 
 def lifecycle_diagram() -> Diagram:
@@ -177,20 +178,23 @@ def lifecycle_diagram() -> Diagram:
     """
     edges: list[Edge] = []
     stays: dict[str, list[str]] = {}
+    moves = list(ClaimLifecycle.moves())
+    ways: dict[str, list[tuple[ClaimState, ClaimState]]] = {}
+    for trigger, source, dest in moves:
+        ways.setdefault(trigger, []).append((source, dest))
     wide = {
         trigger
-        for trigger in {row.trigger for row in TRANSITIONS}
-        if {row.source for row in TRANSITIONS if row.trigger == trigger} == RESPONSIBLE
-        and len({row.dest for row in TRANSITIONS if row.trigger == trigger}) == 1
+        for trigger, ends in ways.items()
+        if {source for source, _ in ends} == RESPONSIBLE and len({dest for _, dest in ends}) == 1
     }
-    for row in TRANSITIONS:
-        if row.trigger in wide:
-            edge = Edge(_ANY, row.dest.value, (_short(row.trigger),))
+    for trigger, source, dest in moves:
+        if trigger in wide:
+            edge = Edge(_ANY, dest.value, (_short(trigger),))
             edges.extend([edge] if edge not in edges else [])
-        elif row.source is row.dest:
-            stays.setdefault(row.source, []).append(_short(row.trigger).name)
+        elif source is dest:
+            stays.setdefault(source, []).append(_short(trigger).name)
         else:
-            edges.append(Edge(row.source.value, row.dest.value, (_short(row.trigger),)))
+            edges.append(Edge(source.value, dest.value, (_short(trigger),)))
     nodes = [
         Node(state.value, state.value, _look(state), stays=tuple(stays.get(state, ())))
         for state in ClaimState
@@ -231,7 +235,8 @@ _TALL = 6
 
 def mode_diagram(spec: ModeSpec) -> Diagram:
     """The bundle of a mode: each obligation with what breaks it, or why it was added."""
-    cards = {name: _card(spec, name) for name in (*spec.paper, *spec.added)}
+    machine = mode_machine((*spec.paper, *spec.added))
+    cards = {name: _card(spec, name, states) for name, states in machine.states.items()}
     columns = 1 if len(spec.paper) < _TALL else 2
     groups = [Group("paper", "the bundle of the paper", spec.paper, columns)]
     if spec.added:
@@ -261,9 +266,10 @@ def mode_diagram(spec: ModeSpec) -> Diagram:
     )
 
 
-def _card(spec: ModeSpec, name: str) -> Node:
+def _card(spec: ModeSpec, name: str, states: Sequence[str]) -> Node:
     observer = OBLIGATIONS[ALIASES.get(name, name)]
-    broken = next(s.says for s in observer.states if s.verdict is Verdict.VIOLATED)
+    all_states = (observer.state(state) for state in states)
+    broken = next(state.says for state in all_states if state.verdict is Verdict.VIOLATED)
     look = Look.CRITICAL if name in spec.critical else Look.OBLIGATION
     says = f"because {spec.added[name]}" if name in spec.added else broken
     return Node(name, observer.name, look, says, mark=observer.code)

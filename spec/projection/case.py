@@ -18,7 +18,7 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.terms import Scope
 from spec.language.verdicts import Verdict, pool
-from spec.machines import Automaton
+from spec.machines import Automaton, mode_machine
 from spec.projection.pool import Claim
 from spec.projection.rights import lapses
 from spec.projection.unknown import CACHED_BY, without
@@ -264,4 +264,5 @@ def _line(finding: Finding) -> int:
 
 
 def _first(names: Iterable[str]) -> dict[str, _Watch]:
-    return {n: _Watch(OBLIGATIONS[n].initial, _automaton(n).first) for n in names}
+    initial = mode_machine(tuple(names)).initial
+    return {name: _Watch(state, _automaton(name).first) for name, state in initial.items()}

@@ -1,4 +1,4 @@
-"""Callers of a server: told to the engine by their API key, and by nothing else."""
+"""Tests of scopes and claims.ownership: callers are authenticated by their API key alone."""
 
 import asyncio
 import json
@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from monitor.engine import ModeVerdict
-from runtime_hooks.requests import callers
-from runtime_hooks.requests.ahead import Prompt
-from runtime_hooks.requests.callers import CALLER, WINDOW_S, Callers, prepare, told
-from runtime_hooks.requests.metadata import CLAIM, NULL
+from runtime_hooks.claims import ownership
+from runtime_hooks.claims.metadata import CLAIM, NULL
+from runtime_hooks.claims.ownership import CALLER, WINDOW_S, Callers, prepare, signed
+from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.scopes import OwnerScopes
 from runtime_hooks.settings.config import Settings
 from spec.claims.claim import Mode
-from tests.runtime_hooks.engine import NS, TinyEngine, claim
+from tests.runtime_hooks.tiny import NS, TinyEngine, claim
 
 SCOPES = {"key-a": "tenant-a", "key-b": "tenant-b"}
 PARAMETERS = {"resident_claim": {"claim_id": "claim:a"}}
@@ -211,7 +211,7 @@ class TestProof:
     def test_shared(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The secret is made once, where callers are told, and without one nobody is known."""
         monkeypatch.delenv("RESIDENT_CLAIMS_SECRET")
-        said = told("tenant-a", PARAMETERS)
+        said = signed("tenant-a", PARAMETERS)
         assert "" == Callers().scope_of(said, PARAMETERS)
         prepare(Settings())
         assert "RESIDENT_CLAIMS_SECRET" not in os.environ
@@ -220,7 +220,7 @@ class TestProof:
 
     def test_once(self) -> None:
         """A proof is believed once."""
-        engine, said = Callers(), told("tenant-a", PARAMETERS)
+        engine, said = Callers(), signed("tenant-a", PARAMETERS)
         assert ["tenant-a", ""] == [engine.scope_of(said, PARAMETERS) for _ in range(2)]
 
     @pytest.mark.parametrize("key", ["resident_claim", "release_claim", "pin"])
@@ -228,7 +228,7 @@ class TestProof:
         """It is of all that is asked for in the scope, and a try with anything else spends it not;
         what is added to it or is too deep to be compared is something else.
         """
-        engine, said = Callers(), told("tenant-a", PARAMETERS)
+        engine, said = Callers(), signed("tenant-a", PARAMETERS)
         deep: Any = []
         for _ in range(10_000):
             deep = [deep]
@@ -238,7 +238,7 @@ class TestProof:
 
     def test_changed(self) -> None:
         """Nothing of it can be changed."""
-        said = told("tenant-a", PARAMETERS)
+        said = signed("tenant-a", PARAMETERS)
         for name, value in said.items():
             for other in (1, 10**5_000, "tenant-b", None, True, value * 2, said["asks"]):
                 assert value == other or not Callers().scope_of({**said, name: other}, PARAMETERS)
@@ -246,7 +246,7 @@ class TestProof:
     @pytest.mark.parametrize(("age_s", "good"), [(-1, False), (0, True), (WINDOW_S, True)])
     def test_window(self, age_s: int, good: bool) -> None:
         """It is good for a time, and not before it was made; nothing is remembered beyond that."""
-        said = told("tenant-a", PARAMETERS)
+        said = signed("tenant-a", PARAMETERS)
         now = [said["made_ns"] + age_s * NS]
         engine = Callers(lambda: now[0])
         assert good is bool(engine.scope_of(said, PARAMETERS))
@@ -256,18 +256,18 @@ class TestProof:
 
     def test_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Only so many are believed in that time, and then others again."""
-        monkeypatch.setattr(callers, "MOST", 2)
-        proofs = [told(scope, PARAMETERS) for scope in "abc"]
+        monkeypatch.setattr(ownership, "MOST", 2)
+        proofs = [signed(scope, PARAMETERS) for scope in "abc"]
         now = [proofs[0]["made_ns"] + WINDOW_S * NS]
         engine = Callers(lambda: now[0])
         assert ["a", "b", ""] == [engine.scope_of(said, PARAMETERS) for said in proofs]
         monkeypatch.setattr(time, "monotonic_ns", lambda: now[0])
-        late = told("d", PARAMETERS)
+        late = signed("d", PARAMETERS)
         now[0] += WINDOW_S * NS
         assert "" == engine.scope_of(late, PARAMETERS)
         now[0] += 1
         assert "" == engine.scope_of(late, PARAMETERS)
-        assert "e" == engine.scope_of(told("e", PARAMETERS), PARAMETERS)
+        assert "e" == engine.scope_of(signed("e", PARAMETERS), PARAMETERS)
 
 
 class TestEngine:
@@ -278,26 +278,26 @@ class TestEngine:
         assert engine.serve("nobody", 20, mine)
         assert "the caller is not known" in engine.answers[-1]["claim"]
         other, third = claim("claim:b", 20), {**mine, "claim_id": "claim:c"}
-        assert engine.serve("other", 20, other, caller=told("tenant-a", {CLAIM: other}))
+        assert engine.serve("other", 20, other, caller=signed("tenant-a", {CLAIM: other}))
         assert "tenant-a cannot claim for tenant" in engine.answers[-1]["claim"]
-        assert engine.serve("mine", 20, third, caller=told("tenant-a", {CLAIM: third}))
+        assert engine.serve("mine", 20, third, caller=signed("tenant-a", {CLAIM: third}))
         assert {"claim": ""} == engine.answers[-1]
         assert ["tenant-a"] == [e.owner_scope for e in engine.kinds("claim_accepted")]
 
     def test_asks_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A request that asks for nothing uses up none of the proofs that are believed."""
-        monkeypatch.setattr(callers, "MOST", 2)
+        monkeypatch.setattr(ownership, "MOST", 2)
         engine = TinyEngine(scopes=SCOPES)
         for name in ("a", "b"):
             asked = {**claim(f"claim:{name}", 20), "owner_scope": "tenant-a"}
-            assert engine.serve(name, 20, asked, caller=told("tenant-a", {CLAIM: asked}))
+            assert engine.serve(name, 20, asked, caller=signed("tenant-a", {CLAIM: asked}))
             assert {"claim": ""} == engine.answers[-1]
-            assert engine.serve(f"{name} again", 20, caller=told("tenant-a", {}))
+            assert engine.serve(f"{name} again", 20, caller=signed("tenant-a", {}))
 
     def test_null(self) -> None:
         """A claim beside nothing that is stated as null is the caller's."""
         engine, mine = TinyEngine(scopes=SCOPES), {**claim(blocks=20), "owner_scope": "tenant-a"}
-        said = told("tenant-a", {CLAIM: mine, "pin": None})
+        said = signed("tenant-a", {CLAIM: mine, "pin": None})
         assert engine.serve("mine", 20, mine, pin=NULL, caller=said)
         assert "" == engine.answers[0]["claim"]
         assert "pin is no object with a job_id" in engine.answers[0]["pin"]
@@ -311,7 +311,7 @@ class TestEngine:
         engine = TinyEngine(scopes=SCOPES)
         for number in range(before):
             mine = {**claim(f"claim:{number}", 20), "owner_scope": "tenant-a"}
-            assert engine.serve(f"{number}", 20, mine, caller=told("tenant-a", {CLAIM: mine}))
+            assert engine.serve(f"{number}", 20, mine, caller=signed("tenant-a", {CLAIM: mine}))
         assert engine.serve("a", 20, **asked)
         said = {what: answer for each in engine.answers[before:] for what, answer in each.items()}
         assert asked.keys() == said.keys()
@@ -327,7 +327,9 @@ class TestEngine:
     def test_ahead(self) -> None:
         """What was registered ahead has its owner from there."""
         engine = TinyEngine(scopes=SCOPES)
-        ticket = engine.keeper.ahead.register(claim(blocks=20), Prompt((ord("p"),) * 640))
+        ticket = engine.controller.preregistration.register(
+            claim(blocks=20), Prompt((ord("p"),) * 640)
+        )
         assert engine.serve("request", 20, prompt="p")
         assert "accepted" == ticket.state
         assert ModeVerdict.KEPT is engine.judge(Mode.HARD_PROTECTED).verdict

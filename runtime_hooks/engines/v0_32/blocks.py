@@ -1,7 +1,7 @@
-"""What vLLM 0.32 does with blocks: cached, computed, taken as victims, lost, reset.
+"""Observes blocks of vLLM 0.32: cached, computed, looked up, evicted, lost, reset.
 
-Blocks are cached by vLLM before they are computed, within `allocate_slots`. They are told when the
-output of their step has come.
+vLLM caches blocks before they are computed, within `allocate_slots`. The controller hears of them
+when the output of their step has arrived.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from runtime_hooks.engines.v0_32.engine import keys_of, loadable
+from runtime_hooks.engines.v0_32.requests import keys_of, loadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runtime_hooks.custody.keeper import Keeper
-    from runtime_hooks.engines.v0_32.wraps import Wraps
+    from runtime_hooks.controller.controller import Controller
+    from runtime_hooks.engines.shared.wraps import Wraps
 
 __all__ = ["BlockHooks"]
 
 Cached: TypeAlias = tuple[str, int, list[Any], list[bytes]]
-"""Blocks that were cached in one call: for which request, the position of the first, the blocks,
-their keys.
-"""
+"""Blocks cached in one call: the request, the position of the first, the blocks, their keys."""
 
 
 class BlockHooks:
@@ -33,18 +31,18 @@ class BlockHooks:
         self._size: int = scheduler.block_size
         self._manager = scheduler.kv_cache_manager
         self._pool = scheduler.kv_cache_manager.block_pool
-        self._fresh: list[Cached] = []  # of the step that is being scheduled
-        self._steps: deque[tuple[Any, list[Cached]]] = deque()  # scheduled, and not computed yet
-        self._gone: list[int] = []  # blocks that left the cache within the present call
-        self._for: str | None = None  # the request for which blocks are taken
-        self.no_room: str | None = None  # the last request of the step that got no blocks
-        self.not_admitted: set[str] = set()  # requests that are not cached but for what was loaded
+        self._fresh: list[Cached] = []  # in the step that is being scheduled
+        self._steps: deque[tuple[Any, list[Cached]]] = deque()  # scheduled and not computed yet
+        self._removed: list[int] = []  # blocks that left the cache within the present call
+        self._for: str | None = None  # the request that blocks are allocated for
+        self.no_room: str | None = None  # the last request of this step that got no blocks
+        self.not_admitted: set[str] = set()  # requests of which only loaded blocks are cached
         self.loaded: str | None = None  # the request whose loaded blocks are being cached
-        self.back = True  # all of these came back, and need not be computed
+        self.all_loaded = True  # the whole load came back, so nothing of it is computed
 
-    def install(self, keeper: Keeper, wraps: Wraps) -> None:
+    def install(self, controller: Controller, wraps: Wraps) -> None:
         """Wrap the methods."""
-        self._keeper, self._wraps = keeper, wraps
+        self._controller, self._wraps = controller, wraps
         wraps.put(self._manager, "allocate_slots", self._allocate_slots)
         wraps.put(self._pool, "get_new_blocks", self._get_new_blocks)
         wraps.put(self._pool, "cache_full_blocks", self._cache_full_blocks)
@@ -53,17 +51,17 @@ class BlockHooks:
         wraps.put(self._pool.cached_block_hash_to_block, "pop", self._pop)
 
     def uncomputed(self) -> set[int]:
-        """Blocks that are cached and whose content is not there yet."""
+        """The blocks that are cached and not computed yet."""
         steps = [*(fresh for _, fresh in self._steps), self._fresh]
         return {b.block_id for fresh in steps for _, _, blocks, _ in fresh for b in blocks}
 
     def scheduled(self, output: Any) -> None:
-        """A step was scheduled: what was cached for it will be computed."""
+        """A step was scheduled: it will compute the blocks that were cached for it."""
         self._steps.append((output, self._fresh))
         self._fresh, self.no_room = [], None
 
     def computed(self, output: Any) -> None:
-        """A step was computed: its blocks hold what they are filed under, if they still are."""
+        """A step was computed: its blocks hold their contents, if they are still cached."""
         while self._steps:
             step, fresh = self._steps.popleft()
             for request_id, start, blocks, keys in fresh:
@@ -71,7 +69,7 @@ class BlockHooks:
                 for last, end in pairwise((-1, *gone, len(blocks))):
                     pairs = [(keys[i], blocks[i].block_id) for i in range(last + 1, end)]
                     if pairs:
-                        self._keeper.custody.cached(request_id, start + last + 1, pairs)
+                        self._controller.tracker.cached(request_id, start + last + 1, pairs)
             if step is output:
                 break
 
@@ -88,7 +86,7 @@ class BlockHooks:
             self._for = None
             if blocks is None:
                 self.no_room = request.request_id
-            elif self._keeper.claims and not request.num_computed_tokens:
+            elif self._controller.claims and not request.num_computed_tokens:
                 self._wraps.attempt(
                     "allocate_slots", self._look_up, request, num_new_computed_tokens
                 )
@@ -97,10 +95,13 @@ class BlockHooks:
         return allocate_slots
 
     def could_use(self, request: Any, found: int) -> int:
-        """How many blocks a request can use of those that it looks for, where it found so many: not
-        the one with the last token of its prompt, and of what is not there what it lets be loaded.
+        """How many blocks a request can use of those that it looks up.
 
-        Where another model drafts vLLM does not use the last block that it finds.
+        It cannot use the block with the last token of its prompt. Of missing blocks it can use as
+        many as it allows to load. With a draft model vLLM does not use the last block found.
+
+        Args:
+            found: the blocks that it found in the cache.
         """
         if request.skip_reading_prefix_cache:
             return 0
@@ -112,43 +113,48 @@ class BlockHooks:
     def _look_up(self, request: Any, tokens: int) -> None:
         found = tokens // self._size
         asked = self.could_use(request, found)
-        if asked and self._keeper.custody.concerned(keys_of(request, self._size, self._size)[0]):
+        if asked and self._controller.tracker.is_claimed(
+            keys_of(request, self._size, self._size)[0]
+        ):
             (blocks,) = self._manager.get_block_ids(request.request_id)
-            self.tell_found(request, asked, blocks[:found])
+            self.report_found(request, asked, blocks[:found])
 
-    def tell_found(self, request: Any, asked: int, blocks: Sequence[int]) -> None:
-        """What a request found of the first blocks that it can use: these, as far as what they are
-        filed under is computed.
+    def report_found(self, request: Any, asked: int, blocks: Sequence[int]) -> None:
+        """Report the look-up of a request: it found the first blocks, as far as they are computed.
+
+        Args:
+            asked: how many blocks it can use.
+            blocks: those that it found, from the first on.
         """
         keys, uncomputed = keys_of(request, asked * self._size, self._size), self.uncomputed()
-        custody, found = self._keeper.custody, 0
+        tracker, found = self._controller.tracker, 0
         for key, block in zip(keys, blocks, strict=False):
-            if block in uncomputed and not custody.there(key):
+            if block in uncomputed and not tracker.has_block(key):
                 break
             found += 1
-        custody.look_up(request.request_id, keys, found)
+        tracker.look_up(request.request_id, keys, found)
 
     def _get_new_blocks(self, call: Callable[[int], Any]) -> Callable[[int], Any]:
-        gone = self._gone
+        removed = self._removed
 
         def get_new_blocks(num_blocks: int) -> Any:
             blocks = call(num_blocks)
-            if gone:
-                taken = tuple(gone)
-                gone.clear()
-                custody = self._keeper.custody
-                self._wraps.attempt("get_new_blocks", custody.evicted, taken, self._for)
+            if removed:
+                taken = tuple(removed)
+                removed.clear()
+                tracker = self._controller.tracker
+                self._wraps.attempt("get_new_blocks", tracker.evicted, taken, self._for)
             return blocks
 
         return get_new_blocks
 
     def _pop(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        gone = self._gone
+        removed = self._removed
 
         def pop(key: Any, block_id: int) -> Any:
             block = call(key, block_id)
             if block is not None:
-                gone.append(block_id)
+                removed.append(block_id)
             return block
 
         return pop
@@ -165,8 +171,8 @@ class BlockHooks:
             if request.request_id in self.not_admitted and request.request_id != self.loaded:
                 return
             call(request, blocks, num_cached_blocks, num_full_blocks, *args, **named)
-            back = self.back and request.request_id == self.loaded
-            if num_cached_blocks < num_full_blocks and not back:
+            loaded = self.all_loaded and request.request_id == self.loaded
+            if num_cached_blocks < num_full_blocks and not loaded:
                 new = blocks[num_cached_blocks:num_full_blocks]
                 keys = [block.block_hash for block in new]
                 self._fresh.append((request.request_id, num_cached_blocks, new, keys))
@@ -174,25 +180,27 @@ class BlockHooks:
         return cache_full_blocks
 
     def _evict_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
-        gone = self._gone
+        removed = self._removed
 
         def evict_blocks(block_ids: Any) -> None:
             call(block_ids)
-            if gone:
-                lost = tuple(gone)
-                gone.clear()
-                self._wraps.attempt("evict_blocks", self._keeper.custody.lost, lost)
+            if removed:
+                lost = tuple(removed)
+                removed.clear()
+                self._wraps.attempt("evict_blocks", self._controller.tracker.lost, lost)
 
         return evict_blocks
 
     def _reset_prefix_cache(self, call: Callable[[], bool]) -> Callable[[], bool]:
         def reset_prefix_cache() -> bool:
             done = False
-            self._wraps.attempt("reset_prefix_cache", self._keeper.custody.before_reset)
+            self._wraps.attempt("reset_prefix_cache", self._controller.tracker.before_reset)
             try:
                 done = call()
             finally:
-                self._wraps.attempt("reset_prefix_cache", self._keeper.custody.after_reset, done)
+                self._wraps.attempt(
+                    "reset_prefix_cache", self._controller.tracker.after_reset, done
+                )
             if done:  # the pool has a new map
                 self._wraps.put(self._pool.cached_block_hash_to_block, "pop", self._pop)
             return done

@@ -1,6 +1,6 @@
-"""vLLM's offloading to host memory on a machine without a GPU: the stock spec, copying by the CPU.
+"""Offloads to host memory on a machine without a GPU: vLLM's stock spec, with copies by the CPU.
 
-Named in the engine's configuration:
+Name it in the engine's configuration:
 
     KVTransferConfig(
         kv_connector="OffloadingConnector",
@@ -12,7 +12,7 @@ Named in the engine's configuration:
         },
     )
 
-Scheduler, connector and the manager of the tier stay vLLM's own.
+The scheduler, the connector and the manager of the tier are vLLM's own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["MemcpyOffloadingSpec", "MemcpyWorker"]
 
 
 class MemcpyWorker(OffloadingWorker):
-    """Copies blocks to host memory and back, at once; a chunk is one block of every tensor."""
+    """Copies blocks to host memory and back, synchronously; a chunk is a block of every tensor."""
 
     def __init__(self, tensors: list[Any], chunks: int) -> None:
         self._gpu = tensors
@@ -49,16 +49,16 @@ class MemcpyWorker(OffloadingWorker):
         return True
 
     def get_finished(self) -> list[TransferResult]:
-        """Every job since the last call."""
+        """The jobs since the last call."""
         finished, self._finished = self._finished, []
         return finished
 
     def wait(self, job_ids: set[int]) -> None:
-        """Nothing is under way."""
+        """Nothing is ever under way."""
 
 
 class MemcpyOffloadingSpec(CPUOffloadingSpec):
-    """The stock spec with that worker."""
+    """The stock spec with this worker."""
 
     def get_worker(self, kv_caches: Any) -> OffloadingWorker:
         """The worker for these caches."""

@@ -1,4 +1,4 @@
-"""The scheduler's side of vLLM 0.32's offloading: what is stored, what is loaded, what fails."""
+"""Observes offloading in the scheduler of vLLM 0.32: stores, loads, and their failures."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from vllm.distributed.kv_transfer.kv_connector.v1.offloading_connector import Of
 from vllm.v1.kv_offload.base import LookupResult, ReqContext
 from vllm.v1.request import RequestStatus
 
-from runtime_hooks.engines.v0_32.engine import keys_of
+from runtime_hooks.claims.arrivals import Refusal
+from runtime_hooks.engines.v0_32.requests import keys_of
 from runtime_hooks.engines.v0_32.worker import FAILED_STORES
-from runtime_hooks.requests.arrivals import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runtime_hooks.custody.keeper import Keeper
+    from runtime_hooks.controller.controller import Controller
+    from runtime_hooks.engines.shared.wraps import Wraps
     from runtime_hooks.engines.v0_32.blocks import BlockHooks
     from runtime_hooks.engines.v0_32.steps import StepHooks
-    from runtime_hooks.engines.v0_32.wraps import Wraps
     from runtime_hooks.settings.config import Drill
 
 __all__ = ["OffloadHooks", "manager_of"]
@@ -28,7 +28,7 @@ _LOADS: Final = (RequestStatus.WAITING_FOR_REMOTE_KVS, RequestStatus.FINISHED_AB
 
 
 def manager_of(scheduler: Any) -> Any:
-    """The manager of the engine's offload tier; None where there is none that can be hooked."""
+    """The manager of the engine's offload tier; None where it has none that can be hooked."""
     connector = scheduler.connector
     if not isinstance(connector, OffloadingConnector) or connector.connector_scheduler is None:
         return None
@@ -38,16 +38,21 @@ def manager_of(scheduler: Any) -> Any:
 
 
 class OffloadHooks:
-    """The hooks on the offloading of one scheduler; also its tier, as the keeper needs it."""
+    """The hooks on the offloading of one scheduler.
+
+    It is also the tier that the controller uses (`runtime_hooks.tracking.offloaded.OffloadTier`).
+    """
 
     def __init__(self, scheduler: Any, manager: Any, drill: Drill) -> None:
         self._scheduler, self._manager = scheduler, manager
         self._context = ReqContext("resident-claims")
         self._prepare_load, self._complete_load = manager.prepare_load, manager.complete_load
         self._fail_loads, self._fail_stores = Counter(drill.fail_loads), Counter(drill.fail_stores)
-        self._failing: set[str] = set()  # requests whose load a drill lets fail
-        self._aborted: set[str] = set()  # requests that were, and whose load is under way
-        self._unstored: set[bytes] = set()  # contents whose store is about to be called complete
+        self._failing: set[str] = set()  # requests whose load fails by the drill
+        self._aborted: set[str] = set()  # aborted requests whose load is under way
+        self._unstored: set[bytes] = (
+            set()
+        )  # contents of failed stores that vLLM is about to complete
 
     def has(self, keys: Sequence[bytes]) -> list[bytes]:
         """The copies that can be loaded."""
@@ -55,16 +60,18 @@ class OffloadHooks:
         return [key for key in keys if lookup(key, self._context) is LookupResult.HIT]
 
     def keep(self, keys: Sequence[bytes]) -> None:
-        """What is being read is not given up; so it is read until `drop`."""
+        """Exclude copies from eviction: vLLM evicts nothing that is being read."""
         self._prepare_load(keys, self._context)
 
     def drop(self, keys: Sequence[bytes]) -> None:
-        """The reading is over."""
+        """End that exclusion."""
         self._complete_load(keys, self._context)
 
-    def install(self, keeper: Keeper, wraps: Wraps, steps: StepHooks, blocks: BlockHooks) -> None:
+    def install(
+        self, controller: Controller, wraps: Wraps, steps: StepHooks, blocks: BlockHooks
+    ) -> None:
         """Wrap the methods."""
-        self._keeper, self._wraps, self._steps, self._blocks = keeper, wraps, steps, blocks
+        self._controller, self._wraps, self._steps, self._blocks = controller, wraps, steps, blocks
         wraps.put(self._manager, "prepare_load", self._loading)
         wraps.put(self._manager, "complete_store", self._stored)
         wraps.put(self._manager, "prepare_store", self._storing)
@@ -89,7 +96,7 @@ class OffloadHooks:
         return prepare_load
 
     def _begin(self, request_id: str, keys: list[bytes]) -> None:
-        for claim in self._keeper.tier.loading(request_id, keys) or [""]:
+        for claim in self._controller.offloaded.loading(request_id, keys) or [""]:
             if self._fail_loads[claim]:
                 self._fail_loads[claim] -= 1
                 self._failing.add(request_id)
@@ -102,18 +109,20 @@ class OffloadHooks:
             success = success and self._unstored.isdisjoint(done) and not failing
             call(done, req_context, success)
             if success:
-                self._wraps.attempt("complete_store", self._keeper.tier.stored, done)
+                self._wraps.attempt("complete_store", self._controller.offloaded.stored, done)
 
         return complete_store
 
     def _fail_store(self, keys: list[bytes], failing: list[str]) -> None:
-        """A drill: take copies that were made for failed, because of these claims."""
-        failing += [c for c in self._keeper.tier.claims_on(keys) or [""] if self._fail_stores[c]]
+        """Drill: let a store fail, for the claims that the drill names."""
+        failing += [
+            c for c in self._controller.offloaded.claims_on(keys) or [""] if self._fail_stores[c]
+        ]
         for claim in failing:
             self._fail_stores[claim] -= 1
 
     def _output(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
-        """vLLM takes every store for one that succeeds; those that failed are known here."""
+        """Find the stores that failed: vLLM takes every store to succeed."""
 
         def update_connector_output(connector_output: Any) -> None:
             self._wraps.attempt("update_connector_output", self._note_unstored, connector_output)
@@ -133,7 +142,7 @@ class OffloadHooks:
             output = call(keys, req_context)
             if output is not None and output.evicted_keys:
                 self._wraps.attempt(
-                    "prepare_store", self._keeper.tier.forgotten, output.evicted_keys
+                    "prepare_store", self._controller.offloaded.lost, output.evicted_keys
                 )
             return output
 
@@ -142,14 +151,14 @@ class OffloadHooks:
     def _reset(self, call: Callable[[], None]) -> Callable[[], None]:
         def reset_cache() -> None:
             call()
-            self._wraps.attempt("reset_cache", self._keeper.tier.forgotten, None)
+            self._wraps.attempt("reset_cache", self._controller.offloaded.lost, None)
 
         return reset_cache
 
     # Loads.
 
     def _matched(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """A request whose claim is away is not to be scheduled without it, whatever the reason."""
+        """Keep a request from running without a claim that it can use and that is away."""
 
         def get_num_new_matched_tokens(request: Any, computed: int, **named: Any) -> Any:
             loads, later = call(request, computed, **named)
@@ -157,7 +166,7 @@ class OffloadHooks:
             if loads is not None:
                 about = (request, computed, loads, refused)
                 self._wraps.attempt("get_num_new_matched_tokens", self._withhold, *about)
-            self._steps.late += refused
+            self._steps.refused_late += refused
             return (None, False) if refused else (loads, later)
 
         return get_num_new_matched_tokens
@@ -166,26 +175,26 @@ class OffloadHooks:
         size = self._scheduler.block_size
         asked = self._blocks.could_use(request, computed // size)
         keys, found = keys_of(request, asked * size, size), (computed + loads) // size
-        if claims := self._keeper.tier.withheld(request.request_id, keys, found):
+        if claims := self._controller.offloaded.withheld(request.request_id, keys, found):
             refused.append(Refusal(request.request_id, claims))
 
     def _loaded(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def update_waiting_for_remote_kv(request: Any) -> None:
             failed = request.request_id in self._scheduler.failed_recving_kv_req_ids
-            self._blocks.loaded, self._blocks.back = request.request_id, not failed
+            self._blocks.loaded, self._blocks.all_loaded = request.request_id, not failed
             call(request)
             self._blocks.loaded = None
             if not failed:
-                self._wraps.attempt("_update_waiting_for_remote_kv", self._tell_loaded, request)
+                self._wraps.attempt("_update_waiting_for_remote_kv", self._report_loaded, request)
 
         return update_waiting_for_remote_kv
 
-    def _tell_loaded(self, request: Any) -> None:
+    def _report_loaded(self, request: Any) -> None:
         (blocks,) = self._scheduler.kv_cache_manager.get_blocks(request.request_id).blocks
         pairs = [(block.block_hash, block.block_id) for block in blocks if block.block_hash]
-        if self._keeper.tier.loaded(request.request_id, pairs):
-            # It looks no further: what others computed meanwhile it does not find.
-            self._blocks.tell_found(request, len(pairs), [block for _, block in pairs])
+        if self._controller.offloaded.loaded(request.request_id, pairs):
+            # It looks up nothing else, so it does not find blocks that others computed meanwhile.
+            self._blocks.report_found(request, len(pairs), [block for _, block in pairs])
 
     def _invalid(self, call: Callable[..., set[str]]) -> Callable[..., set[str]]:
         def handle_invalid_blocks(invalid_block_ids: Any, num_scheduled_tokens: Any) -> set[str]:
@@ -195,21 +204,21 @@ class OffloadHooks:
         return handle_invalid_blocks
 
     def _refuse(self, invalid: set[int]) -> None:
-        """Refuse the requests whose claimed blocks did not come back; vLLM sees to the others."""
+        """Refuse the requests whose claimed blocks were not loaded; vLLM handles the others."""
         aborted = [self._scheduler.requests[request_id] for request_id in self._aborted]
         for request in [*self._scheduler.kv_holding_waiting, *aborted]:
             if request.status not in _LOADS:
                 continue
             (blocks,) = self._scheduler.kv_cache_manager.get_block_ids(request.request_id)
             if not invalid.isdisjoint(blocks):
-                claims = self._keeper.tier.failed(request.request_id)
+                claims = self._controller.offloaded.failed(request.request_id)
                 if claims and not request.is_finished():
                     self._steps.refuse(Refusal(request.request_id, claims))
 
     def _still_loads(self, request: Any) -> bool:
-        """Whether the blocks of a request that ends are still being written: it ends with that."""
+        """Whether a load still writes to the blocks of a request that ends; then it ends later."""
         aborted: str = request.request_id
-        late = aborted in self._scheduler.requests and self._keeper.tier.under_way(aborted)
+        late = aborted in self._scheduler.requests and self._controller.offloaded.under_way(aborted)
         if late:
             self._aborted.add(aborted)
         return late
@@ -217,27 +226,29 @@ class OffloadHooks:
     def _free_blocks(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def free_blocks(request: Any) -> None:
             back: list[tuple[bytes, int]] = []
-            self._wraps.attempt("_free_blocks", self._come_back, request, back)
+            self._wraps.attempt("_free_blocks", self._loaded_blocks, request, back)
             request_id = request.request_id
             call(request)
             if back:
-                self._wraps.attempt("_free_blocks", self._keeper.tier.unused, request_id, back)
+                self._wraps.attempt(
+                    "_free_blocks", self._controller.offloaded.loaded_unused, request_id, back
+                )
             if request_id in self._aborted:
                 self._aborted.discard(request_id)
                 self._steps.end(request_id, "_free_blocks")
 
         return free_blocks
 
-    def _come_back(self, request: Any, back: list[tuple[bytes, int]]) -> None:
-        """The blocks of an aborted request whose load has come back, with what they hold."""
+    def _loaded_blocks(self, request: Any, back: list[tuple[bytes, int]]) -> None:
+        """Collect the blocks of an aborted request whose load came back, with their contents."""
         aborted = request.status == RequestStatus.FINISHED_ABORTED
-        if aborted and self._keeper.tier.under_way(request.request_id):
+        if aborted and self._controller.offloaded.under_way(request.request_id):
             (blocks,) = self._scheduler.kv_cache_manager.get_block_ids(request.request_id)
             size = self._scheduler.block_size
             back += zip(keys_of(request, len(blocks) * size, size), blocks, strict=False)
 
     def _let_fail(self, model_runner_output: Any) -> None:
-        """A drill: report loads that went well as failed, as the worker would."""
+        """Drill: report loads that succeeded as failed, as the worker would."""
         output = model_runner_output.kv_connector_output
         for request_id in self._failing & set(output.finished_recving or ()) if output else ():
             self._failing.discard(request_id)

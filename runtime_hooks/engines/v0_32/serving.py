@@ -1,8 +1,8 @@
-"""What vLLM 0.32's HTTP server answers where a request is refused: a status, and whose claims.
+"""Makes vLLM 0.32's HTTP server answer refused requests with status 503 and the claims.
 
 vLLM ends a request that cannot go on with a finish reason, under status 200. In the process of the
-API server the output of a refused request is raised as an error instead, which vLLM's own handlers
-turn into an answer of OpenAI's form. Who uses the engine from Python gets the output as it is.
+API server this module raises the output of a refused request as an error instead, and vLLM's own
+handlers turn that into an answer of OpenAI's form. A Python caller of the engine gets the output.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from contextlib import aclosing
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import JSONResponse
 from vllm.entrypoints.generate.base.serving import GenerateBaseServing
@@ -18,24 +18,21 @@ from vllm.entrypoints.serve.engine.protocol import ErrorInfo, ErrorResponse
 from vllm.entrypoints.serve.exception_handling.handlers import vllm_error
 from vllm.exceptions import GenerationError
 
-from runtime_hooks.engines.v0_32.steps import METADATA, RESTORE_REASON, STOP_REASON
-from runtime_hooks.faults import Faults
+from runtime_hooks.engines.shared.refusals import METADATA, REASONS, message
+from runtime_hooks.trace.faults import Faults
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
 __all__ = ["Refused", "answer_refusals"]
 
-_REASONS: Final = frozenset({STOP_REASON, RESTORE_REASON})
-_SHOWN: Final = 8  # claims in the message; the body has them all
-
 
 class Refused(GenerationError):
-    """The engine refused the request; `notes` says what became of all that came with it."""
+    """The engine refused a request; `notes` are the answers to everything that came with it."""
 
     def __init__(self, notes: dict[str, Any]) -> None:
         refusal = notes["refusal"]
-        super().__init__(_message(refusal))
+        super().__init__(message(refusal))
         self.status_code = HTTPStatus.SERVICE_UNAVAILABLE
         error = ErrorInfo(
             message=str(self),
@@ -47,7 +44,7 @@ class Refused(GenerationError):
 
 
 class _Client:
-    """The client of the engine, by which the output of a refused request is an error."""
+    """A client of the engine that raises the output of a refused request as an error."""
 
     def __init__(self, client: Any, faults: Faults) -> None:
         self._client, self._faults = client, faults
@@ -56,10 +53,10 @@ class _Client:
         return getattr(self._client, name)
 
     async def generate(self, *args: Any, **named: Any) -> AsyncGenerator[Any, None]:
-        """The outputs of a request, as the client gives them.
+        """Yield the outputs of a request, as the engine's client does.
 
         Raises:
-            Refused: the engine refused it, or for one of its answers.
+            Refused: the engine refused the request, or one of its answers.
         """
         async with aclosing(self._client.generate(*args, **named)) as outputs:
             async for output in outputs:
@@ -72,7 +69,7 @@ class _Client:
             notes = (output.kv_transfer_params or {}).get(METADATA, {})
             if "refusal" in notes:
                 return Refused(notes)
-            reasons = {answer.stop_reason for answer in output.outputs} & _REASONS
+            reasons = {answer.stop_reason for answer in output.outputs} & REASONS
             return Refused({**notes, "refusal": {"reason": reasons.pop()}}) if reasons else None
         except Exception as fault:
             self._faults.note("generate", fault)
@@ -80,7 +77,7 @@ class _Client:
 
 
 def answer_refusals() -> Callable[[], None]:
-    """Have every server that is made from now on answer so; returns what ends that."""
+    """Hook every server that is made from now on; returns a function that ends this."""
     made = GenerateBaseServing.__init__
     streamed = GenerateBaseServing._convert_generation_error_to_streaming_response
     handler, faults = vllm_error.generation_error_handler, Faults()
@@ -107,14 +104,3 @@ def answer_refusals() -> Callable[[], None]:
         vllm_error.generation_error_handler = handler
 
     return end
-
-
-def _message(refusal: dict[str, Any]) -> str:
-    """What a person is told: the reason, the claims, and the sum where there is one."""
-    text, claims = str(refusal["reason"]), refusal.get("blocking_claim_ids", ())
-    if claims:
-        more = f" and {len(claims) - _SHOWN} more" if len(claims) > _SHOWN else ""
-        text += f", because of {', '.join(claims[:_SHOWN])}{more}"
-    if proof := refusal.get("proof"):
-        text += ": {resident} blocks are claimed and {active} needed, of {usable}".format(**proof)
-    return text

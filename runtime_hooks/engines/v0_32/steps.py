@@ -1,4 +1,4 @@
-"""What vLLM 0.32 does with requests: they arrive, wait, are served or refused, and end."""
+"""Follows requests of vLLM 0.32 through the scheduler, and carries out decisions on them."""
 
 from __future__ import annotations
 
@@ -10,30 +10,26 @@ from msgspec.structs import replace
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 from vllm.v1.request import RequestStatus
 
-from runtime_hooks.engines.v0_32.engine import arrival_of
+from runtime_hooks.engines.shared.refusals import METADATA, as_metadata
+from runtime_hooks.engines.v0_32.requests import arrival_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runtime_hooks.custody.keeper import Keeper
+    from runtime_hooks.claims.arrivals import Refusal
+    from runtime_hooks.controller.controller import Controller
+    from runtime_hooks.engines.shared.wraps import Wraps
     from runtime_hooks.engines.v0_32.blocks import BlockHooks
-    from runtime_hooks.engines.v0_32.wraps import Wraps
-    from runtime_hooks.requests.arrivals import Refusal
 
-__all__ = ["METADATA", "RESTORE_REASON", "STOP_REASON", "StepHooks"]
+__all__ = ["StepHooks"]
 
-STOP_REASON: Final = "protected_resident_capacity_refused"
-"""The stop reason of a request that was refused for want of room beside claims."""
-
-RESTORE_REASON: Final = "claim_restoration_failed"
-"""The stop reason of a request that was refused because a claim's blocks did not come back."""
-
-METADATA: Final = "resident_claims"
-"""The key, in the response's `kv_transfer_params`, of what became of the request's claim."""
+_ACCEPTED: Final = {"decision": "accepted"}
+_PARENTS: Final = 1024  # requests with several answers that are remembered
+_PART: Final = re.compile(r"\d+_(.+)", re.DOTALL)
 
 
-class _Part(NamedTuple):
-    """A request in parts, as its first one came: what with, from whom, and the answers to that."""
+class _FirstPart(NamedTuple):
+    """The first of the requests that vLLM makes of one: its metadata, scope and answers."""
 
     metadata: Any
     scope: str | None
@@ -41,58 +37,69 @@ class _Part(NamedTuple):
 
 
 class StepHooks:
-    """The hooks on one scheduler."""
+    """The hooks on one scheduler.
+
+    `refused_late` are refusals of the step that is being scheduled. `before_output` and
+    `still_loads` are set by the hooks on offloading.
+    """
 
     def __init__(self, scheduler: Any, blocks: BlockHooks) -> None:
         self._scheduler, self._blocks = scheduler, blocks
-        self._put_off: set[str] = set()
-        self._refused: list[tuple[Any, dict[str, Any]]] = []
-        self._notes: dict[str, dict[str, Any]] = {}  # by request, for its last output
-        self.late: list[Refusal] = []  # of the step that is being scheduled
-        self._done: list[str] = []  # requests that ended since the last output, with notes
-        self._parents: OrderedDict[str, _Part] = OrderedDict()
+        self._kept_waiting: set[str] = set()  # requests that the scheduler skips
+        self._to_refuse: dict[str, Refusal] = {}  # in the next step, by request
+        self._refused: list[tuple[Any, dict[str, Any]]] = []  # requests without an output yet
+        self._notes: dict[str, dict[str, Any]] = {}  # answers for the last output, by request
+        self._ended: list[str] = []  # requests with notes that ended since the last output
+        self._parents: OrderedDict[str, _FirstPart] = OrderedDict()
+        self.refused_late: list[Refusal] = []
         self.before_output: Callable[[Any], None] = lambda output: None
         self.still_loads: Callable[[Any], bool] = lambda request: False
 
-    def install(self, keeper: Keeper, wraps: Wraps) -> None:
+    def install(self, controller: Controller, wraps: Wraps) -> None:
         """Wrap the methods."""
-        self._keeper, self._wraps = keeper, wraps
+        self._controller, self._wraps = controller, wraps
         wraps.put(self._scheduler, "add_request", self._add_request)
         wraps.put(self._scheduler, "schedule", self._schedule)
         wraps.put(self._scheduler, "_handle_blocked_waiting_request", self._handle_blocked)
         wraps.put(self._scheduler, "update_from_output", self._update_from_output)
         wraps.put(self._scheduler, "_free_request", self._free_request)
 
-    # Requests.
+    # A request arrives.
 
     def _add_request(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         def add_request(request: Any) -> None:
             known = request.request_id in self._scheduler.requests  # a session's next input
             call(request)
             if not known:
-                self._wraps.attempt("add_request", self._keeper.answer, self._arrive, request)
+                arrive = self._controller.undo_on_failure
+                self._wraps.attempt("add_request", arrive, self._arrive, request)
 
         return add_request
 
     def _arrive(self, request: Any) -> None:
-        arrival = arrival_of(request, self._scheduler, claims=self._keeper.awaits)
+        claims = self._controller.may_concern_claims
+        arrival = arrival_of(request, self._scheduler, claims=claims)
         first = self._first_part(request)
         if first is not None:
             arrival = replace(arrival, claim=None, release=None, scope=first.scope)
-        arrival = self._keeper.identified(arrival)
-        fits, answers = self._keeper.arrive(arrival)
-        if not fits:
-            self._put_off.add(request.request_id)
+        decision = self._controller.arrive(arrival)
+        if not decision.runs:
+            self._kept_waiting.add(request.request_id)
+        if decision.refusal is not None:
+            self._to_refuse[request.request_id] = decision.refusal
         if arrival.no_admit:
             self._blocks.not_admitted.add(request.request_id)
+        answers = decision.answers
         if first is None and answers:
             once = {k: v for k, v in answers.items() if k != "pin"}
-            self._remember(request, _Part(request.kv_transfer_params, arrival.scope, once))
+            self._remember(request, _FirstPart(request.kv_transfer_params, decision.scope, once))
         self._note(request.request_id, {**(first.answers if first else {}), **answers})
 
-    def _first_part(self, request: Any) -> _Part | None:
-        """vLLM makes several requests of one that asks for several answers, each with the same
-        metadata: the first of them.
+    def _first_part(self, request: Any) -> _FirstPart | None:
+        """The first part of this request; None where it has none.
+
+        vLLM makes several requests of one that asks for several answers, each with the same
+        metadata: only the first of them claims and releases.
         """
         if not self._parents:
             return None
@@ -100,37 +107,84 @@ class StepHooks:
         known = self._parents.get(parent) if parent else None
         return known if known is not None and known.metadata == metadata else None
 
-    def _remember(self, request: Any, part: _Part) -> None:
+    def _remember(self, request: Any, part: _FirstPart) -> None:
         if parent := _parent_of(request):
             self._parents[parent] = part
             if len(self._parents) > _PARENTS:
                 self._parents.popitem(last=False)
 
     def _note(self, request_id: str, answers: dict[str, str]) -> None:
-        """What the response will say of what came with the request."""
+        """Keep the answers to what came with a request for its response."""
         for what, reason in answers.items():
             decision = {"decision": "rejected", "reason": reason} if reason else _ACCEPTED
             self._notes.setdefault(request_id, {})[what] = decision
 
-    def end(self, request_id: str, hook: str) -> None:
-        """A request has ended, whatever way, which was seen at a hook."""
-        self._wraps.attempt(hook, self._keeper.answer, self._ended, request_id)
+    # A step is scheduled.
 
-    def _ended(self, request_id: str) -> None:
-        self._note(request_id, self._keeper.finish(request_id))
-        if request_id in self._notes:
-            self._done.append(request_id)
+    def _schedule(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def schedule(*args: Any, **named: Any) -> Any:
+            self._wraps.attempt("schedule", self._begin_step)
+            output = call(*args, **named)
+            if self._blocks.no_room is not None and not output.total_num_scheduled_tokens:
+                self._wraps.attempt("schedule", self._refuse_stuck, self._blocks.no_room)
+            self._blocks.scheduled(output)
+            while self.refused_late:
+                self._wraps.attempt("schedule", self.refuse, self.refused_late.pop())
+            return output
+
+        return schedule
+
+    def _begin_step(self) -> None:
+        try:
+            run, refusals = self._controller.begin_step()
+        except Exception:
+            self._kept_waiting.clear()  # nothing else would ever let them run
+            raise
+        self._kept_waiting.difference_update(run)
+        refusals = [*self._to_refuse.values(), *refusals]
+        self._to_refuse.clear()
+        for refusal in refusals:
+            self.refuse(refusal)
 
     def _handle_blocked(self, call: Callable[[Any], bool]) -> Callable[[Any], bool]:
         def handle_blocked_waiting_request(request: Any) -> bool:
-            return request.request_id not in self._put_off and call(request)
+            return request.request_id not in self._kept_waiting and call(request)
 
         return handle_blocked_waiting_request
+
+    def _refuse_stuck(self, request_id: str) -> None:
+        """Refuse a request that would wait for ever: it got no blocks, and only claims use any."""
+        scheduler = self._scheduler
+        used = scheduler.running or scheduler.kv_holding_waiting or scheduler.deferred_frees
+        request = scheduler.requests.get(request_id)
+        if used or request is None or len(scheduler.requests) > len(scheduler.waiting):
+            return
+        refusal = self._controller.stuck(arrival_of(request, scheduler, claims=True))
+        if refusal is not None:
+            self.refuse(refusal)
+
+    def refuse(self, refusal: Refusal) -> None:
+        """End a request whose refusal was reported; its client hears of it with the next output."""
+        request = self._scheduler.requests.get(refusal.request_id)
+        if request is not None:
+            why = as_metadata(refusal)
+            self._refused.append((request, why))
+            self._scheduler.finish_requests(refusal.request_id, RequestStatus.FINISHED_ABORTED)
+            self._note_parts(_parent_of(request), why)
+
+    def _note_parts(self, parent: str, why: dict[str, Any]) -> None:
+        """Add a refusal to the other parts of a request: the notes of the last to end are read."""
+        for request_id, request in self._scheduler.requests.items() if parent else ():
+            if _parent_of(request) == parent and not request.is_finished():
+                self._notes.setdefault(request_id, {})["refusal"] = why
+
+    # A request ends.
 
     def _free_request(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def free_request(request: Any, *args: Any, **named: Any) -> Any:
             freed = call(request, *args, **named)
-            self._put_off.discard(request.request_id)
+            self._kept_waiting.discard(request.request_id)
+            self._to_refuse.pop(request.request_id, None)
             self._blocks.not_admitted.discard(request.request_id)
             if not self.still_loads(request):
                 self.end(request.request_id, "_free_request")
@@ -138,58 +192,16 @@ class StepHooks:
 
         return free_request
 
-    # Steps.
+    def end(self, request_id: str, hook: str) -> None:
+        """A request has ended, as was observed at this hook."""
+        self._wraps.attempt(hook, self._controller.undo_on_failure, self._finish, request_id)
 
-    def _schedule(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        def schedule(*args: Any, **named: Any) -> Any:
-            self._wraps.attempt("schedule", self._decide)
-            output = call(*args, **named)
-            if self._blocks.no_room is not None and not output.total_num_scheduled_tokens:
-                self._wraps.attempt("schedule", self._unblock, self._blocks.no_room)
-            self._blocks.scheduled(output)
-            while self.late:
-                self._wraps.attempt("schedule", self.refuse, self.late.pop())
-            return output
+    def _finish(self, request_id: str) -> None:
+        self._note(request_id, self._controller.finish(request_id))
+        if request_id in self._notes:
+            self._ended.append(request_id)
 
-        return schedule
-
-    def _decide(self) -> None:
-        try:
-            fit, refused = self._keeper.decide()
-        except Exception:
-            self._put_off.clear()  # nobody else would ever let them go
-            raise
-        self._put_off.difference_update(fit)
-        for refusal in refused:
-            self.refuse(refusal)
-
-    def _unblock(self, request_id: str) -> None:
-        """Nothing is scheduled, and this request found no room: where nobody uses blocks but claims
-        it would wait for ever.
-        """
-        scheduler = self._scheduler
-        used = scheduler.running or scheduler.kv_holding_waiting or scheduler.deferred_frees
-        request = scheduler.requests.get(request_id)
-        if used or request is None or len(scheduler.requests) > len(scheduler.waiting):
-            return
-        refusal = self._keeper.stuck(arrival_of(request, scheduler, claims=True))
-        if refusal is not None:
-            self.refuse(refusal)
-
-    def refuse(self, refusal: Refusal) -> None:
-        """End a request whose refusal has been reported; its client is told with the next step."""
-        request = self._scheduler.requests.get(refusal.request_id)
-        if request is not None:
-            why = _why(refusal)
-            self._refused.append((request, why))
-            self._scheduler.finish_requests(refusal.request_id, RequestStatus.FINISHED_ABORTED)
-            self._tell_parts(_parent_of(request), why)
-
-    def _tell_parts(self, parent: str, why: dict[str, Any]) -> None:
-        """Of a request for several answers the last part to end is the one whose notes are read."""
-        for request_id, request in self._scheduler.requests.items() if parent else ():
-            if _parent_of(request) == parent and not request.is_finished():
-                self._notes.setdefault(request_id, {})["refusal"] = why
+    # Its last output leaves the engine.
 
     def _update_from_output(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def update_from_output(scheduler_output: Any, model_runner_output: Any) -> Any:
@@ -203,7 +215,7 @@ class StepHooks:
         return update_from_output
 
     def _answer(self, outputs: dict[int, Any]) -> None:
-        """Give refused requests their only output, and say in others what became of the claim."""
+        """Add the notes to last outputs, and give refused requests their only output."""
         for outs in outputs.values():
             for out in outs.outputs:
                 if out.finish_reason is not None and out.request_id in self._notes:
@@ -212,11 +224,11 @@ class StepHooks:
         while self._refused:
             request, why = self._refused.pop()
             outs = outputs.setdefault(request.client_index, EngineCoreOutputs())
-            outs.outputs.append(self._refusal(request, why))
-        while self._done:  # an aborted request has no output
-            self._notes.pop(self._done.pop(), None)
+            outs.outputs.append(self._refusal_output(request, why))
+        while self._ended:  # an aborted request has no output
+            self._notes.pop(self._ended.pop(), None)
 
-    def _refusal(self, request: Any, why: dict[str, Any]) -> EngineCoreOutput:
+    def _refusal_output(self, request: Any, why: dict[str, Any]) -> EngineCoreOutput:
         note = {**self._notes.get(request.request_id, {}), "refusal": why}
         return EngineCoreOutput(
             request_id=request.request_id,
@@ -229,24 +241,7 @@ class StepHooks:
         )
 
 
-def _why(refusal: Refusal) -> dict[str, Any]:
-    """What the client is told of a refusal."""
-    proof = refusal.proof
-    why: dict[str, Any] = {
-        "reason": RESTORE_REASON if proof is None else STOP_REASON,
-        "blocking_claim_ids": list(refusal.blocking_claim_ids),
-    }
-    if proof is not None:
-        why["proof"] = {name: getattr(proof, name) for name in proof.__struct_fields__}
-    return why
-
-
 def _parent_of(request: Any) -> str:
-    """Of which request this one is a part; empty where it is one by itself."""
+    """The id of the request that this one is a part of; empty where it is not a part."""
     part = _PART.fullmatch(request.request_id)
     return part[1] if part else ""
-
-
-_ACCEPTED: Final = {"decision": "accepted"}
-_PARENTS: Final = 1024  # requests in parts that are remembered
-_PART: Final = re.compile(r"\d+_(.+)", re.DOTALL)

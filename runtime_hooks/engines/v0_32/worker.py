@@ -1,8 +1,8 @@
-"""The worker's side of vLLM 0.32's offloading: bytes are checked, and what fails is reported.
+"""Checks loads in the offloading worker of vLLM 0.32, and reports transfers that failed.
 
-The stock worker asserts that every transfer succeeds, so one that fails would end the engine. Here
-a failed load is reported as invalid blocks, by which the scheduler learns of failed loads of any
-connector, and a failed store with the jobs that are completed.
+The stock worker asserts that every transfer succeeds, so a failure would end the engine. Here a
+failed load is reported as invalid blocks, as connectors report it to the scheduler. A failed store
+is reported together with the completed jobs.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ if TYPE_CHECKING:
 __all__ = ["FAILED_STORES", "CheckedWorker", "check_workers"]
 
 FAILED_STORES: Final = "resident_claims_failed_stores"
-"""The attribute of vLLM's report of completed jobs that has the ids of those that failed."""
+"""The attribute that adds the ids of failed jobs to vLLM's report of completed jobs."""
 
 
 class CheckedWorker(OffloadingWorker):
-    """A worker whose transfers may fail: by its own word, or because other bytes came back.
+    """A worker whose transfers may fail: it says so itself, or other bytes came back.
 
     Args:
         tensors: the KV cache, each with blocks in its first dimension.
-        digests: whether bytes are compared, by their digests.
+        digests: whether to compare what is loaded with what was stored, by digests.
     """
 
     def __init__(self, worker: OffloadingWorker, tensors: list[Any], *, digests: bool) -> None:
         self._worker, self._tensors, self._check = worker, tensors, digests
-        self._digests: dict[int, bytes] = {}  # of what was stored, by chunk
+        self._digests: dict[int, bytes] = {}  # of the stored bytes, by chunk
         self._stores: dict[int, list[int]] = {}  # chunks, by job
         self._loads: dict[int, list[tuple[int, int]]] = {}  # chunks and blocks, by job
-        self._failed: set[int] = set()  # blocks that were not loaded
-        self._unstored: set[int] = set()  # jobs
+        self._failed: set[int] = set()  # blocks whose load failed
+        self._unstored: set[int] = set()  # jobs whose store failed
         self._refused: list[TransferResult] = []
 
     def submit_store(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
-        """Remember what is stored, and store it."""
+        """Store blocks, and remember their digests."""
         chunks = [int(chunk) for chunk in dst_spec.block_ids]
         self._stores[job_id] = chunks
         if self._check:
             blocks = (int(block) for block in src_spec.block_ids)
             self._digests.update(zip(chunks, map(self._digest, blocks), strict=True))
-        return self._taken(job_id, self._worker.submit_store(job_id, src_spec, dst_spec))
+        return self._submitted(job_id, self._worker.submit_store(job_id, src_spec, dst_spec))
 
     def submit_load(self, job_id: int, src_spec: Any, dst_spec: Any) -> bool:
-        """Remember what is loaded, and load it."""
+        """Load blocks, and remember which."""
         pairs = zip(src_spec.block_ids, dst_spec.block_ids, strict=True)
         self._loads[job_id] = [(int(chunk), int(block)) for chunk, block in pairs]
-        return self._taken(job_id, self._worker.submit_load(job_id, src_spec, dst_spec))
+        return self._submitted(job_id, self._worker.submit_load(job_id, src_spec, dst_spec))
 
     def get_finished(self) -> list[TransferResult]:
-        """What is finished; what of it failed is told by `take_failed` and `take_unstored`."""
+        """The finished jobs; `take_failed` and `take_unstored` say which of them failed."""
         refused, self._refused = self._refused, []
         return [self._settle(result) for result in (*refused, *self._worker.get_finished())]
 
@@ -73,16 +73,16 @@ class CheckedWorker(OffloadingWorker):
         return unstored
 
     def wait(self, job_ids: set[int]) -> None:
-        """Until these are finished."""
+        """Wait until these jobs are finished."""
         self._worker.wait(job_ids - {result.job_id for result in self._refused})
 
     def shutdown(self) -> None:
-        """No more."""
+        """Shut down."""
         self._worker.shutdown()
 
-    def _taken(self, job_id: int, taken: bool) -> bool:
-        """A job that the worker does not take has failed."""
-        if not taken:
+    def _submitted(self, job_id: int, accepted: bool) -> bool:
+        """A job that the worker does not accept counts as failed."""
+        if not accepted:
             self._refused.append(TransferResult(job_id, False))
         return True
 
@@ -109,7 +109,7 @@ class CheckedWorker(OffloadingWorker):
 
 
 def check_workers(*, digests: bool) -> Callable[[], None]:
-    """Have every offloading worker that is made from now on checked; returns what ends that."""
+    """Hook every offloading worker that is made from now on; returns a function that ends this."""
     made = OffloadingConnectorWorker._init_worker
     built = OffloadingConnectorWorker.build_connector_worker_meta
 

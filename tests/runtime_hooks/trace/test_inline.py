@@ -11,14 +11,14 @@ import pytest
 from monitor.__main__ import main
 from monitor.live.feed import Live, LiveEnd, LiveLine, LiveVerdict
 from runtime_hooks.settings.config import Drill, SettingsError
-from runtime_hooks.trace.broadcast import Broadcast
 from runtime_hooks.trace.inline import Inline
 from runtime_hooks.trace.journal import Journal, Line
+from runtime_hooks.trace.socket import Broadcast
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Mark, StreamMark
 from spec.language.verdicts import Verdict
-from tests.runtime_hooks.engine import TinyEngine, claim
+from tests.runtime_hooks.tiny import TinyEngine, claim
 
 Capture = pytest.CaptureFixture[str]
 MODES = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING)
@@ -134,7 +134,7 @@ class TestInline:
         inline.take(story(drill=UNTOLD))
         assert "the monitor found claim claim:a violated" == inline.alarm
         engine = TinyEngine()
-        engine.keeper._intake._alarm = lambda: inline.alarm
+        engine.controller._admission._alarm = lambda: inline.alarm
         engine.serve("resident", 60, claim("claim:b"))
         assert inline.alarm == engine.answers[0]["claim"]
         inline.close()
@@ -145,7 +145,7 @@ class TestInline:
         monkeypatch.delattr(Live, "take")
         journal = Journal("tiny", [inline], 10)
         engine = TinyEngine()
-        engine.keeper._intake._alarm = lambda: inline.alarm
+        engine.controller._admission._alarm = lambda: inline.alarm
         journal.write(1, Kind.REQUEST_FINISHED, {"request_id": "r"})
         journal.close()
         engine.serve("resident", 60, claim("claim:b"))
@@ -267,7 +267,7 @@ class TestBroadcast:
 
     def test_stopped(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """One that reads nothing is waited for a bounded time, and then cut off."""
-        monkeypatch.setattr("runtime_hooks.trace.broadcast._DRAIN_S", 0.1)
+        monkeypatch.setattr("runtime_hooks.trace.socket._DRAIN_S", 0.1)
         path = str(tmp_path / "socket")
         out = Broadcast(path)
         with socket.socket(socket.AF_UNIX) as stopped:

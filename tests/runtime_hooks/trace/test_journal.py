@@ -10,15 +10,15 @@ import pytest
 
 from monitor.check.files import check
 from monitor.engine import ModeVerdict
-from runtime_hooks.custody.voice import terms
 from runtime_hooks.settings.config import SettingsError
+from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.journal import Journal, Line
-from runtime_hooks.trace.tracefile import TraceFile
+from runtime_hooks.trace.names import claim_terms
 from spec.claims.claim import Mode, ResidentClaim
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark
-from tests.runtime_hooks.engine import IDENTITY, Kept, claim
+from tests.runtime_hooks.tiny import IDENTITY, Kept, claim
 
 CLAIM = ResidentClaim.model_validate(
     {**claim(blocks=2), "cache_identity": IDENTITY, "object_id": "p", "footprint_blocks": 2}
@@ -113,9 +113,9 @@ class TestTrace:
         """A claim is accepted; `lost` is what happens to the journal in the middle."""
         sink = TraceFile(str(path))
         journal = Journal("s", [sink], 100)
-        journal.write(1, Kind.CLAIM_REGISTERED, terms(CLAIM))
-        journal.write(1, Kind.CLAIM_COMMITTED, terms(CLAIM))
-        journal.write(1, Kind.CLAIM_ACCEPTED, terms(CLAIM))
+        journal.write(1, Kind.CLAIM_REGISTERED, claim_terms(CLAIM))
+        journal.write(1, Kind.CLAIM_COMMITTED, claim_terms(CLAIM))
+        journal.write(1, Kind.CLAIM_ACCEPTED, claim_terms(CLAIM))
         if lost:
             journal.gap()
         if lost != "at the end":
@@ -167,9 +167,9 @@ class TestTrace:
         """Where the disk is full the trace is cut, and does not read as if the run ended there."""
         sink = TraceFile(str(tmp_path / "t"))
         journal = Journal("s", [sink], 100)
-        journal.write(1, Kind.CLAIM_REGISTERED, terms(CLAIM))
-        journal.write(1, Kind.CLAIM_COMMITTED, terms(CLAIM))
-        journal.write(1, Kind.CLAIM_ACCEPTED, terms(CLAIM))
+        journal.write(1, Kind.CLAIM_REGISTERED, claim_terms(CLAIM))
+        journal.write(1, Kind.CLAIM_COMMITTED, claim_terms(CLAIM))
+        journal.write(1, Kind.CLAIM_ACCEPTED, claim_terms(CLAIM))
         fill(journal, 3, 1)
         while (tmp_path / "t").read_bytes().count(b"\n") != 5:
             pass

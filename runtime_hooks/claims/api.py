@@ -1,0 +1,86 @@
+"""Registers, releases and lists claims for callers in the engine's process.
+
+A registered claim waits for the first request whose prompt begins with its prefix, and is then
+decided on as if it had come with that request. Any thread may call these functions. The engine's
+thread carries out the calls when the next request arrives or the next step begins.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from runtime_hooks.claims.preregistration import Preregistration, Prompt, Ticket
+from runtime_hooks.settings.config import ArmingError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
+
+__all__ = ["Ticket", "closed", "list_claims", "opened", "register", "release"]
+
+_OPEN: Final[list[Preregistration]] = []  # of the hooked engines of this process
+
+
+def register(
+    claim: Mapping[str, Any],
+    prompt_token_ids: Sequence[int] | None = None,
+    cache_salt: str = "",
+) -> Ticket:
+    """Register a claim, which waits for a request with its prefix.
+
+    Args:
+        claim: the claim as a request would state it.
+        prompt_token_ids: a prompt that begins with the prefix; not needed where the claim names an
+            `object_id` of this engine.
+        cache_salt: the salt of the requests with this prefix.
+
+    Returns:
+        A ticket, whose `state` says at any time what became of the claim.
+
+    Raises:
+        ClaimError: this is not a claim for this engine, or too many claims wait.
+        ArmingError: there is not exactly one hooked engine in this process.
+    """
+    ids = prompt_token_ids
+    return _engine().register(claim, None if ids is None else Prompt(tuple(ids), cache_salt))
+
+
+def release(claim_id: str, owner_scope: str) -> Future[str]:
+    """Release a claim, waiting or live, whichever way it was made.
+
+    Returns:
+        Why it was not released, or empty; cancelled where the engine ends before.
+
+    Raises:
+        ArmingError: there is not exactly one hooked engine in this process.
+    """
+    return _engine().release(claim_id, owner_scope)
+
+
+def list_claims() -> tuple[Ticket, ...]:
+    """The claims that wait or are live, of those registered here or by the file of claims.
+
+    Raises:
+        ArmingError: there is not exactly one hooked engine in this process.
+    """
+    return _engine().tickets()
+
+
+def opened(engine: Preregistration) -> None:
+    """An engine of this process was hooked."""
+    _OPEN.append(engine)
+
+
+def closed(engine: Preregistration) -> None:
+    """A hooked engine ended, or is not hooked any more."""
+    if engine in _OPEN:
+        _OPEN.remove(engine)
+
+
+def _engine() -> Preregistration:
+    if len(_OPEN) != 1:
+        raise ArmingError(
+            f"there are {len(_OPEN)} hooked engines in this process, and not one",
+            "where the engine is another process, use the setting `ahead`",
+        )
+    return _OPEN[0]

@@ -1,0 +1,78 @@
+"""Describes a request to the controller, and the controller's decision on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spec.events.canonical import CapacityProof
+
+__all__ = ["Arrival", "Decision", "Refusal"]
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    """A request that arrived, in whole blocks of its prompt.
+
+    `keys` are the contents of these blocks. `blocks` is the most blocks that the request can come
+    to use. It may use cached blocks for the first `reusable` ones.
+    `claim`, `release` and `pin` came with it and are not parsed yet. `no_admit` says that its
+    blocks are not cached. `faults` says why other parts of its metadata are rejected.
+    `caller` is who calls by the request's own word, with a proof. `scope` is the authenticated
+    owner scope: empty for an unknown caller, None where callers are not authenticated.
+    `namespace` and `adapter` belong to the cache identity of its blocks.
+    """
+
+    request_id: str
+    keys: Sequence[bytes]
+    blocks: int
+    reusable: int
+    claim: object = None
+    release: object = None
+    pin: object = None
+    no_admit: bool = False
+    faults: dict[str, str] = {}
+    caller: object = None
+    scope: str | None = None
+    namespace: str = ""
+    adapter: str | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for something in the name of a scope."""
+        return not (self.claim is None and self.release is None and self.pin is None)
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing came with it that needs a decision or an answer."""
+        return not (self.asks or self.faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is refused: claims block it, by this proof; or, without a proof, these claims
+    were not restored for it.
+    """
+
+    request_id: str
+    blocking_claim_ids: tuple[str, ...]
+    proof: CapacityProof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the controller decided on a request that arrived.
+
+    `runs` says that it may be scheduled. Otherwise it waits, or it is refused, if there is a
+    `refusal`. `answers` says for `claim`, `release`, `pin` and `no_admit`, as far as they came with
+    it, why each was rejected; empty where it was not. `scope` is as in `Arrival`.
+    """
+
+    runs: bool
+    answers: dict[str, str] = field(default_factory=dict)
+    refusal: Refusal | None = None
+    scope: str | None = None

@@ -1,0 +1,124 @@
+"""Represents a claim in the registry: its contents, the blocks that hold them, its lifecycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from spec.claims.lifecycle import ClaimLifecycle
+from spec.contract.modes import MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spec.claims.claim import ResidentClaim
+
+__all__ = ["WATCHED", "Content", "Entry"]
+
+WATCHED: Final = frozenset(mode for mode, spec in MODES.items() if spec.constants["watched"])
+"""The modes without acceptance. Their claims are owed reports from their registration on, and never
+keep a request out.
+"""
+
+_HISTORY: Final = 8  # steps of its lifecycle that an entry remembers
+
+
+@dataclass(slots=True, eq=False)
+class Content:
+    """The content of the blocks at one position of some claims.
+
+    `at` is the position. It is the same in all these claims, because a key also names everything
+    before it. `blocks` are the copies, the oldest first. `pin` is the copy that is excluded from
+    eviction, on behalf of `wanted` claims.
+    """
+
+    at: int
+    owners: dict[Entry, None] = field(default_factory=dict)
+    blocks: dict[int, None] = field(default_factory=dict)
+    wanted: int = 0
+    pin: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A claim that the registry holds.
+
+    `keys` has one key for each block of the footprint; `contents` has the content of each. `held`
+    are the positions for which there is a block. `holds` says whether the materialization predicate
+    was true when it was last evaluated, `ever_held` whether it ever was, and `made_by` names the
+    request that made it true by computing every missing block itself.
+    `stored` are the positions that have a copy in the offload tier; `copied` says that all do.
+    `restores` counts the requests for which the claim is being restored. `brought` names a request
+    whose load brought part of the claim back, as long as that was not reported.
+    `lifecycle` is the claim's state by its own reports, `accepted_at` the reading of the clock of
+    its duration, in ns or steps, when it was accepted.
+    """
+
+    claim: ResidentClaim
+    keys: tuple[bytes, ...]
+    holds: bool = False
+    ever_held: bool = False
+    made_by: str | None = None
+    copied: bool = False
+    contents: tuple[Content, ...] = ()
+    held: set[int] = field(default_factory=set)
+    stored: set[int] = field(default_factory=set)
+    restores: int = 0
+    brought: str | None = None
+    accepted_at: int = 0
+    lifecycle: ClaimLifecycle = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lifecycle = ClaimLifecycle(self.claim, history=_HISTORY)
+
+    @property
+    def claim_id(self) -> str:
+        return self.claim.claim_id
+
+    @property
+    def watched(self) -> bool:
+        """Whether the claim's mode owes reports only: it never keeps a request out."""
+        return self.claim.protection_mode in WATCHED
+
+    @property
+    def footprint(self) -> int:
+        """The blocks that the claim declares."""
+        return self.claim.footprint_blocks
+
+    @property
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Each position that is held, with each block that holds it."""
+        return ((content.at, block) for content in self.contents for block in content.blocks)
+
+    @property
+    def reach(self) -> int:
+        """How many of the claim's blocks a look-up can reach.
+
+        A look-up stops at the first missing block before the predicate's range.
+        """
+        before = range(self.claim.materialization_predicate.start)
+        return next((at for at in before if at not in self.held), self.footprint)
+
+    def needs(self, position: int) -> bool:
+        """Whether the predicate is true now and would be false without this position."""
+        predicate = self.claim.materialization_predicate
+        return self.holds and predicate.start <= position < predicate.end
+
+    def evaluate(self) -> tuple[bool, bool]:
+        """Evaluate the predicate; returns whether it was true before, and whether it is now."""
+        was, self.holds = self.holds, self.claim.materialization_predicate.holds(self.held)
+        self.ever_held = self.ever_held or self.holds
+        return was, self.holds
+
+    def gain(self, computed_by: str | None) -> bool:
+        """Evaluate the predicate after blocks were cached; returns whether it became true.
+
+        Args:
+            computed_by: the request that computed the blocks; None where they were found or loaded.
+        """
+        was, now = self.evaluate()
+        if now and not was:
+            self.made_by = computed_by
+        elif computed_by != self.made_by:
+            self.made_by = None
+        return now and not was

@@ -1,0 +1,149 @@
+"""Parses the metadata of a request: claims and releases."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from runtime_hooks.trace.names import PREFIX, identity_text, object_of
+from spec.claims.claim import CacheIdentity, ResidentClaim, explain
+from spec.claims.predicates import parse_predicate
+from spec.language.errors import ClaimError, PredicateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = [
+    "CLAIM",
+    "DEFAULT_OWNER",
+    "NO_ADMIT",
+    "NULL",
+    "PIN",
+    "RELEASE",
+    "check_caller",
+    "claim_of",
+    "release_of",
+]
+
+CLAIM: Final = "resident_claim"
+"""The key of a claim among the metadata of a request."""
+
+RELEASE: Final = "release_claim"
+"""The key of a release: an object with the `claim_id` and `owner_scope` of a claim."""
+
+NO_ADMIT: Final = "no_admit"
+"""The key of a boolean: true keeps what the request computes out of the prefix cache."""
+
+PIN: Final = "pin"
+"""The key of a pin: an object with `job_id`, `last_step`, `ttl` and `owner_scope`."""
+
+NULL: Final = object()
+"""Stands for a JSON null, which is given, and cannot be used; None means that nothing is."""
+
+DEFAULT_OWNER: Final = "default"
+"""The owner scope where callers are not authenticated and the request names none."""
+
+_MOST_FIELDS: Final = 32
+_LONGEST: Final = 500  # characters of a reason
+_SHOWN: Final = 64  # characters of an id in a reason
+
+
+def claim_of(
+    raw: object, identity: CacheIdentity, keys: Sequence[bytes], scope: str | None = None
+) -> ResidentClaim:
+    """Parse a claim, with defaults from the engine.
+
+    Defaults: the engine's cache identity, the object of the prompt's first blocks, the footprint
+    that the predicate needs, and the caller's scope as the owner.
+
+    Args:
+        raw: the claim as the request states it.
+        identity: of this engine's cache; a claim for another cache is rejected.
+        keys: the contents of the prompt's whole blocks.
+        scope: the authenticated caller; None where callers are not authenticated.
+
+    Raises:
+        ClaimError: this is not a claim, or not one for this engine or by this caller.
+    """
+    check_caller(scope)
+    if not isinstance(raw, dict):
+        got = repr(raw[:_SHOWN]) if isinstance(raw, str) else f"a {type(raw).__name__}"
+        got = "null" if raw is NULL else got
+        raise ClaimError(f"{CLAIM} is no object (got {got})", "docs/vllm.md shows one")
+    given = raw.get("cache_identity")
+    fields = len(raw) + (len(given) if isinstance(given, dict) else 0)
+    if fields > _MOST_FIELDS:
+        raise ClaimError(f"it has {fields} fields", f"a claim has at most {_MOST_FIELDS}")
+    stated: dict[str, Any] = {
+        "cache_identity": identity.model_dump(),
+        "owner_scope": scope or DEFAULT_OWNER,
+        **raw,
+    }
+    stated.setdefault("footprint_blocks", _needed(stated, identity.block_size))
+    stated.setdefault("object_id", _object(stated["footprint_blocks"], keys))
+    try:
+        claim = ResidentClaim.model_validate(stated)
+    except (ValueError, RecursionError) as error:
+        raise ClaimError(_why(error, raw)) from None
+    if claim.cache_identity != identity:
+        raise ClaimError("it is for another cache", f"this one is {identity_text(identity)}")
+    if scope is not None and claim.owner_scope != scope:
+        raise ClaimError(f"{scope} cannot claim for {claim.owner_scope}", "leave owner_scope out")
+    return claim
+
+
+def release_of(raw: object, scope: str | None = None) -> tuple[str, str]:
+    """Parse a release: the id of the claim, and the scope that releases it.
+
+    Raises:
+        ClaimError: this is not a release, or not one by this caller.
+    """
+    check_caller(scope)
+    if not isinstance(raw, dict) or not {"claim_id"} <= raw.keys() <= {"claim_id", "owner_scope"}:
+        raise ClaimError(f"{RELEASE} is no object with a claim_id", "docs/vllm.md shows one")
+    claim_id, owner = raw["claim_id"], raw.get("owner_scope", scope or DEFAULT_OWNER)
+    if not isinstance(claim_id, str) or not isinstance(owner, str):
+        raise ClaimError("the ids are no texts", "give them in quotes")
+    if scope is not None and owner != scope:
+        raise ClaimError(f"{scope} cannot act for {owner[:_SHOWN]}", "leave owner_scope out")
+    return claim_id, owner
+
+
+def check_caller(scope: str | None) -> None:
+    """Raise ClaimError where callers are authenticated and this one is unknown."""
+    if scope == "":
+        raise ClaimError("the caller is not known", "use an API key that has an owner scope")
+
+
+def _why(error: Exception, raw: Mapping[str, Any]) -> str:
+    """What is wrong with a claim, as far as that can be shown.
+
+    A default footprint is mentioned only if nothing else is wrong: the predicate gives it.
+    """
+    with suppress(ValueError, RecursionError):
+        if isinstance(error, ValidationError):
+            lines = explain(error)
+            if "footprint_blocks" not in raw:
+                others = [line for line in lines if not line.startswith("footprint_blocks:")]
+                lines = others or lines
+            return " / ".join(lines[:3])[:_LONGEST]
+    return "it holds a value that is too large or too deep to be shown"
+
+
+def _needed(stated: Mapping[str, Any], block_size: int) -> object:
+    """The blocks that the predicate needs; None where it is invalid, which is reported later."""
+    text = stated.get("materialization_predicate")
+    if not isinstance(text, str):
+        return None
+    try:
+        return parse_predicate(text, block_size=block_size).end
+    except PredicateError:
+        return None
+
+
+def _object(footprint: object, keys: Sequence[bytes]) -> str:
+    if not isinstance(footprint, int) or not 0 < footprint <= len(keys):
+        return f"{PREFIX}unknown"
+    return object_of(keys[footprint - 1])

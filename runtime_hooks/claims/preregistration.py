@@ -1,0 +1,253 @@
+"""Registers claims before their requests: each waits for the first prompt with its prefix.
+
+The claim is then decided on as if it had come with that request. Any thread may register, release
+and list claims. The engine's thread carries this out when the next request arrives or the next step
+begins.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from runtime_hooks.claims.metadata import claim_of
+from runtime_hooks.trace.names import PREFIX, namespace_of, object_of
+from spec.language.errors import ClaimError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from runtime_hooks.claims.arrivals import Arrival
+    from spec.claims.claim import CacheIdentity, Mode, ResidentClaim
+
+__all__ = ["MOST", "Preregistration", "Prompt", "Ticket"]
+
+MOST: Final = 1_000
+"""The most claims that may wait at a time."""
+
+WAITING: Final = "waiting"
+ACCEPTED: Final = "accepted"
+REJECTED: Final = "rejected"
+OVER: Final = "over"
+_MOST_TOKENS: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The prompt of a claim as token ids, and its cache salt.
+
+    Raises:
+        ClaimError: these are not token ids.
+    """
+
+    token_ids: tuple[int, ...]
+    salt: str = ""
+
+    def __post_init__(self) -> None:
+        ids = self.token_ids
+        if len(ids) > _MOST_TOKENS or not all(type(i) is int and 0 <= i < 2**31 for i in ids):
+            raise ClaimError("these are not token ids", f"give at most {_MOST_TOKENS} numbers")
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A claim that was registered ahead: `state` is waiting, accepted, rejected or over.
+
+    `reason` says why it was rejected.
+    """
+
+    claim_id: str
+    owner_scope: str
+    mode: Mode
+    state: str = WAITING
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    ticket: Ticket
+    stated: dict[str, Any]
+    object_id: str  # of its prefix
+    footprint: int
+    named: bool  # only the object id of its prefix is known
+
+
+class Preregistration:
+    """The claims that wait, and the live claims that waited.
+
+    Args:
+        identity: of the engine's cache.
+        keys_of: computes the contents of a prompt's whole blocks.
+        admit: decides on the claim of an arrival; returns why it was rejected, or empty.
+        release: releases a live claim in its owner's name; returns why not, or empty.
+    """
+
+    def __init__(
+        self,
+        identity: CacheIdentity,
+        keys_of: Callable[[Prompt], Sequence[bytes]],
+        admit: Callable[[Arrival], str],
+        release: Callable[[str, str], str],
+    ) -> None:
+        self._identity, self._keys_of, self._admit, self._release = (
+            identity,
+            keys_of,
+            admit,
+            release,
+        )
+        self._lock = threading.Lock()  # guards the tickets
+        self._tickets: dict[str, Ticket] = {}
+        self._inbox: deque[tuple[Callable[[], str], Future[str]]] = deque()
+        self._waiting: dict[str, dict[str, _Waiting]] = {}  # by object id, then by claim id
+        self._footprints: Counter[int] = Counter()
+        self._named = 0  # waiting claims whose prefix is of unknown length
+
+    # Any thread.
+
+    def register(self, stated: Mapping[str, Any], prompt: Prompt | None = None) -> Ticket:
+        """Register a claim, which waits for a request with its prefix.
+
+        Args:
+            stated: the claim as a request would state it.
+            prompt: its prompt; None where the claim names its object id.
+
+        Raises:
+            ClaimError: this is not a claim for this engine, it names no prompt, or too many wait.
+        """
+        salt = "" if prompt is None else prompt.salt
+        identity = self._identity.model_copy(update={"namespace": namespace_of(salt)})
+        claim = claim_of(dict(stated), identity, ())
+        if prompt is None and "object_id" not in stated:
+            raise ClaimError("it names no prompt", "give token ids, or its object_id")
+        if prompt is None and not claim.object_id.startswith(PREFIX):
+            raise ClaimError("its object_id is not one of this engine", "give token ids")
+        ticket = Ticket(claim.claim_id, claim.owner_scope, claim.protection_mode)
+        with self._lock:
+            if ticket.claim_id in self._tickets:
+                raise ClaimError(f"claim {ticket.claim_id} is registered already", "use a new id")
+            if sum(each.state == WAITING for each in self._tickets.values()) >= MOST:
+                raise ClaimError(f"{MOST} claims wait already", "release some of them")
+            self._tickets[ticket.claim_id] = ticket
+        self._inbox.append((partial(self._add, ticket, dict(stated), claim, prompt), Future()))
+        return ticket
+
+    def release(self, claim_id: str, scope: str) -> Future[str]:
+        """Release a claim, waiting or live; the result says why not, or is empty."""
+        done: Future[str] = Future()
+        self._inbox.append((partial(self._release_now, claim_id, scope), done))
+        return done
+
+    def tickets(self) -> tuple[Ticket, ...]:
+        """The claims that wait, and the live ones that waited."""
+        with self._lock:
+            return tuple(self._tickets.values())
+
+    # The engine's thread.
+
+    @property
+    def waiting(self) -> bool:
+        """Whether any claim waits, or a call of another thread does."""
+        return bool(self._waiting or self._inbox)
+
+    def is_waiting(self, claim_id: str) -> bool:
+        """Whether a claim of this id waits: no other claim may use the id."""
+        ticket = self._tickets.get(claim_id)
+        return ticket is not None and ticket.state == WAITING
+
+    def drain(self) -> None:
+        """Carry out the calls of other threads."""
+        while self._inbox:
+            act, done = self._inbox.popleft()
+            if not done.set_running_or_notify_cancel():
+                continue
+            try:
+                done.set_result(act())
+            except Exception as fault:  # for the caller alone: the engine's requests go on
+                done.set_exception(fault)
+
+    def serve(self, arrival: Arrival) -> None:
+        """A request arrived: decide on the claims that wait for its prefix."""
+        self.drain()
+        if arrival.no_admit or not self._waiting:
+            return
+        most = len(arrival.keys)
+        sizes = range(1, most + 1) if self._named else [n for n in self._footprints if n <= most]
+        found = [
+            (size, each)
+            for size in sizes
+            for each in self._waiting.get(object_of(arrival.keys[size - 1]), {}).values()
+        ]
+        for size, each in found:
+            self._forget(each)
+            if size != each.footprint:
+                reason = f"its object has {size} blocks, and the claim is for {each.footprint}"
+                self._end(each.ticket, REJECTED, reason)
+                continue
+            each.ticket.state = ACCEPTED
+            reason = self._admit(replace(arrival, claim=each.stated, scope=None))
+            if reason:
+                self._end(each.ticket, REJECTED, reason)
+
+    def ended(self, claim_id: str) -> None:
+        """A claim ended, a preregistered one or not."""
+        ticket = self._tickets.get(claim_id)
+        if ticket is not None and ticket.state == ACCEPTED:
+            self._end(ticket, OVER)
+
+    def close(self) -> None:
+        """The engine ends: cancel the calls that were not carried out."""
+        while self._inbox:
+            self._inbox.popleft()[1].cancel()
+
+    def _add(
+        self, ticket: Ticket, stated: dict[str, Any], claim: ResidentClaim, prompt: Prompt | None
+    ) -> str:
+        size, object_id = claim.footprint_blocks, claim.object_id
+        if prompt is not None:
+            try:
+                keys = self._keys_of(prompt)
+            except Exception:
+                self._end(ticket, REJECTED, "the engine cannot compute the blocks of its prompt")
+                raise
+            if size > len(keys):
+                reason = f"the prompt has {len(keys)} whole blocks, and the claim is for {size}"
+                self._end(ticket, REJECTED, reason)
+                return reason
+            object_id = object_of(keys[size - 1])
+        each = _Waiting(ticket, stated, object_id, size, prompt is None)
+        self._waiting.setdefault(object_id, {})[claim.claim_id] = each
+        self._footprints[size] += 1
+        self._named += each.named
+        return ""
+
+    def _release_now(self, claim_id: str, scope: str) -> str:
+        if not self.is_waiting(claim_id):
+            return self._release(claim_id, scope)
+        if self._tickets[claim_id].owner_scope != scope:
+            return "the claim is not owned by who gives it up"
+        (each,) = (waiting[claim_id] for waiting in self._waiting.values() if claim_id in waiting)
+        self._forget(each)
+        self._end(each.ticket, OVER)
+        return ""
+
+    def _forget(self, each: _Waiting) -> None:
+        """Remove a claim that waited."""
+        waiting = self._waiting[each.object_id]
+        del waiting[each.ticket.claim_id]
+        if not waiting:
+            del self._waiting[each.object_id]
+        self._named -= each.named
+        self._footprints[each.footprint] -= 1
+        if not self._footprints[each.footprint]:
+            del self._footprints[each.footprint]
+
+    def _end(self, ticket: Ticket, state: str, reason: str = "") -> None:
+        with self._lock:
+            del self._tickets[ticket.claim_id]
+        ticket.reason, ticket.state = reason, state

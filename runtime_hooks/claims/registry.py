@@ -1,0 +1,238 @@
+"""Holds the live claims of one engine, moves their lifecycles, and checks that a claim fits."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections import Counter
+from collections.abc import Mapping
+from math import ceil
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from runtime_hooks.claims.capacity import ClaimedBlocks
+from runtime_hooks.claims.entry import WATCHED, Entry
+from runtime_hooks.settings.config import TAKEN
+from spec.claims.claim import Instant, Mode
+from spec.claims.durations import TimeUnit
+from spec.claims.lifecycle import RUNTIME, TRIGGERS, Actor
+from spec.events.alphabet import Kind
+from spec.language.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runtime_hooks.settings.config import Settings
+    from runtime_hooks.trace.emitter import Emitter
+    from runtime_hooks.trace.faults import Faults
+    from spec.claims.claim import ResidentClaim
+
+__all__ = ["Now", "Registry"]
+
+Now: TypeAlias = Mapping[TimeUnit, int]
+"""The clocks: the monotonic time in ns, and the number of steps that the engine has begun."""
+
+_PER: Final = {TimeUnit.SECONDS: 1_000_000_000, TimeUnit.STEPS: 1}
+_NOT_HERE: Final = {
+    Mode.ROUTED_REUSE: "one engine routes nothing: such a claim is for a router",
+    Mode.OFFLOADABLE: "it has no offload tier",
+}
+
+
+class Registry:
+    """The claims of one engine.
+
+    `live` has them by id. `declared` are the blocks of all live claims that can keep a request out;
+    `version` changes whenever these claims leave more or fewer blocks to requests.
+
+    Args:
+        usable: blocks of the pool without the null block.
+        now: the clocks, kept up to date by the controller.
+        faults: gets the illegal moves of lifecycles.
+        tier: whether the engine has an offload tier.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        usable: int,
+        emitter: Emitter,
+        now: Now,
+        faults: Faults,
+        *,
+        tier: bool = False,
+    ) -> None:
+        self.live: dict[str, Entry] = {}
+        self.version = 0
+        self.declared = ClaimedBlocks()
+        self._enforced = ClaimedBlocks()  # of the claims whose mode is enforced
+        self._on_device = ClaimedBlocks()  # of those among them that have no copy elsewhere
+        self._others = 0  # claims that are not offloadable
+        self._settings, self._usable, self._emitter = settings, usable, emitter
+        self._now, self._faults = now, faults
+        self._modes = frozenset(TAKEN) - (set() if tier else {Mode.OFFLOADABLE})
+        self._used_ids: set[bytes] = set()
+        self._used_by: Counter[bytes] = Counter()  # ids that each owner has used
+        self._live_of: Counter[str] = Counter()  # live claims of each owner
+        # By clock: when claims end, and their ids. An id is used once, so it names one claim.
+        self._ends: dict[TimeUnit, list[tuple[int, str]]] = {unit: [] for unit in TimeUnit}
+
+    # Admission.
+
+    def rejection(self, claim: ResidentClaim, keys: Sequence[bytes], largest_need: int) -> str:
+        """The reason why the claim cannot be accepted; empty where it can be.
+
+        Args:
+            keys: the contents of the whole blocks of the prompt that the claim came with.
+            largest_need: the most blocks that any unfinished request needs besides those of claims.
+        """
+        of, footprint = claim.claim_id, claim.footprint_blocks
+        blocks = self.declared
+        if claim.protection_mode is Mode.OFFLOADABLE and not self._others:
+            blocks = self._without_copies()
+        size, free = blocks.lacks(keys[:footprint]), self._usable - len(blocks)
+        if (mode := claim.protection_mode) not in self._modes:
+            return f"this engine keeps no {mode} claims: {_NOT_HERE[mode]}"
+        if _digest(of) in self._used_ids:
+            return f"claim id {of} was used before; a new promise needs a new id"
+        if len(self._used_ids) >= self._settings.lives:
+            return f"{self._settings.lives} claims were decided on in this run, which is the most"
+        if self._live_of[claim.owner_scope] >= self._settings.claims:
+            return f"{claim.owner_scope} has {self._settings.claims} live claims, which is the most"
+        if self._used_by[_digest(claim.owner_scope)] >= self._settings.owner_lives:
+            most = self._settings.owner_lives
+            return f"{most} claims of {claim.owner_scope} were decided on, which is the most"
+        if footprint > len(keys):
+            return f"the prompt has {len(keys)} whole blocks, and the claim is for {footprint}"
+        if mode in WATCHED:
+            return ""
+        if size > free:
+            return f"it needs {size} blocks, and {free} of {self._usable} are not claimed"
+        if size + largest_need > free:
+            left = free - size
+            return f"an unfinished request needs {largest_need} more blocks, and {left} are left"
+        return ""
+
+    def use_id(self, claim: ResidentClaim) -> bool:
+        """Remember that the claim's id was decided on.
+
+        False where the id was used before, or where no more ids can be remembered for its owner.
+        """
+        known, owner = _digest(claim.claim_id), _digest(claim.owner_scope)
+        full = len(self._used_ids) >= self._settings.lives
+        if known in self._used_ids or full or self._used_by[owner] >= self._settings.owner_lives:
+            return False
+        self._used_ids.add(known)
+        self._used_by[owner] += 1
+        return True
+
+    def add(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> Entry:
+        """Add a claim that was not rejected: responsibility for it begins."""
+        entry = Entry(claim, keys)
+        self.live[claim.claim_id] = entry
+        self.use_id(claim)
+        self._live_of[claim.owner_scope] += 1
+        self._count(entry, live=True)
+        if (duration := claim.duration) is not None:
+            entry.accepted_at = self._now[duration.unit]
+            end = entry.accepted_at + ceil(duration.exact * _PER[duration.unit])
+            heapq.heappush(self._ends[duration.unit], (end, claim.claim_id))
+        self._move(entry, Kind.CLAIM_ACCEPTED, RUNTIME)
+        return entry
+
+    # The life of a claim.
+
+    def report(self, entry: Entry, kind: Kind, *, actor: Actor = RUNTIME, **fields: Any) -> None:
+        """Report what happened to a claim, and move its lifecycle accordingly.
+
+        An illegal move is a fault of this plugin: it is logged and counted, and leaves a gap in the
+        stream, so that verdicts on the live claims are inconclusive. It is never raised.
+
+        Args:
+            actor: who moves the claim.
+            fields: the other fields of the report.
+        """
+        self._emitter.report(kind, claim_id=entry.claim_id, **fields)
+        if kind in TRIGGERS:
+            self._move(entry, kind, actor)
+
+    def end(self, entry: Entry) -> None:
+        """Remove a claim: responsibility for it has ended."""
+        del self.live[entry.claim_id]
+        self.set_copied(entry, False)
+        self._count(entry, live=False)
+        scope = entry.claim.owner_scope
+        self._live_of[scope] -= 1
+        if not self._live_of[scope]:
+            del self._live_of[scope]
+
+    def due(self, unit: TimeUnit) -> Entry | None:
+        """A live claim whose duration is over by this clock, or None; no claim is scanned."""
+        ends = self._ends[unit]
+        while ends and ends[0][0] <= self._now[unit]:
+            entry = self.live.get(heapq.heappop(ends)[1])
+            if entry is not None:
+                return entry
+        return None
+
+    def set_copied(self, entry: Entry, copied: bool) -> None:
+        """Record that the offload tier has a copy of all blocks of the claim, or has not."""
+        if entry.copied is not copied:
+            entry.copied = copied
+            self.version += 1
+            if self.enforces(entry):
+                (self._on_device.remove if copied else self._on_device.add)(entry.keys)
+
+    def _move(self, entry: Entry, trigger: Kind, actor: Actor) -> None:
+        try:
+            entry.lifecycle.step(trigger, by=actor, now=self._since_acceptance(entry))
+        except SpecError as illegal:
+            self._faults.note("claim lifecycle", illegal)
+            self._emitter.gap()
+
+    def _since_acceptance(self, entry: Entry) -> Instant | None:
+        """The clock of the claim's duration, begun at its acceptance, never rounded down."""
+        if (duration := entry.claim.duration) is None:
+            return None
+        passed = self._now[duration.unit] - entry.accepted_at
+        if duration.unit is TimeUnit.STEPS:
+            return Instant(unit=duration.unit, value=passed)
+        return Instant(unit=duration.unit, value=-(-passed // 1_000) / 1_000_000)
+
+    # Capacity.
+
+    @property
+    def reserved(self) -> ClaimedBlocks:
+        """The blocks that claims keep from requests.
+
+        A claim with a copy elsewhere keeps none. But as soon as there is a claim of another mode
+        every footprint counts, because the contract decides by all declared footprints whether a
+        request conflicts with that claim.
+        """
+        return self._enforced if self._others else self._on_device
+
+    @property
+    def orders_victims(self) -> bool:
+        """Whether the pool evicts blocks in the order of priorities."""
+        return Mode.SOFT_PRIORITY in self._settings.enforce
+
+    def enforces(self, entry: Entry) -> bool:
+        """Whether the promise of the claim's mode is enforced, not only reported on."""
+        return entry.claim.protection_mode in self._settings.enforce
+
+    def _without_copies(self) -> ClaimedBlocks:
+        """The blocks that offloadable claims keep from requests, where there are no others."""
+        return self._on_device if Mode.OFFLOADABLE in self._settings.enforce else self.declared
+
+    def _count(self, entry: Entry, *, live: bool) -> None:
+        if entry.watched:
+            return
+        self.version += 1
+        enforced = (self._enforced, self._on_device) if self.enforces(entry) else ()
+        for blocks in (self.declared, *enforced):
+            (blocks.add if live else blocks.remove)(entry.keys)
+        offloadable = entry.claim.protection_mode is Mode.OFFLOADABLE
+        self._others += 0 if offloadable else 1 if live else -1
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()

@@ -1,0 +1,1 @@
+"""Decides what becomes of claims and requests, from what an engine adapter observes."""

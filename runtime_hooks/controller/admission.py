@@ -1,0 +1,185 @@
+"""Accepts or rejects claims, and ends them: by release, expiry, demotion or pins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from runtime_hooks.claims.entry import WATCHED
+from runtime_hooks.claims.metadata import claim_of, release_of
+from runtime_hooks.claims.pins import Pins
+from runtime_hooks.claims.preregistration import Preregistration
+from runtime_hooks.trace.names import claim_terms, content_keys, name_of, object_of
+from spec.claims.lifecycle import RUNTIME as THE_RUNTIME
+from spec.claims.lifecycle import Caller
+from spec.events.alphabet import Kind
+from spec.events.fields import RUNTIME
+from spec.language.errors import ClaimError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.preregistration import Prompt
+    from runtime_hooks.claims.registry import Registry
+    from runtime_hooks.enforce.victim_exclusion import EvictablePool
+    from runtime_hooks.trace.emitter import Emitter
+    from runtime_hooks.tracking.offloaded import OffloadTracker
+    from runtime_hooks.tracking.tracker import BlockTracker
+    from spec.claims.claim import CacheIdentity, ResidentClaim, TimeUnit
+
+__all__ = ["Admission"]
+
+
+class Admission:
+    """Claims from their first mention to their end.
+
+    `pins` and `preregistration` bring claims in other ways than with a request.
+
+    Args:
+        identity: of the engine's cache.
+        prompts: computes the contents of a prompt's whole blocks.
+        largest_need: the most blocks that any unfinished request needs besides those of claims.
+        alarm: the reason why no more claims are accepted; empty while they are.
+        tick: called when something happens; updates the time and ends the claims that expired.
+    """
+
+    def __init__(
+        self,
+        identity: CacheIdentity,
+        pool: EvictablePool,
+        registry: Registry,
+        tracker: BlockTracker,
+        offloaded: OffloadTracker,
+        emitter: Emitter,
+        *,
+        prompts: Callable[[Prompt], Sequence[bytes]],
+        largest_need: Callable[[], int],
+        alarm: Callable[[], str],
+        tick: Callable[[], None],
+    ) -> None:
+        self.pins = Pins(self._pin, self.release)
+        self.preregistration = Preregistration(identity, prompts, self.admit, self.release)
+        self._identity, self._pool, self._registry = identity, pool, registry
+        self._tracker, self._offloaded, self._emitter = tracker, offloaded, emitter
+        self._largest_need, self._alarm, self._tick = largest_need, alarm, tick
+        self._accepted: list[Entry] = []  # since `begin`
+
+    def begin(self) -> None:
+        """Begin to decide on one request: `undo` ends what is accepted from now on."""
+        self._accepted.clear()
+
+    def undo(self) -> None:
+        """End the claims accepted since `begin`: a fault keeps their owner from knowing of them."""
+        for entry in self._accepted:
+            if self._registry.live.get(entry.claim_id) is entry:
+                self.end(entry, Kind.CLAIM_DEMOTED)
+
+    def admit(self, arrival: Arrival) -> str:
+        """Decide on the claim of a request; returns why it was rejected, or empty."""
+        claim = None
+        try:
+            claim = claim_of(arrival.claim, self._cache_of(arrival), arrival.keys, arrival.scope)
+            reason = self._rejection(claim, arrival)
+        except ClaimError as error:
+            reason = str(error)
+        if claim is None or reason:
+            self._reject(claim, arrival.request_id)
+            return reason
+        keys = tuple(arrival.keys[: claim.footprint_blocks])
+        if claim.protection_mode not in WATCHED:
+            self._tracker.drop_unreachable(keys, claiming=True)
+        self._accept(claim, keys)
+        return ""
+
+    def release_for(self, arrival: Arrival) -> str:
+        """Release the claim that a request gives up; returns why it is not released, or empty."""
+        try:
+            return self.release(*release_of(arrival.release, arrival.scope))
+        except ClaimError as error:
+            return str(error)
+
+    def release(self, claim_id: str, scope: str) -> str:
+        """Release a claim in its owner's name; returns why it is not released, or empty."""
+        self._tick()
+        entry = self._registry.live.get(claim_id)
+        if entry is None:
+            return "there is no live claim of that id"
+        if entry.claim.owner_scope != scope:
+            return "the claim is not owned by who gives it up"
+        self.end(entry, Kind.CLAIM_RELEASED)
+        return ""
+
+    def expire(self, unit: TimeUnit) -> None:
+        """End the claims whose duration is over by this clock."""
+        while (entry := self._registry.due(unit)) is not None:
+            self._emitter.fact(Kind.DURATION_ELAPSED, claim_id=entry.claim_id)
+            self.end(entry, Kind.CLAIM_EXPIRED)
+
+    def end(self, entry: Entry, how: Kind) -> None:
+        """End the responsibility for a claim: a release is its owner's, any other the runtime's."""
+        owner = entry.claim.owner_scope
+        released = how is Kind.CLAIM_RELEASED
+        by, actor = (owner, Caller(owner)) if released else (RUNTIME, THE_RUNTIME)
+        self._emitter.fact(Kind.CLAIM_RETIRED, claim_id=entry.claim_id, by=by)
+        self._registry.report(entry, how, actor=actor, by=by)
+        self._tracker.remove(entry)
+        self._offloaded.remove(entry)
+        self._registry.end(entry)
+        self.pins.ended(entry.claim_id)
+        self.preregistration.ended(entry.claim_id)
+
+    def _rejection(self, claim: ResidentClaim, arrival: Arrival) -> str:
+        """Why the claim cannot be accepted: its own faults, or what unfinished requests need."""
+        if arrival.no_admit:
+            return "its request asks not to be cached"
+        if self.preregistration.is_waiting(claim.claim_id):
+            return f"claim id {claim.claim_id} is registered ahead, for another request"
+        if why := self._alarm():
+            return why
+        reusable, footprint = arrival.keys[: arrival.reusable], claim.footprint_blocks
+        own = arrival.blocks - self._tracker.ledger.spared(reusable, more=footprint)
+        return self._registry.rejection(claim, arrival.keys, max(own, self._largest_need()))
+
+    def _accept(self, claim: ResidentClaim, keys: tuple[bytes, ...]) -> None:
+        """Accept a claim. In a mode without acceptance the registration alone is reported."""
+        fields = {**claim_terms(claim), "object_id": object_of(keys[-1])}
+        self._emitter.fact(Kind.CLAIM_REGISTERED, **fields)
+        entry = self._registry.add(claim, keys)
+        self._accepted.append(entry)
+        self._tracker.add(entry)
+        if not entry.watched:
+            self._emitter.fact(Kind.CLAIM_COMMITTED, **fields, content_keys=content_keys(keys))
+            self._emitter.report(Kind.CLAIM_ACCEPTED, **fields)
+        self._tracker.find(entry)
+        self._offloaded.add(entry)
+
+    def _reject(self, claim: ResidentClaim | None, request_id: str) -> None:
+        """Report a rejection, under the claim's own id where no other claim has or had it.
+
+        A rejected claim of a watched mode has no object: events on its blocks do not concern it.
+        """
+        name = name_of(f"claim of {request_id}")
+        if claim is not None:
+            waiting = self.preregistration.is_waiting(claim.claim_id)
+            if not waiting and self._registry.use_id(claim):
+                name = claim.claim_id
+            fields = {**claim_terms(claim), "claim_id": name}
+            if claim.protection_mode in WATCHED:
+                del fields["object_id"]
+            self._emitter.fact(Kind.CLAIM_REGISTERED, **fields)
+        self._emitter.report(Kind.CLAIM_REJECTED, claim_id=name)
+
+    def _pin(self, arrival: Arrival, stated: dict[str, Any]) -> str:
+        """Claim the prompt of a request that ended; returns why that was rejected, or empty."""
+        if len(dict(self._pool.find(arrival.keys))) < len(arrival.keys):
+            return "its prompt is not in the cache"
+        blocks = len(arrival.keys)
+        return self.admit(replace(arrival, claim=stated, blocks=blocks, reusable=blocks))
+
+    def _cache_of(self, arrival: Arrival) -> CacheIdentity:
+        """The cache identity of the blocks that a request uses."""
+        own = {"namespace": arrival.namespace, "adapter": arrival.adapter}
+        return self._identity.model_copy(update=own)

@@ -1,0 +1,242 @@
+"""Decides which requests run beside the claims, which wait and which are refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from runtime_hooks.claims.arrivals import Refusal
+from runtime_hooks.claims.capacity import blockers, in_conflict, proof
+from runtime_hooks.trace.names import name_of
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from runtime_hooks.claims.arrivals import Arrival
+    from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.registry import Registry
+    from runtime_hooks.settings.config import Settings
+    from runtime_hooks.trace.emitter import Emitter
+    from runtime_hooks.tracking.ledger import Ledger
+
+__all__ = ["Arbitration", "SizedPool"]
+
+_NS: Final = 1_000_000_000
+
+
+class SizedPool(Protocol):
+    """What arbitration needs of the engine's block pool."""
+
+    @property
+    def usable(self) -> int:
+        """The blocks of the pool without the null block."""
+
+
+@dataclass(slots=True)
+class _Request:
+    """A request that has not ended.
+
+    `needed` is the need that was stated, in blocks. `until` is the time in ns when its wait is
+    over. `decided_at` is the registry's version when it was last decided on, `reported_at` that
+    when an action on it was last reported, and `reported` is that action.
+    """
+
+    arrival: Arrival
+    needed: int
+    until: int = 0
+    decided_at: int = -1
+    reported_at: int = -1
+    reported: Kind | None = None
+
+
+class Arbitration:
+    """The unfinished requests of one engine, and the decisions on those that do not fit.
+
+    Args:
+        ledger: of the claims that can keep a request out.
+        end: ends a claim in the given way.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        pool: SizedPool,
+        registry: Registry,
+        ledger: Ledger,
+        emitter: Emitter,
+        end: Callable[[Entry, Kind], None],
+    ) -> None:
+        self._defer_ns = int(settings.defer_s * _NS)
+        self._usable, self._registry, self._ledger = pool.usable, registry, ledger
+        self._emitter, self._end = emitter, end
+        self._running: dict[str, _Request] = {}
+        self._waiting: dict[str, _Request] = {}
+        self._refused: dict[str, _Request] = {}  # until the engine ends them
+
+    # Decisions.
+
+    def run(self, arrival: Arrival) -> None:
+        """A request arrived that no claim can keep out."""
+        request = self._running[arrival.request_id] = _Request(arrival, arrival.blocks)
+        self._state(request)
+
+    def decide(self, arrival: Arrival) -> tuple[bool, Refusal | None]:
+        """Decide on a request that arrived.
+
+        Returns:
+            Whether it may run now; and its refusal, if it is refused now. With neither it waits.
+        """
+        request = _Request(arrival, self._need(arrival))
+        yielding = self._yielding_for(request)
+        waits = self._defer_ns and arrival.blocks <= self._usable
+        if yielding is None and waits:
+            request.needed = arrival.blocks  # the claims that it shares with may end meanwhile
+        self._state(request)
+        if yielding is not None:
+            self._let_run(request, yielding)
+            return True, None
+        request.until = self._emitter.now_ns + self._defer_ns
+        if waits:
+            self._report(Kind.REQUEST_DEFERRED, request)
+            self._waiting[arrival.request_id] = request
+            return False, None
+        return False, self._refuse(request)
+
+    def decide_again(self) -> tuple[list[str], list[Refusal]]:
+        """Decide on the requests that wait: the ids of those that may run now, and refusals."""
+        run: list[str] = []
+        refusals: list[Refusal] = []
+        for request_id, request in list(self._waiting.items()):
+            late = request.until <= self._emitter.now_ns
+            if request.decided_at == self._registry.version and not late:
+                continue
+            if (yielding := self._yielding_for(request)) is not None:
+                self._let_run(request, yielding)
+                run.append(request_id)
+            elif late:
+                refusals.append(self._refuse(request))
+            else:
+                continue
+            del self._waiting[request_id]
+        return run, refusals
+
+    def refuse_stuck(self, arrival: Arrival) -> Refusal | None:
+        """Refuse a running request that gets no blocks although only claims use blocks.
+
+        Its need was misjudged or was not observed, so this leaves a gap in the stream. None where
+        claims are not the reason.
+        """
+        for needed in (self._need(arrival), arrival.blocks):
+            if in_conflict(len(self._registry.declared), needed, self._usable):
+                self._emitter.gap()
+                request = self._refused[arrival.request_id] = _Request(arrival, needed)
+                if self._running.pop(arrival.request_id, None) is None:
+                    self._state(request)
+                return self._report(Kind.REQUEST_REFUSED, request)
+        return None
+
+    def finish(self, request_id: str) -> None:
+        """A request ended, in whatever way."""
+        self._running.pop(request_id, None)
+        stopped = self._waiting.pop(request_id, None) or self._refused.pop(request_id, None)
+        if stopped is not None:
+            self._report_again(stopped)
+
+    # What others ask.
+
+    @property
+    def unfinished(self) -> list[str]:
+        """The ids of all unfinished requests."""
+        return [*self._running, *self._waiting, *self._refused]
+
+    def is_unfinished(self, request_id: str) -> bool:
+        """Whether a request arrived and has not ended."""
+        return any(request_id in some for some in (self._running, self._waiting, self._refused))
+
+    def largest_need(self) -> int:
+        """The most blocks that any running request needs besides those of claims.
+
+        Of each request both the need that was stated and the need as claims stand now count.
+        """
+        running = self._running.values()
+        return max((max(r.needed, self._need(r.arrival)) for r in running), default=0)
+
+    def demotable(self) -> list[Entry]:
+        """The claims that may be demoted."""
+        return [
+            entry
+            for entry in self._registry.live.values()
+            if entry.claim.protection_mode is Mode.DEMOTABLE and self._registry.enforces(entry)
+        ]
+
+    # How it is decided.
+
+    def _need(self, arrival: Arrival) -> int:
+        """The blocks that a request needs besides those that it shares with claims."""
+        keys = arrival.keys[: arrival.reusable]
+        return arrival.blocks - self._ledger.spared(keys, cached=not arrival.no_admit)
+
+    def _yielding_for(self, request: _Request) -> list[Entry] | None:
+        """The claims to demote so that the request fits; None where it does not fit even then.
+
+        A claim that shares blocks with the request does not yield: the request would need its
+        blocks itself.
+        """
+        request.decided_at = self._registry.version
+        needed, reserved = self._need(request.arrival), self._registry.reserved
+        if not in_conflict(len(reserved), needed, self._usable):
+            return []
+        shared = self._ledger.on(request.arrival.keys)
+        yielding = [entry for entry in self.demotable() if entry not in shared]
+        return blockers(yielding, reserved, len(reserved) + needed - self._usable) or None
+
+    def _let_run(self, request: _Request, yielding: Sequence[Entry]) -> None:
+        """Let a request run, after the demotion of these claims."""
+        for entry in yielding:
+            self._end(entry, Kind.CLAIM_DEMOTED)
+        self._report_again(request)
+        self._running[request.arrival.request_id] = request
+
+    def _refuse(self, request: _Request) -> Refusal:
+        self._refused[request.arrival.request_id] = request
+        return self._report(Kind.REQUEST_REFUSED, request)
+
+    # What is reported of it.
+
+    def _state(self, request: _Request) -> None:
+        """State what a request needs."""
+        self._emitter.fact(
+            Kind.REQUEST_ARRIVED,
+            request_id=name_of(request.arrival.request_id),
+            needed=request.needed,
+            usable=self._usable,
+        )
+
+    def _report(self, action: Kind, request: _Request) -> Refusal:
+        """Report the action on a request that does not fit, and the claims that block it."""
+        request_id, needed = request.arrival.request_id, request.needed
+        request.reported_at, request.reported = self._registry.version, action
+        declared = len(self._registry.declared)
+        blocking: Iterable[Entry] = (e for e in self._registry.live.values() if not e.watched)
+        named = blockers(blocking, self._registry.declared, declared + needed - self._usable)
+        refusal = Refusal(
+            request_id,
+            tuple(entry.claim_id for entry in named),
+            proof(declared, needed, self._usable),
+        )
+        self._emitter.report(
+            action,
+            request_id=name_of(request_id),
+            blocking_claim_ids=refusal.blocking_claim_ids,
+            proof=refusal.proof,
+        )
+        return refusal
+
+    def _report_again(self, request: _Request) -> None:
+        """Report the last action on a request once more if other claims block it by now."""
+        declared = len(self._registry.declared)
+        conflict = in_conflict(declared, request.needed, self._usable)
+        if conflict and request.reported and request.reported_at != self._registry.version:
+            self._report(request.reported, request)

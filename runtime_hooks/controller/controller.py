@@ -1,0 +1,227 @@
+"""Receives what an engine adapter observes, and answers with decisions on claims and requests.
+
+The controller knows no engine. Everything here runs on the engine's own thread. Each call is one
+moment: all its events bear the same time, and claims whose duration is over are ended first.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec.structs import replace
+
+from runtime_hooks.claims.arrivals import Decision
+from runtime_hooks.claims.metadata import CLAIM, PIN, RELEASE
+from runtime_hooks.claims.ownership import Callers
+from runtime_hooks.claims.registry import Registry
+from runtime_hooks.controller.admission import Admission
+from runtime_hooks.controller.arbitration import Arbitration, SizedPool
+from runtime_hooks.enforce.victim_exclusion import EvictablePool
+from runtime_hooks.enforce.victim_order import RankedPool
+from runtime_hooks.trace.emitter import Emitter
+from runtime_hooks.trace.faults import Faults
+from runtime_hooks.trace.names import name_of
+from runtime_hooks.tracking.offloaded import OffloadTracker
+from runtime_hooks.tracking.tracker import BlockTracker
+from spec.claims.durations import TimeUnit
+from spec.events.alphabet import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runtime_hooks.claims.arrivals import Arrival, Refusal
+    from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.preregistration import Preregistration, Prompt
+    from runtime_hooks.settings.config import Settings
+    from runtime_hooks.trace.journal import Journal
+    from runtime_hooks.tracking.offloaded import OffloadTier
+    from spec.claims.claim import CacheIdentity
+
+__all__ = ["Controller", "Pool"]
+
+
+class Pool(EvictablePool, RankedPool, SizedPool, Protocol):
+    """What the controller needs of the engine's block pool."""
+
+
+class Controller:
+    """The claims and requests of one engine with one block pool.
+
+    `tracker` receives what happens to blocks, `offloaded` what happens to copies in the offload
+    tier. `faults` counts the exceptions that were caught.
+
+    Args:
+        identity: of the engine's cache.
+        tier: the engine's offload tier; None where it has none.
+        prompts: computes the contents of a prompt's whole blocks.
+        alarm: the reason why no more claims are accepted; empty while they are.
+        clock: monotonic time in ns.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        journal: Journal,
+        pool: Pool,
+        identity: CacheIdentity,
+        tier: OffloadTier | None = None,
+        *,
+        prompts: Callable[[Prompt], Sequence[bytes]],
+        alarm: Callable[[], str] = lambda: "",
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.faults = Faults()
+        self._clock = clock
+        self._now = dict.fromkeys(TimeUnit, 0)  # in ns; steps that have begun
+        self._callers = Callers() if settings.scopes else None
+        self._emitter = Emitter(journal, settings.drill)
+        self._registry = Registry(
+            settings, pool.usable, self._emitter, self._now, self.faults, tier=tier is not None
+        )
+        self.tracker = BlockTracker(
+            pool, self._registry, self._emitter, self.tick, self._is_unfinished
+        )
+        self.offloaded = OffloadTracker(
+            tier, self.tracker, self._registry, self._emitter, self.tick
+        )
+        self._arbitration = Arbitration(
+            settings, pool, self._registry, self.tracker.ledger, self._emitter, self._end
+        )
+        self._admission = Admission(
+            identity,
+            pool,
+            self._registry,
+            self.tracker,
+            self.offloaded,
+            self._emitter,
+            prompts=prompts,
+            largest_need=self._arbitration.largest_need,
+            alarm=alarm,
+            tick=self.tick,
+        )
+
+    # Requests.
+
+    def arrive(self, arrival: Arrival) -> Decision:
+        """Decide on a request that arrived, and on everything that came with it."""
+        self.tick()
+        if arrival.plain and not self.may_concern_claims:
+            self._arbitration.run(arrival)
+            return Decision(True)
+        arrival = self._with_scope(arrival)
+        if not arrival.no_admit:
+            self.tracker.drop_unreachable(arrival.keys[: arrival.reusable])
+        self.preregistration.serve(arrival)
+        answers = dict(arrival.faults)
+        if arrival.release is not None:
+            answers["release"] = self._admission.release_for(arrival)
+        if arrival.claim is not None:
+            answers["claim"] = self._admission.admit(arrival)
+        if arrival.pin is not None:
+            answers["pin"] = self._admission.pins.ask(arrival)
+        runs, refusal = self._arbitration.decide(arrival)
+        return Decision(runs, answers, refusal, arrival.scope)
+
+    def begin_step(self) -> tuple[list[str], list[Refusal]]:
+        """A step begins; returns the ids of waiting requests that may run now, and refusals."""
+        self.tick()
+        self._admission.expire(TimeUnit.STEPS)  # claims that last until the step before
+        self._now[TimeUnit.STEPS] += 1
+        self.preregistration.drain()
+        return self._arbitration.decide_again()
+
+    def stuck(self, arrival: Arrival) -> Refusal | None:
+        """A request that may run gets no blocks although only claims use blocks.
+
+        Returns:
+            Its refusal; None where claims are not the reason.
+        """
+        self.tick()
+        return self._arbitration.refuse_stuck(arrival)
+
+    def finish(self, request_id: str) -> dict[str, str]:
+        """A request ended, in whatever way.
+
+        Returns:
+            Under `pin` why its prompt was not pinned, or empty, if it asked for a pin.
+        """
+        self.tick()
+        self._finish(request_id)
+        reason = self._admission.pins.finish(request_id)
+        return {} if reason is None else {"pin": reason}
+
+    def undo_on_failure(self, act: Callable[..., object], *args: Any) -> None:
+        """Call what decides on a request; if it fails, end the claims that it accepted.
+
+        Their owners will not learn of these claims, and so could not release them.
+        """
+        self._admission.begin()
+        try:
+            act(*args)
+        except Exception:
+            self.fail()  # first, because the runtime may not end every claim
+            self._admission.undo()
+            raise
+
+    @property
+    def may_concern_claims(self) -> bool:
+        """Whether a request that arrives now may concern a claim that came earlier."""
+        return bool(self.claims) or self.preregistration.waiting
+
+    # Claims.
+
+    @property
+    def claims(self) -> int:
+        """How many claims are live."""
+        return len(self._registry.live)
+
+    @property
+    def preregistration(self) -> Preregistration:
+        """The claims that were registered ahead of their requests."""
+        return self._admission.preregistration
+
+    # The engine.
+
+    def tick(self) -> None:
+        """Read the clock, and end the claims whose duration is over."""
+        self._now[TimeUnit.SECONDS] = self._emitter.now_ns = self._clock()
+        self._admission.expire(TimeUnit.SECONDS)
+
+    def close(self) -> None:
+        """The engine shuts down: its requests end, and then all cached blocks are lost.
+
+        Demotable claims are demoted before; any other claim that loses blocks is reported harmed.
+        """
+        self.tick()
+        for request_id in self._arbitration.unfinished:
+            self._finish(request_id)
+        for entry in self._arbitration.demotable():
+            self._end(entry, Kind.CLAIM_DEMOTED)
+        self.tracker.after_reset(done=True)
+        self.offloaded.lost(None)
+
+    def fail(self) -> None:
+        """Something was not observed: leave a gap in the stream."""
+        self._emitter.gap()
+
+    def _finish(self, request_id: str) -> None:
+        self._arbitration.finish(request_id)
+        self.offloaded.failed(request_id)  # a load that is still under way brings nothing back
+        self._emitter.fact(Kind.REQUEST_FINISHED, request_id=name_of(request_id))
+
+    def _with_scope(self, arrival: Arrival) -> Arrival:
+        """The arrival with the scope of its authenticated caller.
+
+        Only a request that asks for something uses up its proof.
+        """
+        if self._callers is None or not arrival.asks or arrival.scope is not None:
+            return arrival
+        asks = {CLAIM: arrival.claim, RELEASE: arrival.release, PIN: arrival.pin}
+        return replace(arrival, scope=self._callers.scope_of(arrival.caller, asks))
+
+    def _is_unfinished(self, request_id: str) -> bool:
+        return self._arbitration.is_unfinished(request_id)
+
+    def _end(self, entry: Entry, how: Kind) -> None:
+        self._admission.end(entry, how)

@@ -1,1 +1,0 @@
-"""What becomes of claims: taken in, kept, told of, ended."""

@@ -1,0 +1,85 @@
+"""Defines what an adapter of one engine version must supply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runtime_hooks.controller.controller import Controller
+    from runtime_hooks.engines.shared.checks import Point
+    from runtime_hooks.settings.config import Settings
+    from runtime_hooks.trace.journal import Journal
+
+__all__ = ["Adapter", "Attachment"]
+
+
+class Attachment(Protocol):
+    """The hooks on one scheduler, from `Adapter.attach` to `detach` or `end`."""
+
+    @property
+    def scheduler(self) -> Any:
+        """The engine's scheduler."""
+
+    @property
+    def controller(self) -> Controller:
+        """The controller that the hooks call."""
+
+    @property
+    def journal(self) -> Journal:
+        """The stream of events."""
+
+    @property
+    def faults(self) -> dict[tuple[str, str], int]:
+        """How often a hook failed, by hook and exception class."""
+
+    def detach(self) -> None:
+        """Leave the engine as it was, and end the stream."""
+
+    def end(self) -> None:
+        """The engine ends, and the stream with it."""
+
+
+class Adapter(Protocol):
+    """An engine version: what the plugin hooks in it, and how.
+
+    A package below `runtime_hooks.engines` supplies it as `ADAPTER`, and `GENERATIONS` names the
+    package. Importing the package imports the engine.
+    """
+
+    @property
+    def points(self) -> Sequence[Point]:
+        """The parts of the engine that must be as they were when the adapter was tried."""
+
+    def unfit(self, scheduler: Any) -> str:
+        """Why the engine of a scheduler cannot be hooked as configured; empty where it can be."""
+
+    def attach(
+        self, scheduler: Any, settings: Settings, journal: Journal, alarm: Callable[[], str]
+    ) -> Attachment:
+        """Hook a scheduler: wrap methods of its objects, so that they call a controller.
+
+        Args:
+            journal: the stream that events go to.
+            alarm: the reason why no more claims are accepted; empty while they are.
+
+        Raises:
+            Exception: it cannot be hooked; then nothing is wrapped.
+        """
+
+    def hook(
+        self,
+        settings: Settings,
+        made: Callable[[Any], None],
+        ended: Callable[[Any], None],
+    ) -> Callable[[], None]:
+        """Hook the engines, workers and servers that this process makes from now on.
+
+        Args:
+            made: called with every scheduler that is made.
+            ended: called with the scheduler of an engine that ends, before its workers are stopped.
+
+        Returns:
+            A function that ends this.
+        """

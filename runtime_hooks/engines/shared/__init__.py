@@ -1,0 +1,1 @@
+"""Supplies what the adapters of all engine versions share."""

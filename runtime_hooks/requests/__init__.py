@@ -1,1 +1,0 @@
-"""Requests and the claims that come with them: metadata, callers, pins, claims ahead."""

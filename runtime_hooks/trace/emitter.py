@@ -1,0 +1,41 @@
+"""Emits facts as they are, and reports as they are unless fault injection changes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runtime_hooks.settings.config import Drill
+    from runtime_hooks.trace.journal import Journal
+    from spec.events.alphabet import Kind
+
+__all__ = ["Emitter"]
+
+
+class Emitter:
+    """Writes the events of one stream.
+
+    `now_ns` is the time of every event until it is set anew: one call of a hook is one moment.
+    """
+
+    def __init__(self, journal: Journal, drill: Drill) -> None:
+        self.now_ns = 0
+        self._journal, self._drill = journal, drill
+
+    def fact(self, kind: Kind, **fields: Any) -> None:
+        """Write a fact."""
+        self._journal.write(self.now_ns, kind, fields)
+
+    def report(self, kind: Kind, **fields: Any) -> None:
+        """Write a report, unless the drill suppresses it or has it name another claim."""
+        if kind in self._drill.suppress:
+            return
+        other = self._drill.misattribute.get(kind)
+        if other is not None:
+            named = {"claim_id": other, "outcome_claim_id": other, "blocking_claim_ids": (other,)}
+            fields.update((name, value) for name, value in named.items() if name in fields)
+        self._journal.write(self.now_ns, kind, fields)
+
+    def gap(self) -> None:
+        """Leave a gap in the sequence numbers: something happened that was not observed."""
+        self._journal.gap()

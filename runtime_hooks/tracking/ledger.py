@@ -1,0 +1,141 @@
+"""Records which claims own which blocks, by block content and by block.
+
+A key names the content of a block and of everything before it (vLLM's block hash). One key may
+belong to several claims, which then share a prefix. Several physical blocks may hold one content: a
+claim owns all these copies, and loses the content with the last of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime_hooks.claims.entry import Content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from runtime_hooks.claims.entry import Entry
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """The blocks of one pool that claims own. No operation scans the claims."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[bytes, Content] = {}
+        self._by_block: dict[int, Content] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Add a claim: it owns the contents of its positions."""
+        for at, key in enumerate(entry.keys):
+            content = self._by_key.get(key)
+            if content is None:
+                content = self._by_key[key] = Content(at)
+            content.owners[entry] = None
+        entry.contents = tuple(map(self._by_key.__getitem__, entry.keys))
+        entry.held = {content.at for content in entry.contents if content.blocks}
+
+    def remove(self, entry: Entry) -> None:
+        """Remove a claim: it owns nothing any more."""
+        for key, content in zip(entry.keys, entry.contents, strict=True):
+            del content.owners[entry]
+            if not content.owners:
+                del self._by_key[key]
+                for block in content.blocks:
+                    del self._by_block[block]
+        entry.contents, entry.held = (), set()
+
+    @property
+    def claimed(self) -> bool:
+        """Whether any claim owns a content."""
+        return bool(self._by_key)
+
+    @property
+    def owned(self) -> bool:
+        """Whether any claim owns a block."""
+        return bool(self._by_block)
+
+    def claims(self, key: bytes) -> bool:
+        """Whether a claim owns this content."""
+        return key in self._by_key
+
+    def contents(self, keys: Iterable[bytes]) -> Iterator[Content]:
+        """Those of these contents that a claim owns."""
+        return (content for key in keys if (content := self._by_key.get(key)) is not None)
+
+    def holding(self, blocks: Iterable[int]) -> Iterator[Content]:
+        """The contents of these blocks that a claim owns."""
+        return (content for block in blocks if (content := self._by_block.get(block)) is not None)
+
+    def on(self, keys: Iterable[bytes]) -> dict[Entry, set[int]]:
+        """The claims on any of these contents, and at which positions."""
+        found: dict[Entry, set[int]] = {}
+        for content in self.contents(keys):
+            for entry in content.owners:
+                found.setdefault(entry, set()).add(content.at)
+        return found
+
+    def spared(self, keys: Sequence[bytes], *, cached: bool = True, more: int = 0) -> int:
+        """The blocks that a request with these contents shares with claims, and so need not get.
+
+        A block that the claim does not have yet will be the claim's once the request computes it.
+        A block that the claim has is shared, unless an earlier block is missing: then the request
+        cannot reach it, and computes a block of its own.
+
+        Args:
+            cached: whether the blocks that the request computes are cached, so that claims can own
+                them.
+            more: treat this many of the first contents as owned by a claim.
+        """
+        count, gap = 0, False
+        for at, key in enumerate(keys):
+            content = self._by_key.get(key)
+            if content is None and at >= more:
+                break
+            held = content is not None and bool(content.blocks)
+            if not (held or cached):
+                break
+            count += not (held and gap)
+            gap = gap or not held
+        return count
+
+    def shared(self, keys: Sequence[bytes]) -> dict[Entry, int]:
+        """The claims on a prefix of these contents, and how many of the contents each covers."""
+        shared: dict[Entry, int] = {}
+        for at, key in enumerate(keys):
+            if (content := self._by_key.get(key)) is None:
+                break
+            shared.update(dict.fromkeys(content.owners, at + 1))
+        return shared
+
+    def place(self, pairs: Iterable[tuple[bytes, int]]) -> dict[Entry, list[tuple[int, int]]]:
+        """Blocks now hold these contents; returns what each claim gained: positions and blocks."""
+        gained: dict[Entry, list[tuple[int, int]]] = {}
+        for key, block in pairs:
+            content = self._by_key.get(key)
+            if content is None or block in content.blocks:
+                continue
+            content.blocks[block] = None
+            self._by_block[block] = content
+            for entry in content.owners:
+                entry.held.add(content.at)
+                gained.setdefault(entry, []).append((content.at, block))
+        return gained
+
+    def lose(self, blocks: Iterable[int] | None) -> dict[Entry, list[int]]:
+        """Blocks lost their contents (None: all blocks did); returns the claims that lost the last
+        block of a content, with these blocks.
+        """
+        losers: dict[Entry, list[int]] = {}
+        for block in list(self._by_block) if blocks is None else blocks:
+            if (content := self._by_block.pop(block, None)) is None:
+                continue
+            del content.blocks[block]
+            if not content.blocks:
+                for entry in content.owners:
+                    entry.held.discard(content.at)
+                    if content.at == entry.claim.materialization_predicate.start:
+                        entry.brought = None  # nothing that leads is left of what it brought
+                    losers.setdefault(entry, []).append(block)
+        return losers

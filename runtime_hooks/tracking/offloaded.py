@@ -1,0 +1,287 @@
+"""Tracks copies of claims in an offload tier, and reports how loads from it come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, Protocol
+
+from runtime_hooks.trace.names import name_of
+from runtime_hooks.tracking.gains import report_materialized
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.registry import Registry
+    from runtime_hooks.trace.emitter import Emitter
+    from runtime_hooks.tracking.tracker import BlockTracker
+
+__all__ = ["OffloadTier", "OffloadTracker"]
+
+
+class OffloadTier(Protocol):
+    """What offload tracking needs of the engine's tier."""
+
+    def has(self, keys: Sequence[bytes]) -> Iterable[bytes]:
+        """Those of these contents that have a copy which can be loaded."""
+
+    def keep(self, keys: Sequence[bytes]) -> None:
+        """Exclude the copies of these contents from eviction."""
+
+    def drop(self, keys: Sequence[bytes]) -> None:
+        """End that exclusion."""
+
+
+@dataclass(slots=True)
+class _Load:
+    """A load for one request.
+
+    `keys` are the contents that it brings, `claims` the ids of the claims whose copies these are,
+    `whole` those of them whose predicate the request needs completely.
+    """
+
+    keys: frozenset[bytes] = frozenset()
+    claims: set[str] = field(default_factory=set)
+    whole: set[str] = field(default_factory=set)
+
+
+class OffloadTracker:
+    """The copies of claims in the tier, and the loads that bring them back.
+
+    Args:
+        tier: the engine's tier; None where it has none, and then no method does anything.
+        tick: called when something happens; updates the time and ends the claims that expired.
+    """
+
+    def __init__(
+        self,
+        tier: OffloadTier | None,
+        tracker: BlockTracker,
+        registry: Registry,
+        emitter: Emitter,
+        tick: Callable[[], None],
+    ) -> None:
+        self._tier, self._tracker, self._registry = tier, tracker, registry
+        self._emitter, self._tick = emitter, tick
+        self._loads: dict[str, _Load] = {}  # by request
+
+    # Copies.
+
+    def claims_on(self, keys: Iterable[bytes]) -> list[str]:
+        """The ids of the claims that own these contents and can have copies."""
+        return sorted(entry.claim_id for entry in self._claims_on(keys))
+
+    def add(self, entry: Entry) -> None:
+        """Add an accepted claim, of which the tier may have copies already."""
+        if self._tier is not None and entry.claim.protection_mode is Mode.OFFLOADABLE:
+            copies = set(self._tier.has(entry.keys))
+            found = {at for at, key in enumerate(entry.keys) if key in copies}
+            self._record_copies(entry, found, set())
+
+    def stored(self, keys: Iterable[bytes]) -> None:
+        """Contents were copied to the tier; a claim with copies of all its blocks is offloaded."""
+        self._tick()
+        for entry, positions in self._claims_on(keys).items():
+            self._record_copies(entry, set(), positions)
+
+    def _record_copies(self, entry: Entry, found: set[int], stored: set[int]) -> None:
+        """Record the positions of which copies were found in the tier, or stored.
+
+        A store of a claim whose predicate never held was made for other requests: it is found.
+        """
+        entry.stored |= found | stored
+        if entry.copied or len(entry.stored) < entry.footprint:
+            return
+        copied = Kind.STORE_FINISHED if stored and entry.ever_held else Kind.HOST_COPY_FOUND
+        self._emitter.fact(copied, claim_id=entry.claim_id)
+        self._registry.report(entry, Kind.CLAIM_OFFLOADED)
+        if self._registry.enforces(entry) and self._tier is not None:
+            self._tier.keep(entry.keys)
+            self._tracker.make_evictable(entry)
+        self._registry.set_copied(entry, True)
+
+    def lost(self, keys: Iterable[bytes] | None) -> None:
+        """The tier evicted copies of these contents (None: all copies)."""
+        self._tick()
+        for entry, positions in self._claims_on(keys).items():
+            entry.stored -= positions
+            if not entry.copied:
+                continue
+            self._emitter.fact(Kind.HOST_COPY_LOST, claim_id=entry.claim_id)
+            self._registry.set_copied(entry, False)
+            self._tracker.exclude(entry)
+            if not entry.holds:
+                self._registry.report(entry, Kind.CLAIM_HARMED)
+                self._require_again(entry)
+
+    def remove(self, entry: Entry) -> None:
+        """Remove a claim that has ended: its copies may be evicted."""
+        if entry.copied and self._registry.enforces(entry) and self._tier is not None:
+            self._tier.drop(entry.keys)
+
+    # Loads.
+
+    def loading(self, request_id: str, keys: Sequence[bytes]) -> list[str]:
+        """A request needs these contents back; returns the ids of the claims that own them."""
+        self._tick()
+        load = self._loads[request_id] = _Load(frozenset(keys))
+        for entry, positions in self._claims_on(keys).items():
+            if not entry.copied:
+                continue
+            load.claims.add(entry.claim_id)
+            if max(positions) + 1 >= entry.claim.materialization_predicate.end:
+                load.whole.add(entry.claim_id)
+                entry.restores += 1
+                self._require(entry, request_id)
+        return sorted(load.claims)
+
+    def under_way(self, request_id: str) -> bool:
+        """Whether a request waits for copies of claims."""
+        return request_id in self._loads and bool(self._live(self._loads[request_id]))
+
+    def loaded(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> bool:
+        """A load came back, and its blocks are cached; returns whether a claim owns any of them.
+
+        Args:
+            pairs: contents and blocks of the request, from its first block on.
+        """
+        self._tick()
+        load = self._end_load(request_id)
+        self._bring_back(request_id, load, pairs)
+        return any(map(self._tracker.is_claimed, load.keys))
+
+    def loaded_unused(self, request_id: str, pairs: Sequence[tuple[bytes, int]]) -> None:
+        """A load came back for a request that was aborted: its blocks were freed without caching.
+
+        Args:
+            pairs: contents and blocks of the request, from its first block on.
+        """
+        self._tick()
+        load = self._end_load(request_id)
+        if brought := self._bring_back(request_id, load, pairs):
+            self._tracker.lost(brought)
+
+    def failed(self, request_id: str) -> tuple[str, ...]:
+        """A load failed; returns the ids of the claims that the request is refused for."""
+        if request_id not in self._loads or not (load := self._end_load(request_id)).claims:
+            return ()
+        self._tick()
+        return self._refuse(request_id, self._live(load))
+
+    def withheld(self, request_id: str, keys: Sequence[bytes], found: int) -> tuple[str, ...]:
+        """A request is about to run without a claim that is away; returns the ids of such claims.
+
+        The request is refused for them, because they have copies and would not be brought back.
+
+        Args:
+            keys: the contents that the request can use.
+            found: how many of the first ones it would get.
+        """
+        ledger = self._tracker.ledger
+        if not (keys and ledger.claims(keys[0])):
+            return ()
+        missing = [
+            entry
+            for entry, asked in ledger.shared(keys).items()
+            if entry.copied and self._registry.enforces(entry) and not entry.holds
+            if found < entry.claim.materialization_predicate.end <= asked
+        ]
+        if not missing:
+            return ()
+        self._tick()
+        return self._refuse(request_id, missing)
+
+    def _require(self, entry: Entry, request_id: str) -> None:
+        named = name_of(request_id)
+        self._registry.report(entry, Kind.CLAIM_RESTORE_REQUIRED, request_id=named)
+
+    def _require_again(self, entry: Entry) -> None:
+        """Report that other restores of the claim are still under way, which may succeed."""
+        for request_id, load in self._loads.items():
+            if entry.claim_id in load.whole:
+                self._require(entry, request_id)
+
+    def _bring_back(
+        self, request_id: str, load: _Load, pairs: Sequence[tuple[bytes, int]]
+    ) -> list[int]:
+        """Record contents that a load brought back; returns the blocks that hold them.
+
+        Claims without a copy did not load them: that these blocks are cached is stated first.
+        """
+        first = sum(1 for _ in takewhile(lambda pair: pair[0] not in load.keys, pairs))
+        brought = {key: block for key, block in pairs[first:] if key in load.keys}
+        self._tracker.place(list(brought.items()), None, loaded_for=load.claims)
+        self._tracker.state_unclaimed(first, list(brought.items()), None)
+        named = name_of(request_id)
+        for entry in self._live(load):
+            contents = zip(entry.keys, entry.contents, strict=True)
+            back = [(content.at, brought[key]) for key, content in contents if key in brought]
+            if not back:
+                continue
+            self._emitter.fact(
+                Kind.LOAD_FINISHED,
+                claim_id=entry.claim_id,
+                request_id=named,
+                block_ids=tuple(block for _, block in back),
+                positions=tuple(at for at, _ in back),
+            )
+            rose, entry.brought = entry.gain(None), named if entry.copied else None
+            if entry.claim_id in load.whole and entry.holds:
+                restored = Kind.CLAIM_RESTORED
+                self._registry.report(entry, restored, request_id=named, from_tier=True)
+                entry.brought = None
+            elif rose:
+                report_materialized(self._registry, entry, None)
+        return list(brought.values())
+
+    def _refuse(self, request_id: str, missing: Sequence[Entry]) -> tuple[str, ...]:
+        """Report that claims were not restored for a request; returns those it is refused for."""
+        named = name_of(request_id)
+        for entry in missing:
+            self._emitter.fact(Kind.LOAD_FAILED, claim_id=entry.claim_id, request_id=named)
+        blamed = [entry for entry in missing if self._registry.enforces(entry)]
+        claims = tuple(entry.claim_id for entry in blamed)
+        for entry in blamed:
+            self._registry.report(
+                entry,
+                Kind.CLAIM_RESTORATION_FAILED,
+                request_id=named,
+                outcome="refusal",
+                outcome_claim_id=entry.claim_id,
+                blocking_claim_ids=(entry.claim_id,),
+            )
+        if claims:
+            self._emitter.report(
+                Kind.REQUEST_REFUSED, request_id=named, blocking_claim_ids=claims, restore=True
+            )
+        for entry in missing:
+            self._require_again(entry)
+        return claims
+
+    def _end_load(self, request_id: str) -> _Load:
+        """Remove and return the load of a request; an empty one where there is none."""
+        load = self._loads.pop(request_id, _Load())
+        for entry in self._live(load):
+            entry.restores -= entry.claim_id in load.whole
+        return load
+
+    def _live(self, load: _Load) -> list[Entry]:
+        """The claims of a load that are still live."""
+        live = (self._registry.live.get(claim_id) for claim_id in sorted(load.claims))
+        return [entry for entry in live if entry is not None]
+
+    def _claims_on(self, keys: Iterable[bytes] | None) -> dict[Entry, set[int]]:
+        """The offloadable claims on these contents (None: all), with the positions of these.
+
+        Claims of other modes are left out: the tier keeps no copies for them.
+        """
+        ledger = self._tracker.ledger
+        found = (
+            {entry: set(entry.stored) for entry in self._registry.live.values()}
+            if keys is None
+            else ledger.on(keys)
+        )
+        return {e: at for e, at in found.items() if e.claim.protection_mode is Mode.OFFLOADABLE}

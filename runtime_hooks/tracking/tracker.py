@@ -1,0 +1,226 @@
+"""Tracks what happens to the blocks of claims, holds them, and reports materialization and harm."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING, Protocol
+
+from runtime_hooks.enforce.victim_exclusion import EvictablePool, VictimExclusion
+from runtime_hooks.enforce.victim_order import RankedPool
+from runtime_hooks.trace.names import cached_blocks, name_of
+from runtime_hooks.tracking.gains import report_gained
+from runtime_hooks.tracking.ledger import Ledger
+from runtime_hooks.tracking.watched import WatchedClaims
+from spec.events.alphabet import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Sequence
+
+    from runtime_hooks.claims.entry import Entry
+    from runtime_hooks.claims.registry import Registry
+    from runtime_hooks.trace.emitter import Emitter
+
+__all__ = ["BlockTracker"]
+
+
+class _Pool(EvictablePool, RankedPool, Protocol):
+    """The engine's block pool."""
+
+
+class BlockTracker:
+    """The blocks of one pool that claims own.
+
+    `ledger` has the claims that can keep a request out, `watched` the others.
+
+    Args:
+        tick: called when something happens; updates the time and ends the claims that expired.
+        unfinished: whether a request arrived and has not ended.
+    """
+
+    def __init__(
+        self,
+        pool: _Pool,
+        registry: Registry,
+        emitter: Emitter,
+        tick: Callable[[], None],
+        unfinished: Callable[[str], bool],
+    ) -> None:
+        self.ledger = Ledger()
+        self.watched = WatchedClaims(pool, registry, emitter)
+        self._pool, self._exclusion = pool, VictimExclusion(pool)
+        self._registry, self._emitter = registry, emitter
+        self._tick, self._unfinished = tick, unfinished
+
+    # What the engine does.
+
+    def cached(self, request_id: str, start: int, pairs: Sequence[tuple[bytes, int]]) -> None:
+        """Blocks that a request computed are cached.
+
+        Where the request has ended meanwhile, the blocks count as found.
+
+        Args:
+            start: the logical position of the first block.
+            pairs: contents and blocks.
+        """
+        self._tick()
+        computed_by = request_id if self._unfinished(request_id) else None
+        if self.ledger.claimed or self.watched.ledger.claimed:
+            self.place(pairs, computed_by)
+        self.state_unclaimed(start, pairs, computed_by)
+
+    def state_unclaimed(
+        self, start: int, pairs: Sequence[tuple[bytes, int]], computed_by: str | None
+    ) -> None:
+        """State that blocks are cached, for those that no claim owns."""
+        rest = [
+            (at, block) for at, (key, block) in enumerate(pairs, start) if not self.is_claimed(key)
+        ]
+        if rest:
+            self._emitter.fact(Kind.BLOCK_CACHED, **cached_blocks(rest, computed_by))
+
+    def evicted(self, blocks: Sequence[int], request_id: str | None = None) -> None:
+        """The allocator evicted cached blocks, for this request."""
+        named = None if request_id is None else name_of(request_id)
+        self._removed(Kind.BLOCK_EVICTED, blocks, {"request_id": named})
+
+    def lost(self, blocks: Sequence[int]) -> None:
+        """A failure removed cached blocks."""
+        self._removed(Kind.BLOCK_LOST, blocks, {})
+
+    def is_claimed(self, key: bytes) -> bool:
+        """Whether any claim owns this content."""
+        return self.ledger.claims(key) or self.watched.ledger.claims(key)
+
+    def has_block(self, key: bytes) -> bool:
+        """Whether a block of a claim holds this content."""
+        both = (self.ledger, self.watched.ledger)
+        return any(content.blocks for ledger in both for content in ledger.contents((key,)))
+
+    def look_up(self, request_id: str, keys: Sequence[bytes], found: int) -> None:
+        """A request looked up the contents that it can use, and found the first ones of them.
+
+        A request that finds what it computed itself, as after a preemption, does not reuse it.
+        """
+        self._tick()
+        for ledger in (self.ledger, self.watched.ledger):
+            for entry, asked in ledger.shared(keys).items():
+                predicate, lead = entry.claim.materialization_predicate, min(asked, found)
+                names = {"claim_id": entry.claim_id, "request_id": name_of(request_id)}
+                counts = {"asked": min(asked, entry.reach), "held": max(0, lead - predicate.start)}
+                self._emitter.fact(Kind.PREFIX_LOOKUP, **names, **counts)
+                if lead >= predicate.end and entry.holds and entry.made_by != request_id:
+                    self._emitter.fact(Kind.PREFIX_REUSED, **names)
+
+    def before_reset(self) -> None:
+        """The engine is about to clear the cache, which needs every block free: release all.
+
+        Anyone may reset the cache. Claims that lose blocks by it are reported harmed.
+        """
+        self._exclusion.suspend()
+
+    def after_reset(self, done: bool) -> None:
+        """The cache was cleared; or it was not, and the blocks are held again."""
+        self._exclusion.resume(gone=done)
+        if done:
+            self._removed(Kind.BLOCK_LOST, None, {})
+
+    def drop_unreachable(self, keys: Sequence[bytes], *, claiming: bool = False) -> None:
+        """Drop the cached blocks behind the first missing block of a prompt.
+
+        A request cannot reach them, and computes its own, which need their capacity. Blocks that
+        the predicate of a claim needs are not dropped.
+
+        Args:
+            keys: the contents that the request can use.
+            claiming: a claim on these contents is about to be accepted. Then unclaimed blocks are
+                dropped, too, because the claim would have to hold them.
+        """
+        if not keys or not (claiming or self.ledger.claims(keys[0])):
+            return
+        found = list(self._pool.find(keys))
+        present = {key for key, _ in found}
+        behind = set(keys[sum(1 for _ in takewhile(present.__contains__, keys)) + 1 :])
+        contents = list(self.ledger.contents(behind))
+        unreachable = {block for key, block in found if claiming and key in behind}
+        unreachable.update(*(content.blocks for content in contents if content.wanted))
+        for content in contents:
+            if any(owner.needs(content.at) for owner in content.owners):
+                unreachable.difference_update(content.blocks)
+        if unreachable:
+            self._pool.drop(sorted(unreachable))
+
+    # What the rest of the plugin does.
+
+    def add(self, entry: Entry) -> None:
+        """Add a claim: it owns the contents of its positions."""
+        if entry.watched:
+            self.watched.add(entry)
+        else:
+            self.ledger.add(entry)
+            self.exclude(entry)
+
+    def find(self, entry: Entry) -> None:
+        """Give a claim that was added the blocks that are cached already."""
+        known = list(entry.pairs)
+        if known:
+            report_gained(self._registry, self._emitter, entry, known, None)
+        self.place(list(self._pool.find(entry.keys)), None)
+
+    def place(
+        self,
+        pairs: Sequence[tuple[bytes, int]],
+        computed_by: str | None,
+        *,
+        loaded_for: Container[str] = (),
+    ) -> None:
+        """Blocks now hold these contents: give them to the claims that own these, and hold them.
+
+        Args:
+            computed_by: the request that computed them; None where they were found or loaded.
+            loaded_for: ids of the claims that they were loaded for, which are reported elsewhere.
+        """
+        gained = self.ledger.place(pairs)
+        self._exclusion.settle(self.ledger.contents(key for key, _ in pairs))
+        for entry, places in gained.items():
+            if entry.claim_id not in loaded_for:
+                report_gained(self._registry, self._emitter, entry, places, computed_by)
+        self.watched.place(pairs, computed_by)
+
+    def exclude(self, entry: Entry) -> None:
+        """Exclude one block of each content of the claim from eviction.
+
+        Nothing is done where the claim's mode is not enforced, or where it has a copy elsewhere.
+        """
+        if self._excludes(entry):
+            self._exclusion.want(entry.contents)
+
+    def make_evictable(self, entry: Entry) -> None:
+        """End the exclusion of a claim's blocks; the last position is evicted first."""
+        self._exclusion.unwant(reversed(entry.contents))
+
+    def remove(self, entry: Entry) -> None:
+        """Remove a claim that has ended."""
+        if entry.watched:
+            self.watched.remove(entry)
+            return
+        if self._excludes(entry):
+            self.make_evictable(entry)
+        self.ledger.remove(entry)
+
+    def _removed(
+        self, kind: Kind, blocks: Sequence[int] | None, fields: dict[str, str | None]
+    ) -> None:
+        """Blocks lost their contents (None: all blocks did): state it, and report harm."""
+        self._tick()
+        for part, more in self.watched.split(kind, blocks):
+            touched = [] if part is None else list(self.ledger.holding(part))
+            losers = self.ledger.lose(part)
+            harmed = [e for e in losers if e.evaluate() == (True, False) and not e.copied]
+            self._exclusion.settle(touched)
+            self._emitter.fact(kind, **{"block_ids": tuple(part or ()), **fields, **more})
+            for entry in harmed:
+                self._registry.report(entry, Kind.CLAIM_HARMED)
+            self.watched.lost(part)
+
+    def _excludes(self, entry: Entry) -> bool:
+        return self._registry.enforces(entry) and not entry.copied

@@ -1,0 +1,38 @@
+"""A tiny real engine with a view of its own pool, and of the end of its trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vllm.v1.request import Request
+
+from runtime_hooks.demo.engine import Asked, sampling
+from runtime_hooks.demo.engine import Engine as DemoEngine
+from runtime_hooks.demo.tiny import tokens
+from spec.events.canonical import Event
+
+__all__ = ["Engine"]
+
+
+class Engine(DemoEngine):
+    """One hooked engine, and its trace."""
+
+    @property
+    def pool(self) -> Any:
+        """The block pool."""
+        return self.core.scheduler.kv_cache_manager.block_pool
+
+    def cached(self, name: str, blocks: int) -> list[bool]:
+        """Which blocks of a prompt are cached in the engine's own pool."""
+        probe = self.request((name, blocks))
+        return [self.pool.get_cached_block(h, [0]) is not None for h in probe.block_hashes]
+
+    def request(self, asked: Asked) -> Request:
+        """A request as the engine's core takes it."""
+        name, blocks, *rest = asked
+        hasher = self.core.request_block_hasher
+        return Request(name, tokens(name, blocks), sampling(*rest), None, block_hasher=hasher)
+
+    def ending(self) -> list[Event]:
+        """The events of the shutdown."""
+        return [event for event in self._events() if (event.sequence or 0) >= self._ending]
