@@ -12,6 +12,7 @@ from rich.text import Text
 from proofs.report.runs import print_run
 from proofs.report.soundness import by
 from proofs.report.verdict import sentence, verdict
+from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.prose import counted, printable
 
@@ -64,7 +65,8 @@ def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:
         yield "scenarios", f"{of}, in {' and '.join(lengths)} events" if lengths else of
     if check.consistent.reached is not None:
         yield "coverage", _coverage(check.consistent)
-    yield "obligations", _needed(check.necessary, list(check.redundancy.known))
+    of = "" if check.bundle == Bundle.CONTRACT else " of the contract"
+    yield "obligations", _needed(check.necessary, list(check.redundancy.known), of)
     if check.guards is not None:
         yield "guards", _counts(check.guards)
     if check.paper is not None:
@@ -84,8 +86,8 @@ def _theorem(check: Check) -> str:
             return f"{', '.join(clauses)}: proved by {by(sound)}"
         case "refuted":
             rest = [name for name in clauses if name not in sound.failed]
-            said = f"refuted by {by(sound)}: {', '.join(sound.failed) or 'some clause'} broken"
-            return f"{said}, not {' nor '.join(rest)}" if sound.failed and rest else said
+            said = f"refuted by {by(sound)}: a run breaks {', '.join(sound.failed) or 'a clause'}"
+            return f"{said}; it keeps {', '.join(rest)}" if sound.failed and rest else said
     return f"{', '.join(clauses)}: not proved, by {by(sound)}"
 
 
@@ -121,20 +123,20 @@ def _coverage(found: Consistent) -> str:
     )
 
 
-def _needed(found: Mapping[str, Lacking], known: Sequence[str]) -> str:
+def _needed(found: Mapping[str, Lacking], known: Sequence[str], of: str) -> str:
     lengths = [each.length for each in found.values() if each.length is not None]
-    said = _counts(found)
+    said = _counts(found, of)
     if lengths:
         said += f": without one, {counted(max(lengths), 'event')} or fewer break a clause"
     return f"{said}; known to be redundant: {', '.join(known)}" if known else said
 
 
-def _counts(found: Mapping[str, Lacking]) -> str:
+def _counts(found: Mapping[str, Lacking], of: str = "") -> str:
     results = Counter(each.result for each in found.values())
     rest = "".join(
         f", {number} {result}" for result, number in results.items() if result != "necessary"
     )
-    return f"{results['necessary']} of {len(found)} necessary{rest}"
+    return f"{results['necessary']} of {len(found)}{of} necessary{rest}"
 
 
 def _paper(check: Check, paper: Paper) -> str:

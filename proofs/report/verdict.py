@@ -45,11 +45,10 @@ def sentence(check: Check) -> str:
     said = verdict(check)
     head = f"{said}: {check.mode}, {check.bundle} bundle"
     if said == "holds":
-        clauses = counted(len(check.sound.clauses), "clause")
-        return (
-            f"{head}. Its {counted(len(check.obligations), 'obligation')} carry all {clauses} of "
-            f"the theorem, {FAR}."
-        )
+        number = len(check.sound.clauses)
+        clauses = f"all {number} clauses" if number > 1 else "the one clause"
+        obligations = counted(len(check.obligations), "obligation")
+        return f"{head}. Its {obligations} carry {clauses} of the theorem, {FAR}."
     why = refuting(check) or undecided(check)
     return f"{head}. {'; '.join(why)[:1].upper()}{'; '.join(why)[1:]}."
 
@@ -70,9 +69,13 @@ def refuting(check: Check) -> list[str]:
         why.append(_uncompared(reached))
     where = "proofs/checks/redundancy.py"
     why += [
-        f"{name} is redundant, and {where} does not say so" for name in check.redundancy.unasked
+        f"the obligation {name} is redundant, and {where} does not say so"
+        for name in check.redundancy.unasked
     ]
-    why += [f"{name} is needed, and {where} says otherwise" for name in check.redundancy.needed]
+    why += [
+        f"the obligation {name} is needed, and {where} says otherwise"
+        for name in check.redundancy.needed
+    ]
     return why
 
 
@@ -88,7 +91,7 @@ def undecided(check: Check) -> list[str]:
     if check.receptive is not None and check.receptive.result not in ("proved", "refuted"):
         why.append("whether a runtime can always keep it is unknown")
     why += [
-        f"whether {name} is necessary is unknown: the work limit was reached"
+        f"whether the obligation {name} is necessary is unknown: the work limit was reached"
         for name in check.redundancy.undecided
     ]
     return why
