@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from monitor.evaluate.compile import compile_mode
-from monitor.evaluate.watch import Finding
-from monitor.stream.census import Keep
+from monitor.evaluate.observer_state import Finding
+from monitor.stream.claim_store import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState

@@ -22,16 +22,16 @@ from proofs.checks.redundancy import redundancy
 from proofs.checks.results import Lacking, Leaned, Paper
 from proofs.checks.soundness import sound_by
 from proofs.engines.answers import EngineName
+from proofs.engines.assumption_bmc import AssumptionBmc, readable_contract
 from proofs.engines.background import Task
-from proofs.engines.switched import Switched, readable_contract
 from proofs.report.results import SCHEMA, Added, Check, Checks, Consistent, proof_schema
 from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
+from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
-from proofs.traces.story import tell
-from proofs.traces.whole_story import tales
+from proofs.traces.scenario_search import tales
+from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
-from spec.contract.worlds import WORLDS
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from proofs.engines.search import Found, Outcome
     from proofs.engines.spacer import Proof
     from proofs.model.of_mode import Model
-    from proofs.traces.whole_story import Tale
+    from proofs.traces.scenario_search import Tale
     from spec.claims.claim import Mode
 
 __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]
@@ -131,7 +131,7 @@ def check_mode(
         mode=mode,
         bundle=bundle,
         readings=list(spec.readings),
-        world=sorted(WORLDS[mode]),
+        world=sorted(ENVIRONMENTS[mode]),
         obligations=list(spec.names(bundle)),
         consistent=_consistent(readable, found),
         sound=sound,
@@ -153,7 +153,7 @@ def check_mode(
 def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -> _Runs:
     started = time.perf_counter()
     added = frozenset(MODES[mode].added)
-    witness = Switched(mode).witness(depth, added if bundle is Bundle.PAPER else frozenset())
+    witness = AssumptionBmc(mode).witness(depth, added if bundle is Bundle.PAPER else frozenset())
     seconds = round(time.perf_counter() - started, 3)
     proofs = {lemma.name: lemma.prove() for lemma in lemmas_of(mode)}
     lemmas = [
@@ -204,7 +204,9 @@ def _certified(
 
 def _apart(mode: Mode, depth: int, plain: bool, proof: Proof, *, full: bool) -> _Apart:
     rests = rests_on(mode, proof)
-    runs = Switched(mode, plain=plain, rests={name: each.names for name, each in rests.items()})
+    runs = AssumptionBmc(
+        mode, plain=plain, rests={name: each.names for name, each in rests.items()}
+    )
     necessary = lacking(runs, runs.obligations)
     if not full:
         return _Apart(necessary)

@@ -23,6 +23,7 @@ from spec.cli.screens import list_tables, mode_text, obligation_text, reading_te
 from spec.contract.modes import ModeSpec
 from spec.contract.readings import Reading
 from spec.docs.drawing import Picture, diagram_named, in_form, picture_for
+from spec.docs.lowering_terms import WordView, word_text, word_view
 from spec.docs.pages import event_schema, pages
 from spec.docs.views import (
     ModeView,
@@ -33,7 +34,6 @@ from spec.docs.views import (
     obligation_view,
     reading_view,
 )
-from spec.docs.words import WordView, word_text, word_view
 from spec.files.writing import write_bytes
 from spec.language.machine import Observer
 from spec.language.prose import printable

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from monitor.stream.census import Keep
+from monitor.stream.claim_store import Keep
 from spec.claims.claim import Mode
 from tests.differential import BARRED, Differs, Tally, asking, compare, lines
 from tests.projection_cases import FAMILIES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from monitor.stream.census import Keep
+from monitor.stream.claim_store import Keep
 from spec.claims.claim import Mode
 from tests.differential import Tally, asking, compare, lines
 from tests.strategies import Stamped, streams

@@ -20,7 +20,7 @@ from monitor.report.verdict import (
     ObligationReport,
     Report,
 )
-from monitor.stream.census import Keep
+from monitor.stream.claim_store import Keep
 from spec import __version__
 from spec.digest import spec_digest
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from monitor.engine import ClaimVerdict, Conclusion
-    from monitor.evaluate.watch import Finding
+    from monitor.evaluate.observer_state import Finding
     from monitor.input.errors import InputError
     from spec.claims.claim import Mode
     from spec.contract.modes import Bundle

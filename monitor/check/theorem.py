@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spec.contract.worlds import WORLDS
+from spec.contract.environments import ENVIRONMENTS
 from spec.events.alphabet import FACTS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Theorem:
     """
 
     def __init__(self, mode: Mode) -> None:
-        self._mode, self._world = mode, WORLDS[mode]
+        self._mode, self._world = mode, ENVIRONMENTS[mode]
         self._left: tuple[At | None, str] | None = None
 
     def note(self, record: Record) -> None:
@@ -36,7 +36,7 @@ class Theorem:
             return f"nobody knows what {record.unknown} means"
         for event, _ in record.events:
             if event.kind not in self._world:
-                return f"{event.kind} is outside the world of {self._mode}"
+                return f"{event.kind} is outside the environment of {self._mode}"
         observes = record.stamp.observes
         if observes is not None and (unseen := sorted(FACTS - observes)):
             rest = f", {len(unseen) - 1} more" if len(unseen) > 1 else ""

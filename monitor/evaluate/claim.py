@@ -1,190 +1,44 @@
-"""One claim under observation: its ledgers, its observers, and what they have concluded."""
+"""One claim under observation: its requests, its observers, and what they have concluded."""
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from monitor.evaluate.claim_record import ClaimRecord
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
-from monitor.evaluate.doubt import partial, without
 from monitor.evaluate.ends import broken_after, reaches
-from monitor.evaluate.positions import Positions
-from monitor.evaluate.watch import Finding, InHand, Watch
-from spec.claims.states import TERMINAL, ClaimState, next_state
+from monitor.evaluate.observer_state import Finding, InHand, ObserverState, heaviest
+from monitor.evaluate.partial_observation import partial, without
+from spec.claims.states import TERMINAL, next_state
 from spec.contract.facts import ROOM
-from spec.contract.modes import MODES
-from spec.events.alphabet import FACTS, Kind
+from spec.events.alphabet import Kind
 from spec.language.terms import Scope
-from spec.language.verdicts import Verdict, pool
+from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-    from monitor.evaluate.compile import Compiled
-    from monitor.evaluate.doubt import Step
-    from monitor.evaluate.view import Constants, View
-    from monitor.evaluate.watch import Registers
-    from monitor.input.records import At, Trail
-    from spec.claims.predicates import MaterializationPredicate
+    from monitor.evaluate.event_view import EventView
+    from monitor.evaluate.observer_state import Registers
+    from monitor.evaluate.partial_observation import Step
+    from monitor.input.records import At
     from spec.language.machine import Rule
 
-__all__ = ["UNSTATED", "ClaimRun"]
 
-UNSTATED = 2**63
-"""The threshold of a predicate that nobody stated: it never holds."""
+__all__ = ["ClaimRun"]
 
 WAYS = 2_000  # in which the requests of a claim may stand
 ENDED_KEPT = 16  # requests that ended, to which a late report may still belong
 TRAIL_KEPT = 8  # events of one occasion that a finding names, the last ones
-
 _SHARED = "nobody knows which blocks the claims share, and it would decide"
-
-_REGISTERED = CLAIM_REGISTERS.index("registered")
-_RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
-_COMMITTED = CLAIM_REGISTERS.index("committed")
-_DECLARED = CLAIM_REGISTERS.index("declared")
-_LEAD = CLAIM_REGISTERS.index("lead")
 _HOST = CLAIM_REGISTERS.index("host")
 _NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
 
 
 @dataclass(slots=True)
-class ClaimRun:
-    """The life of one claim in one stream.
-
-    `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
-    nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
-    of the pool. `owes` says that something is owed in the scope of the claim itself; `entry` is the
-    event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
-    says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
-    `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
-    for it last began and ended, `heard` when it was last told anything. `observed` are the facts of
-    which the hooks state each one. `object` tells which object it is on, `keys` the contents of its
-    positions where they are stated. It `strayed` once an event took blocks from behind its end, and
-    none of its own; it was `missed` if anything may have happened since it ended that nobody saw.
-    Its end was `early` if the runtime ended its entry before its duration was over. It is
-    `disputed` if two priorities of it were stated. `computed` are the positions that were computed
-    since it was last away, `waiting` the requests for which a restore of it is required, `owed` by
-    request what its routes and their reuse came to and nobody told yet, `unsaid` the blocks that it
-    lost and no report named, None for such whose ids nobody knows. `retired` are the scopes of
-    requests to which no event belongs any more, one for all that stand alike; what is reported of
-    the claim moves them all the same.
-    """
-
-    stream: str
-    claim_id: str
-    compiled: Compiled
-    constants: Constants
-    predicate: MaterializationPredicate | None = None
-    binding: dict[str, str | bytes] = field(default_factory=dict)
-    declared_mode: str | None = None
-    other_mode: str | None = None
-    owner_scope: str | None = None
-    duration: str | None = None
-    priority: int | None = None
-    disputed: bool = False
-    registered: bool = False
-    registered_at: int = 0
-    entry: Trail = ()
-    object: Hashable = None
-    keys: tuple[str, ...] = ()
-    size: int = 0
-    owner_claimed: str | None = None
-    contradicted: tuple[At | None, str] | None = None
-    observed: frozenset[Kind] = FACTS
-    accepted: bool = False
-    elapsed: bool = False
-    unwatched: bool = False
-    strayed: bool = False
-    early: bool = False
-    computed: set[int] = field(default_factory=set)
-    waiting: set[str] = field(default_factory=set)
-    unsaid: set[int | None] = field(default_factory=set)
-    owed: dict[str, dict[Kind, deque[Hashable]]] = field(default_factory=dict)
-    missed: bool = False
-    state: ClaimState = ClaimState.SUBMITTED
-    held: Positions = field(default_factory=Positions)
-    taint: tuple[At | None, str] | None = None
-    owes: bool = False
-    took: int = 0
-    heard: int = 0
-    left: int = 0
-    past: ClaimRun | None = None
-    lost: bool = False
-    guest: bool = False
-    facts: Registers = ()
-    base: list[Watch] = field(default_factory=list)
-    requests: dict[str, InHand] = field(default_factory=dict)
-    _ended: list[str] = field(default_factory=list)
-    _loose: dict[str, InHand] = field(default_factory=dict)  # requests that changed
-    _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=dict)  # the others
-    retired: dict[Hashable, InHand] = field(default_factory=dict)
-    kept: dict[int, Finding] = field(default_factory=dict)
-    unknown: frozenset[str] = frozenset()
-    doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
-    _quiet: list[dict[str, ClaimRun]] = field(default_factory=list)
-    _empty: Registers = ()
-    _all: Sequence[int] = ()
-    _scoped: Sequence[int] = ()
-    _pending: Sequence[frozenset[int]] = ()
-
-    def __post_init__(self) -> None:
-        compiled = self.compiled
-        self.facts = compiled.claim_initial
-        self.steps, self._empty = compiled.steps, compiled.request_initial
-        self._all = range(len(compiled.observers))
-        self._scoped, self._pending = compiled.scoped, compiled.pending
-        self.base = list(compiled.first)
-        self.object = ("claim", self.claim_id)
-        self.held.fresh = set() if self.constants.tiered else None
-
-    @property
-    def responsible(self) -> bool:
-        return bool(self.facts[_RESPONSIBLE])
-
-    @property
-    def known(self) -> bool:
-        """Whether a registry holds or held the claim, an auditor's or the runtime's."""
-        return bool(self.facts[_REGISTERED])
-
-    @property
-    def committed(self) -> bool:
-        return bool(self.facts[_COMMITTED])
-
-    @property
-    def may_be_judged(self) -> bool:
-        """Whether it may go by the mode that judges: it asked for it, or for none that there is, or
-        was accepted in it.
-        """
-        mode = self.compiled.mode
-        return mode in (self.declared_mode, self.other_mode) or self.declared_mode not in MODES
-
-    @property
-    def live(self) -> bool:
-        """Whether news of it is owed in a mode that watches what is registered
-        (`spec.contract.ledgers.live`).
-        """
-        return self.responsible or (self.known and not self.committed)
-
-    @property
-    def watched(self) -> bool:
-        """Whether news of it is owed, and nobody ended its entry."""
-        return self.live and not self.unwatched
-
-    @property
-    def ended(self) -> bool:
-        """Whether its responsibility ended and that was told, or it was turned away.
-
-        In modes without acceptance news is owed for ever.
-        """
-        return self.state in TERMINAL and not (self.responsible or self.constants.watched)
-
-    @property
-    def alive(self) -> bool:
-        """Whether its end was not told, or the runtime is responsible for it all the same."""
-        return self.state not in TERMINAL or self.responsible
+class ClaimRun(ClaimRecord):
+    """One claim of one stream, and the observers that judge it."""
 
     @property
     def settled(self) -> bool:
@@ -192,16 +46,6 @@ class ClaimRun:
         return not (
             self.alive or any(found.verdict is Verdict.PENDING for _, found in self.findings())
         )
-
-    @property
-    def gone(self) -> bool:
-        """Whether it ended, aloud or not; a watched one, once it holds nothing."""
-        if self.responsible:
-            return False
-        if not self.constants.watched:
-            return self.ended or self.committed or self.lost
-        off = self.unwatched or self.lost or self.state is ClaimState.REFUSED
-        return off and not self.held
 
     @property
     def over(self) -> bool:
@@ -230,132 +74,11 @@ class ClaimRun:
         return [place for place, found in findings if found.verdict is Verdict.VIOLATED]
 
     @property
-    def declared(self) -> int:
-        """Blocks that the claim adds to its pool's ledger: what it declared, while responsible."""
-        return int(self.facts[_DECLARED]) if self.responsible else 0
-
-    @property
-    def tracked(self) -> bool:
-        """Whether hooks say what becomes of its blocks: it is responsible, or watched."""
-        watched = self.constants.watched and self.registered and not self.unwatched
-        return self.responsible or (watched and self.state is not ClaimState.REFUSED)
-
-    @property
-    def content(self) -> Hashable:
-        """What its positions are the same of as another claim's: its object, or what it states."""
-        return ("claim", self.claim_id) if self.keys else self.object
-
-    @property
-    def lead(self) -> int:
-        """Blocks held one after another from the predicate's start on."""
-        return self.held.lead
-
-    @property
-    def extent(self) -> int:
-        """How many positions are its own: an object may be longer than a claim on it."""
-        return max(self.predicate.end if self.predicate else 0, self.size, len(self.keys))
-
-    def loses(self, block: int, positions: Iterable[int]) -> list[int]:
-        """A physical block is gone that held these positions; those of which it was the last."""
-        places = list(positions)
-        self.held.drop((position, block) for position in places)
-        return [position for position in places if not self.held.holds(position)]
-
-    def note_computed(self, *, computed: bool, brought: Iterable[tuple[int, int]] = ()) -> None:
-        """Blocks came or went, and that is not in the ledger yet; whether new ones were computed.
-
-        What was computed while no request waited for a restore took the place of none.
-
-        Args:
-            brought: the runs of positions that a load brought.
-        """
-        fresh = self.held.take_fresh()
-        away, threshold = self.fact("lead") < self.constants.threshold, self.constants.threshold
-        if computed and away and self.waiting:
-            self.computed |= fresh
-        if not away and self.lead < threshold:
-            self.computed.clear()
-        else:
-            self.computed = {at for at in self.computed if self.held.holds(at)}
-            for begin, end in brought if self.computed else ():
-                self.computed = {at for at in self.computed if not begin <= at < end}
-
-    @property
-    def restored(self) -> bool:
-        """Whether nothing that the predicate needs was computed since it was away."""
-        start = self.held.start
-        return not any(start <= at < start + self.constants.threshold for at in self.computed)
-
-    def owns(self, position: int) -> bool:
-        """Whether a position is the claim's own."""
-        return position < self.own_end
-
-    @property
-    def own_end(self) -> int:
-        """Where the claim's own positions end: an object may be longer than was committed."""
-        size, predicate = self.fact("footprint"), self.predicate
-        return UNSTATED if not size or predicate is None else max(size, predicate.end)
-
-    @property
-    def holds_own(self) -> bool:
-        """Whether it holds a position of its own."""
-        return any(self.owns(begin) for begin, _ in self.held.all_runs())
-
-    def fact(self, name: str) -> int:
-        """A register of the claim's ledgers."""
-        return int(self.facts[CLAIM_REGISTERS.index(name)])
-
-    def know(self, **facts: int) -> None:
-        """Set registers of the claim's ledgers."""
-        self.stir()
-        known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
-        self.facts = (*(known | facts).values(),)
-
-    def measure(self, lead: int, *, there: bool) -> None:
-        """What the claim holds turns out to be otherwise than was known, and was so before."""
-        changed = lead != self.fact("lead")
-        self.know(lead=lead, there=there)
-        if changed:
-            self._find_away()
-
-    def _find_away(self) -> None:
-        away = self.fact("lead") < self.constants.threshold
-        for request_id, request in self.requests.items():
-            known = dict(zip(REQUEST_REGISTERS, request.facts, strict=True))
-            facts = (*(known | {"away": away and known["seen"]}).values(),)
-            self._change(request_id, request, facts)
-
-    def fix_predicate(self, predicate: MaterializationPredicate) -> None:
-        """The predicate is fixed once; blocks seen before it are measured anew."""
-        if self.predicate is None:
-            self.stir()
-            self.predicate = predicate
-            self.constants.threshold = predicate.threshold
-            self.held.start = predicate.start
-            self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
-            self._find_away()
-
-    # Events that say nothing new.
-
-    def rest(self, among: dict[str, ClaimRun]) -> None:
-        """Leave this collection until anything changes of the claim."""
-        if among.pop(self.claim_id, None) is not None:
-            self._quiet.append(among)
-
-    def stir(self) -> None:
-        """Something changes of the claim: it is back wherever it was at rest."""
-        for among in self._quiet:
-            among[self.claim_id] = self
-        self._quiet.clear()
-
-    @property
     def standing(self) -> Hashable:
         """What the next event meets, as far as an event can change it without stirring."""
         watches = tuple((request.facts, *request.watches) for request in self.requests.values())
         retired = tuple(self.retired)
         return (self.facts, self.state, self.taint, self.steps, *self.base, *watches, *retired)
-
-    # Requests in hand.
 
     def open_request(self, request_id: str, facts: Registers | None = None) -> bool:
         """Follow a request; False if it was in hand already. It starts where the claim stands.
@@ -384,7 +107,7 @@ class ClaimRun:
         first = dict(zip(REQUEST_REGISTERS, self._empty, strict=True))
         return (*(first | dict(known) | derived).values(),)
 
-    def opens(self, view: View, facts: Registers) -> bool:
+    def opens(self, view: EventView, facts: Registers) -> bool:
         """Whether an event opens a request of these registers, which the claim does not follow."""
         view.here = True
         was, compiled = self.facts, self.compiled
@@ -428,7 +151,7 @@ class ClaimRun:
         self._retire(request.watches)
         return request_id
 
-    def _retire(self, watches: list[Watch]) -> None:
+    def _retire(self, watches: list[ObserverState]) -> None:
         """No event belongs to a request any more. What moves it all the same reads none of its
         registers (`proofs check frame`, "retired requests"), so what stands alike moves alike.
         """
@@ -447,13 +170,11 @@ class ClaimRun:
 
     def _keep(self, index: int, finding: Finding) -> None:
         """Remember a finding whose state is left or forgotten."""
-        found = _heaviest([self.kept[index], finding] if index in self.kept else [finding])
+        found = heaviest([self.kept[index], finding] if index in self.kept else [finding])
         if found.verdict is not Verdict.UNEXERCISED:
             self.kept[index] = found
 
-    # Stepping.
-
-    def step(self, view: View) -> None:
+    def step(self, view: EventView) -> None:
         """Take one event into every ledger and observer of this claim.
 
         An event that is not about the claim moves no request but its own: what else it puts an
@@ -480,7 +201,7 @@ class ClaimRun:
             view.here = True
             self._step_request(view.request_id, view, was, now)
 
-    def _contradict(self, first: int, view: View, was: Registers) -> None:
+    def _contradict(self, first: int, view: EventView, was: Registers) -> None:
         """Nothing more is concluded where an assumption breaks whose facts are observed."""
         for assumption in broken_after(first, view, self.constants, was):
             unsized = view.unsized and assumption.name == ROOM
@@ -489,14 +210,14 @@ class ClaimRun:
                 self.distrust(*self.contradicted)
                 return
 
-    def step_request(self, request_id: str, view: View) -> None:
+    def step_request(self, request_id: str, view: EventView) -> None:
         """Take one event into one request alone."""
         if self.taint is None:
             self.stir()
             view.here = True
             self._step_request(request_id, view, self.facts, self.facts)
 
-    def note(self, view: View) -> None:
+    def note(self, view: EventView) -> None:
         """Take an event that moves no observer into the ledger of its request, if that is in hand,
         and into no other.
         """
@@ -508,7 +229,7 @@ class ClaimRun:
             after = self.compiled.request(view, self.constants, facts, facts, request.facts)
             self._change(request_id, request, after)
 
-    def _step_requests(self, view: View, was: Registers, now: Registers) -> None:
+    def _step_requests(self, view: EventView, was: Registers, now: Registers) -> None:
         """Take an event about the claim into its requests; those that stand alike move alike."""
         for request_id, request in self._loose.items():
             request.among = self._alike.setdefault(request.stands, {})
@@ -544,7 +265,7 @@ class ClaimRun:
             view.here = True
             self._step_request(view.request_id, view, was, now)
 
-    def _is_idle(self, request: InHand, view: View, was: Registers, now: Registers) -> bool:
+    def _is_idle(self, request: InHand, view: EventView, was: Registers, now: Registers) -> bool:
         """Whether an event moves nothing in a request."""
         rest = (view, self.constants, was, now, request.facts)
         if view.low is not None or self.compiled.request(*rest) != request.facts:
@@ -554,7 +275,9 @@ class ClaimRun:
             for index, watch in zip(self._scoped, request.watches, strict=True)
         )
 
-    def _step_request(self, request_id: str, view: View, was: Registers, now: Registers) -> None:
+    def _step_request(
+        self, request_id: str, view: EventView, was: Registers, now: Registers
+    ) -> None:
         request = self.requests[request_id]
         before = request.facts
         after = self.compiled.request(view, self.constants, was, now, before)
@@ -562,23 +285,11 @@ class ClaimRun:
         if moved or after != before:
             self._change(request_id, request, after)
 
-    def _change(self, request_id: str, request: InHand, facts: Registers) -> None:
-        """A request has these registers from now on, and its observers have perhaps moved."""
-        request.facts = facts
-        self._loosen(request_id, request)
-
-    def _loosen(self, request_id: str, request: InHand) -> None:
-        """It may stand alike with others no more."""
-        if request.among is not None:
-            del request.among[request_id]
-            request.among = None
-        self._loose[request_id] = request
-
     def _observe(
         self,
         places: Sequence[int],
-        watches: list[Watch],
-        view: View,
+        watches: list[ObserverState],
+        view: EventView,
         was: Registers,
         now: Registers,
         req_was: Registers,
@@ -615,19 +326,26 @@ class ClaimRun:
                         self._keep(index, left)
                 pending = watch.state in self._pending[index]
                 earlier = watch.trail[1 - TRAIL_KEPT :] if pending else ()
-                watches[place] = Watch(state, own, view.at, rule, (*earlier, (view.kind, view.at)))
+                watches[place] = ObserverState(
+                    state, own, view.at, rule, (*earlier, (view.kind, view.at))
+                )
                 moved = True
         return moved
 
     def _is_sure(
-        self, index: int, watch: Watch, view: View, to: int, known: Mapping[Scope, Registers]
+        self,
+        index: int,
+        watch: ObserverState,
+        view: EventView,
+        to: int,
+        known: Mapping[Scope, Registers],
     ) -> bool:
         """Whether a breach that both ends agree on is one between them, too."""
         observer = self.compiled.observers[index]
         observer = partial(observer.name, self.unknown) or observer
         return reaches(observer, watch, view, self.constants, known) == {observer.states[to].name}
 
-    def _follow(self, view: View) -> None:
+    def _follow(self, view: EventView) -> None:
         if view.named and view.mine:
             following = next_state(self.state, view.kind)
             if following is not None:
@@ -656,8 +374,6 @@ class ClaimRun:
         self.doubts.setdefault(index, (at, why))
         self.steps = (*self.steps[:index], step, *self.steps[index + 1 :])
 
-    # Conclusions.
-
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """Each obligation of the bundle with its verdict so far."""
         for index, observer in enumerate(self.compiled.observers):
@@ -668,7 +384,7 @@ class ClaimRun:
                 place = self._scoped.index(index)
                 followed = (*self.requests.values(), *self.retired.values())
                 candidates += [self._finding(index, each.watches[place]) for each in followed]
-            finding = _heaviest(candidates)
+            finding = heaviest(candidates)
             if finding.verdict is Verdict.UNEXERCISED:
                 finding = next((f for f in candidates if f.why != observer.states[0].says), finding)
             doubt = self.taint or self.doubts.get(index)
@@ -676,7 +392,7 @@ class ClaimRun:
                 finding = Finding(Verdict.INCONCLUSIVE, *doubt)
             yield observer.name, finding
 
-    def _finding(self, index: int, watch: Watch) -> Finding:
+    def _finding(self, index: int, watch: ObserverState) -> Finding:
         observer = self.compiled.observers[index]
         state = observer.states[watch.state]
         rule: Rule | None = observer.rules[watch.rule] if watch.rule >= 0 else None
@@ -684,18 +400,6 @@ class ClaimRun:
             return Finding(state.verdict, None, state.says)
         shown = rule.why if state.verdict is Verdict.VIOLATED else state.says
         return Finding(state.verdict, watch.at, shown, rule.allowed, watch.trail)
-
-
-def _heaviest(findings: Sequence[Finding]) -> Finding:
-    """The finding that decides: the first in the sequence, or of several breaches in the stream."""
-    verdict = pool(each.verdict for each in findings)
-    equals = [each for each in findings if each.verdict is verdict]
-    return min(equals, key=_line) if verdict is Verdict.VIOLATED else equals[0]
-
-
-def _line(finding: Finding) -> int:
-    """Where it was found."""
-    return 0 if finding.at is None else finding.at.line
 
 
 def _unmoved(state: int, own: Registers, *_: object) -> tuple[int, Registers, int]:

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from monitor.evaluate.fields import POOL
-from monitor.evaluate.watch import Registers, Watch
+from monitor.evaluate.observer_state import ObserverState, Registers
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
@@ -98,9 +98,9 @@ class Compiled:
         return tuple(tuple(r.initial for r in o.registers) for o in self.observers)
 
     @cached_property
-    def first(self) -> tuple[Watch, ...]:
+    def first(self) -> tuple[ObserverState, ...]:
         """Where the observers stand before any event; all claims have these in common."""
-        return tuple(Watch(0, own) for own in self.own_initial)
+        return tuple(ObserverState(0, own) for own in self.own_initial)
 
     @cached_property
     def scoped(self) -> tuple[int, ...]:

@@ -14,8 +14,8 @@ from spec.language.terms import Scope
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from monitor.evaluate.view import Constants, View
-    from monitor.evaluate.watch import Registers, Watch
+    from monitor.evaluate.event_view import Constants, EventView
+    from monitor.evaluate.observer_state import ObserverState, Registers
     from spec.contract.facts import Assumption
     from spec.contract.interpret import Look, Value
     from spec.language.machine import Observer
@@ -32,8 +32,8 @@ _REGISTERS = {
 
 def reaches(
     observer: Observer,
-    watch: Watch,
-    view: View,
+    watch: ObserverState,
+    view: EventView,
     constants: Constants,
     known: Mapping[Scope, Registers],
 ) -> set[str]:
@@ -55,7 +55,7 @@ def reaches(
 
 
 def broken_after(
-    first: int, view: View, constants: Constants, was: Registers
+    first: int, view: EventView, constants: Constants, was: Registers
 ) -> Iterator[Assumption]:
     """The assumptions about facts that an event breaks, the first of which is known."""
     look = _look(view, constants, _named({Scope.WAS: was}))
@@ -71,7 +71,9 @@ def _named(known: Mapping[Scope, Registers]) -> dict[Scope, dict[str, Value]]:
     }
 
 
-def _look(view: View, constants: Constants, known: Mapping[Scope, Mapping[str, Value]]) -> Look:
+def _look(
+    view: EventView, constants: Constants, known: Mapping[Scope, Mapping[str, Value]]
+) -> Look:
     ends = [view] if view.low is None else [view, view.low]
 
     def look(scope: Scope, name: str) -> tuple[Value, ...]:

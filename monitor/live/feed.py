@@ -16,10 +16,10 @@ from msgspec import Meta
 
 from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
-from monitor.pool.seen import Seen
-from monitor.stream.census import Keep
+from monitor.pool.bloom_filter import BloomFilter
+from monitor.stream.claim_store import Keep
 from monitor.stream.order import Order
-from monitor.stream.past import REMEMBERED
+from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode
 from spec.events.canonical import Event, StreamMark
 from spec.language.verdicts import Verdict, pool
@@ -106,7 +106,7 @@ class Live:
     ) -> None:
         self.stream = stream
         self._most, self._full = most, False
-        seen, order = Seen(), Order()
+        seen, order = BloomFilter(), Order()
         self._monitors = {
             mode: Monitor(
                 mode,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.pool.seen import digest
+from monitor.pool.bloom_filter import digest
 from monitor.pool.terms import same
 from spec.events.alphabet import Kind
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from monitor.evaluate.doubt import RIVALS
+from monitor.evaluate.partial_observation import RIVALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.view import View
+    from monitor.evaluate.event_view import EventView
     from monitor.input.records import At
 
 __all__ = ["Evicted", "Ranks", "is_ranked", "is_unsure"]
@@ -82,7 +82,7 @@ class Ranks:
 
     def judge(
         self,
-        losers: Iterable[tuple[ClaimRun, View]],
+        losers: Iterable[tuple[ClaimRun, EventView]],
         evicted: Evicted,
         lost: tuple[At | None, str] | None,
     ) -> None:

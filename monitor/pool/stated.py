@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from monitor.pool.seen import digest
+from monitor.pool.bloom_filter import digest
 from monitor.pool.terms import same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.pool.seen import Seen
+    from monitor.pool.bloom_filter import BloomFilter
     from spec.events.canonical import Event
 
 __all__ = ["Stated"]
@@ -32,7 +32,7 @@ class Stated:
         seen: knows the objects that were forgotten.
     """
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: BloomFilter) -> None:
         self._seen = seen
         self._objects: dict[bytes, dict[_Within, _Pairs]] = {}
         self._places: dict[int, dict[tuple[bytes, _Within, int], None]] = {}  # by their blocks

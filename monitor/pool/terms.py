@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from monitor.pool.seen import digest
+from monitor.pool.bloom_filter import digest
 from spec.claims.predicates import parse_predicate
 from spec.events.alphabet import Kind
 from spec.events.fields import IDENTITY

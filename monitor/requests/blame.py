@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from monitor.evaluate.view import View
-from monitor.pool.seen import Seen, digest
+from monitor.evaluate.event_view import EventView
+from monitor.pool.bloom_filter import BloomFilter, digest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -50,7 +50,7 @@ class Blame:
         self._idle = {name for name in self.named if not shares.get(name)}
         self._least = sorted((blocks, name) for name, blocks in shares.items() if blocks)[:2]
 
-    def tell(self, view: View, claim: ClaimRun | None, name: str) -> None:
+    def tell(self, view: EventView, claim: ClaimRun | None, name: str) -> None:
         """What of it concerns one claim: whether it is named, and what the others named free."""
         event, share = self._event, self._freed.shares.get(name, 0)
         view.restore, view.smear = self._restore, self._smear
@@ -75,8 +75,8 @@ class Early:
         seen: knows those beyond `EARLY`.
     """
 
-    def __init__(self, seen: Seen) -> None:
-        self._named: dict[str, dict[Hashable, tuple[View, tuple[Unknown, ...]]]] = {}
+    def __init__(self, seen: BloomFilter) -> None:
+        self._named: dict[str, dict[Hashable, tuple[EventView, tuple[Unknown, ...]]]] = {}
         self._seen = seen
 
     def add(
@@ -88,13 +88,13 @@ class Early:
         Args:
             unknown: what nobody knows of the request.
         """
-        view: View | None = None
+        view: EventView | None = None
         for name in names:
             if name not in self._named and len(self._named) >= EARLY:
                 self._seen.add(digest("blamed", name))
                 continue
             if view is None:
-                view = View(event.kind, at, event.request_id)
+                view = EventView(event.kind, at, event.request_id)
                 blame.tell(view, None, name)
                 view.proof = False  # its sums are judged by those who were there
             said = (view.kind, view.restore, view.smear, view.alleges, bool(unknown))
@@ -116,7 +116,7 @@ class Early:
             claim.close_request(request_id)
 
 
-def tell_outcome(view: View, event: Event, claim_id: str, request: Request) -> None:
+def tell_outcome(view: EventView, event: Event, claim_id: str, request: Request) -> None:
     """What a report of a failed restore says of the claim, and whom else it names."""
     blamed = event.blocking_claim_ids
     named = {*(blamed or ()), *([event.outcome_claim_id] if event.outcome_claim_id else [])}

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.watch import Registers
+    from monitor.evaluate.observer_state import Registers
     from monitor.input.records import At
-    from monitor.requests.track import Track
+    from monitor.requests.observability import ObservabilityLoss
     from spec.events.canonical import Event
 
 __all__ = ["Requests"]
@@ -34,7 +34,7 @@ class Requests:
         track: of the stream.
     """
 
-    def __init__(self, track: Track) -> None:
+    def __init__(self, track: ObservabilityLoss) -> None:
         self._track = track
         self._requests: dict[str, Request] = {}
         self._past: deque[str] = deque()

@@ -8,7 +8,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.view import View
+    from monitor.evaluate.event_view import EventView
     from monitor.input.records import At
 
 __all__ = ["Request"]
@@ -53,6 +53,6 @@ class Request(msgspec.Struct):
         needed, usable = (self.needed, self.usable) if there else (0, 0)
         return {"seen": came, "arrived": there, "needed": needed, "usable": usable}
 
-    def tell(self, view: View) -> None:
+    def tell(self, view: EventView) -> None:
         """What the request needs, of what."""
         view.needed, view.usable = self.needed, self.usable

@@ -9,7 +9,7 @@ from spec.events.fields import ROUTE_REPORTS
 
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.view import View
+    from monitor.evaluate.event_view import EventView
 
 __all__ = ["follow_routes"]
 
@@ -24,7 +24,7 @@ _ABOUT: Final = {
 """By facts and reports: the report, the fact that it is about, and the field that both have."""
 
 
-def follow_routes(claim: ClaimRun, view: View) -> None:
+def follow_routes(claim: ClaimRun, view: EventView) -> None:
     """Note a fact about a routed request, or find what a report of one could tell.
 
     Args:

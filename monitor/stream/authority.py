@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.evaluate.doubt import AUTHORITY
+from monitor.evaluate.partial_observation import AUTHORITY
 from monitor.pool.terms import binds
 from spec.claims.claim import Mode
 from spec.claims.durations import Duration

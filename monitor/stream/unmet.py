@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from monitor.pool.seen import Seen, digest
+from monitor.pool.bloom_filter import BloomFilter, digest
 
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
@@ -25,7 +25,7 @@ class Unmet:
         seen: knows the ids of those beyond `UNMET`.
     """
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: BloomFilter) -> None:
         self._doubts: dict[str, dict[frozenset[str], tuple[At | None, str]]] = {}
         self._seen = seen
 

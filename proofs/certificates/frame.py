@@ -20,9 +20,9 @@ from proofs.checks.frame.check import observers_of, prove_delivery, prove_frame,
 from proofs.checks.frame.compiled import bundles, mismatches, partial_sources, runs_text
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.partial import verdicts
-from proofs.checks.frame.questions import Book
 from proofs.checks.frame.sources import Arguments
 from proofs.checks.frame.space import Space
+from proofs.checks.frame.verification_conditions import Book
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import Bundle
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from proofs.checks.frame.candidates import Candidate
     from proofs.checks.frame.counterexample import Setting
-    from proofs.checks.frame.questions import Question
     from proofs.checks.frame.results import Failure
+    from proofs.checks.frame.verification_conditions import Question
     from proofs.logic.encode import Expr
 
 __all__ = ["FrameTheorem"]

@@ -26,8 +26,8 @@ from proofs.model.of_mode import model_of
 from spec import __version__
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
+from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
-from spec.contract.worlds import WORLDS
 from spec.digest import spec_digest
 from spec.files.writing import write_bytes
 from spec.language.errors import SpecError
@@ -193,7 +193,7 @@ def _entry(mode: Mode, bundle: Bundle, pages: Mapping[str, Page]) -> Entry:
         waits={name: waited for name, waited in waits.items() if waited},
         obligations=names,
         readings=list(MODES[mode].readings),
-        world=[kind.value for kind in sorted(WORLDS[mode])],
+        world=[kind.value for kind in sorted(ENVIRONMENTS[mode])],
         lemmas={lemma.name: lemma.says for lemma in lemmas_of(mode)},
         tool=__version__,
         z3=z3.get_version_string(),

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from proofs.engines import recorded
 from proofs.engines.answers import Question
-from proofs.engines.inherit import inherit
+from proofs.engines.assumption_bmc import AssumptionBmc, guards_of
+from proofs.engines.houdini import houdini
+from proofs.engines.proof_core import ProofCore, ProofCores
 from proofs.engines.spacer import ProofResult
-from proofs.engines.support import Support, Supports
-from proofs.engines.switched import Switched, guards_of
 from proofs.logic.encode import Integers
 from spec.contract.modes import MODES
 
@@ -60,16 +60,16 @@ def proof_of(mode: Mode) -> Proof:
     return recorded.prove(question.name, question.model(Integers()))
 
 
-def rests_on(mode: Mode, proof: Proof) -> dict[str, Support]:
+def rests_on(mode: Mode, proof: Proof) -> dict[str, ProofCore]:
     """What each clause of the contract is proved from, as far as one proof shows it.
 
     Empty without an invariant. A clause for which the work limit was met rests on everything.
     """
     if proof.invariant is None:
         return {}
-    supports, found = Supports(mode, proof.invariant), {}
+    supports, found = ProofCores(mode, proof.invariant), {}
     observers = MODES[mode].bundle()
-    everything = Support(
+    everything = ProofCore(
         frozenset(o.name for o in observers), frozenset(g for o in observers for g in guards_of(o))
     )
     for clause in Question(mode).model(Integers()).clauses:
@@ -78,7 +78,7 @@ def rests_on(mode: Mode, proof: Proof) -> dict[str, Support]:
 
 
 def cores_of(
-    mode: Mode, proof: Proof, rests: Mapping[str, Support], necessary: Mapping[str, Lacking]
+    mode: Mode, proof: Proof, rests: Mapping[str, ProofCore], necessary: Mapping[str, Lacking]
 ) -> Cores:
     """What each clause of the contract rests on; nothing where no invariant proves the contract.
 
@@ -89,7 +89,7 @@ def cores_of(
     core, in_every, used = {}, {}, set[str]()
     if proof.invariant is None:
         return Cores({}, {}, [])
-    runs = Switched(mode)  # of its own: what others had it learn would only slow it down
+    runs = AssumptionBmc(mode)  # of its own: what others had it learn would only slow it down
     for clause, support in rests.items():
         known = {
             name
@@ -115,11 +115,11 @@ def question_of(mode: Mode, clause: str, on: Set[str]) -> Question:
 
 
 class _Clause:
-    def __init__(self, name: str, runs: Switched, invariant: Invariant) -> None:
+    def __init__(self, name: str, runs: AssumptionBmc, invariant: Invariant) -> None:
         self._name, self._runs, self._invariant = name, runs, invariant
         self._mode, self._all = runs.model.mode, frozenset(runs.obligations)
 
-    def least(self, found: Support, known: Set[str]) -> tuple[Support, Set[str]]:
+    def least(self, found: ProofCore, known: Set[str]) -> tuple[ProofCore, Set[str]]:
         """A smallest set that suffices, and what is in every set that does.
 
         What short runs show to be needed is looked for first. Of the rest goes what the lemmas do
@@ -148,19 +148,19 @@ class _Clause:
     def _needed(self, among: Set[str], depth: int) -> set[str]:
         return {name for name in sorted(among) if self._runs.fails(self._name, {name}, depth)}
 
-    def _inherited(self, on: Set[str]) -> Support | None:
+    def _inherited(self, on: Set[str]) -> ProofCore | None:
         """The proof of the clause from these obligations alone, if known lemmas give it."""
         system = question_of(self._mode, self._name, on).model(Integers())
-        return self._support(inherit(system, self._invariant, self._runs.model), on)
+        return self._support(houdini(system, self._invariant, self._runs.model), on)
 
-    def _proof(self, on: Set[str], depth: int) -> Support | None:
+    def _proof(self, on: Set[str], depth: int) -> ProofCore | None:
         """The proof of the clause from these obligations alone, if no run refutes it."""
         if self._runs.fails(self._name, self._all - on, depth):
             return None
         question = question_of(self._mode, self._name, on)
         return self._support(recorded.prove(question.name, question.model(Integers()), RLIMIT), on)
 
-    def _support(self, proof: Proof, on: Set[str]) -> Support | None:
+    def _support(self, proof: Proof, on: Set[str]) -> ProofCore | None:
         if proof.result is not ProofResult.PROVED or proof.invariant is None:
             return None
-        return Supports(self._mode, proof.invariant, self._all - on).of(self._name)
+        return ProofCores(self._mode, proof.invariant, self._all - on).of(self._name)

@@ -14,13 +14,13 @@ from proofs.engines.answers import Question
 from proofs.engines.recorded import recall
 from proofs.engines.spacer import ProofResult, prove
 from proofs.logic.encode import Integers
+from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
-from proofs.traces.story import tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from proofs.engines.switched import Switched
+    from proofs.engines.assumption_bmc import AssumptionBmc
     from proofs.engines.unrolling import Found
     from spec.claims.claim import Mode
 
@@ -33,7 +33,7 @@ FURTHER = 3
 
 
 def lacking(
-    runs: Switched,
+    runs: AssumptionBmc,
     names: Iterable[str],
     depth: int = DEPTH,
 ) -> dict[str, Lacking]:
@@ -72,7 +72,7 @@ def question_without(mode: Mode, name: str) -> Question:
     return Question(mode, without=frozenset({name}))
 
 
-def _spare(runs: Switched, names: tuple[str, ...]) -> set[str]:
+def _spare(runs: AssumptionBmc, names: tuple[str, ...]) -> set[str]:
     """What no clause rests on, or is known to do without."""
     mode, clauses = runs.model.mode, runs.model.clauses
     used = set[str]().union(*(runs.rests.get(clause.name, names) for clause in clauses))
@@ -82,7 +82,7 @@ def _spare(runs: Switched, names: tuple[str, ...]) -> set[str]:
 
 
 def _shortest(
-    runs: Switched, names: tuple[str, ...], lengths: range
+    runs: AssumptionBmc, names: tuple[str, ...], lengths: range
 ) -> dict[str, tuple[int, Found, bool]]:
     """Of each that some run needs: the fewest events, a run, and whether it can be written."""
     found: dict[str, tuple[int, Found, bool]] = {}
@@ -105,7 +105,7 @@ def _shortest(
     return found
 
 
-def _without(runs: Switched, name: str) -> tuple[ProofResult, str]:
+def _without(runs: AssumptionBmc, name: str) -> tuple[ProofResult, str]:
     proof = prove(question_without(runs.model.mode, name).model(Integers()))
     return proof.result, proof.reason
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import z3
 
 from proofs.logic.encode import Expr, Integers, encode
-from proofs.model.world import faithful
+from proofs.model.environment import faithful
 from spec.contract.ledgers import was
 from spec.contract.obligations.pressure import blame_is_right
 from spec.contract.vocabulary import EVENT_FIELDS

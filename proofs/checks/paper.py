@@ -9,15 +9,15 @@ from proofs.checks.results import Paper, PaperClause, Sound
 from proofs.engines.spacer import Proof, ProofResult, prove
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
+from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
-from proofs.traces.story import tell
 from spec.contract.modes import MODES, Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from proofs.engines.support import Support
-    from proofs.engines.switched import Switched
+    from proofs.engines.assumption_bmc import AssumptionBmc
+    from proofs.engines.proof_core import ProofCore
     from spec.claims.claim import Mode
 
 __all__ = ["paper_as_contract", "paper_by_clause"]
@@ -32,7 +32,7 @@ def paper_as_contract(sound: Sound) -> Paper:
 
 
 def paper_by_clause(
-    runs: Switched, depth: int, rests: Mapping[str, Support] | None = None
+    runs: AssumptionBmc, depth: int, rests: Mapping[str, ProofCore] | None = None
 ) -> Paper:
     """Each clause by itself.
 
@@ -76,7 +76,7 @@ def _proved(mode: Mode, names: list[str]) -> dict[str, Proof]:
 
 
 def _refuted(
-    runs: Switched, names: list[str], off: frozenset[str], lengths: range
+    runs: AssumptionBmc, names: list[str], off: frozenset[str], lengths: range
 ) -> dict[str, PaperClause]:
     found: dict[str, PaperClause] = {}
     left = list(names)

@@ -4,7 +4,7 @@ The theorem, for runs of every length, for every number of blocks, over every ki
 
 * *environment*: no fact of the environment takes any obligation into its violated state, out of
   any state whatever.
-* *region*: every unviolated run is in the region of `proofs.model.region`.
+* *region*: every unviolated run is in the region of `proofs.model.inductive_invariant`.
 * *strategy*: from each state of the region in which something is owed or a request is in hand,
   the next move of `proofs.model.strategy` is possible, keeps every obligation, stays in the
   region, and leaves less to do. Only the last move, the end of a request, is a fact.

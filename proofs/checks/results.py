@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from proofs.traces.story import Line
+from proofs.traces.narrative import Line
 from spec.events.canonical import Event
 
 __all__ = ["Lacking", "Leaned", "Paper", "PaperClause", "Sound"]

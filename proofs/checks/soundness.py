@@ -10,8 +10,8 @@ from proofs.engines.answers import Answer, EngineName, Question
 from proofs.engines.portfolio import engine_named
 from proofs.engines.spacer import ProofResult
 from proofs.logic.encode import Integers
+from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
-from proofs.traces.story import tell
 
 if TYPE_CHECKING:
     from spec.claims.claim import Mode

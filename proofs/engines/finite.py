@@ -89,7 +89,7 @@ class Finite(Cone):
         """Whether news of the claim is owed before an event: the variables that this depends on,
         and a function of their values.
         """
-        term = self.fold(live(was), self.alphabet[0])
+        term = self.specialize(live(was), self.alphabet[0])
         reads = sorted({f"was_{v.name}" for v in variables(term)})
         names = {(Scope.WAS, v.name): f"was_{v.name}" for v in variables(term)}
         source = f"def live({', '.join(reads)}):\n    return {to_python(term, names)}"
@@ -128,7 +128,7 @@ class Finite(Cone):
             names[AFTER[scope], name] = f"{scope.value}_{name}"
         lines = ["def fails(state):", f"    {', '.join(self._olds)}, = state", "    failed = ()"]
         for clause in filter(_of_state, self.clauses):
-            holds = to_python(self.fold(clause.holds, self.alphabet[0]), names)
+            holds = to_python(self.specialize(clause.holds, self.alphabet[0]), names)
             owed = "".join(
                 f"not {self._is(i, o, Verdict.PENDING)} and "
                 for i, o in enumerate(self.observers)
@@ -161,7 +161,7 @@ class Finite(Cone):
         for number, o in enumerate(self.observers):
             lines += self._observe(number, o, kind, names, changed)
         for clause in self.clauses:
-            holds = self.fold(clause.holds, kind)
+            holds = self.specialize(clause.holds, kind)
             if not _of_state(clause) and holds != TRUE:
                 if clause.settled:
                     raise ValueError(f"{clause.name} waits, and speaks of more than a state")
@@ -172,7 +172,7 @@ class Finite(Cone):
     def _ledgers(
         self, kind: Kind, names: dict[tuple[Scope, str], str], changed: dict[str, str]
     ) -> list[str]:
-        terms = {r: self.fold(self.following[r], kind) for r in self.registers}
+        terms = {r: self.specialize(self.following[r], kind) for r in self.registers}
         lines: list[str] = []
         todo = list(terms)
         while todo:
@@ -205,7 +205,7 @@ class Finite(Cone):
         known = {**names, **{(Scope.OWN, r.name): f"own_{number}_{r.name}" for r in o.registers}}
         lines: list[str] = []
         for rule in o.rules:
-            when = self.fold(rule.when, kind)
+            when = self.specialize(rule.when, kind)
             if when == FALSE:
                 continue
             sources = "".join(f"{index[s]}, " for s in o.sources(rule))
@@ -219,7 +219,7 @@ class Finite(Cone):
             for r in o.registers:
                 if r.name in rule.sets:
                     changed[f"own_{number}_{r.name}"] = f"new_{number}_{r.name}"
-                    value = to_python(self.fold(rule.sets[r.name], kind), known)
+                    value = to_python(self.specialize(rule.sets[r.name], kind), known)
                     lines.append(f"        new_{number}_{r.name} = {value}")
         return lines
 

@@ -1,4 +1,4 @@
-"""Invariants that are known beforehand: those parts of `proofs.model.region` that are inductive.
+"""Invariants that are known beforehand: the inductive parts of `proofs.model.inductive_invariant`.
 
 Written by hand and never trusted: each is asked of plain Z3 first, and what fails is left out,
 until what is left holds at the start and after every event. They only make a search shorter: an

@@ -15,9 +15,9 @@ import z3
 
 from proofs.engines.explicit import Bounds, explore
 from proofs.logic.encode import Integers, encode
-from proofs.logic.fold import Known, fold
+from proofs.logic.partial_evaluation import Known, specialize
 from proofs.model.auditor import BELIEFS
-from proofs.model.world import faithful
+from proofs.model.environment import faithful
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.events.alphabet import Kind
 from spec.language.terms import Compare, Const, Scope, Sort, Term, Var, children, variables
@@ -266,7 +266,7 @@ def _value(term: Term, values: Mapping[str, Value]) -> Value:
     known: Known = {}
     for var in variables(term):
         known[var.scope, var.name] = Const(values[_name(var.scope, var.name)])
-    folded = fold(term, Kind.STREAM_DISORDER, known)
+    folded = specialize(term, Kind.STREAM_DISORDER, known)
     if not isinstance(folded, Const):
         raise TypeError(f"not about a state: {term!r}")
     return folded.value

@@ -10,10 +10,10 @@ import msgspec
 import typer
 from rich.text import Text
 
-from proofs.labels.against import changes, read_rows
+from proofs.labels.changes import changes, read_rows
+from proofs.labels.label_text import print_changes, print_explained, print_lost, print_rows
 from proofs.labels.select import checked_evidence, descriptors, label
 from proofs.labels.tables import as_csv, as_markdown
-from proofs.labels.text import print_changes, print_explained, print_lost, print_rows
 from proofs.labels.view import Changes, Rows, lost_anchors, view_all
 from spec.claims.claim import Mode
 from spec.cli.common import Code, OutputOption, console, json_page, print_text

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from proofs.labels.text import last_column
+from proofs.labels.label_text import last_column
 from spec.docs.markdown import table
 from spec.language.prose import printable
 

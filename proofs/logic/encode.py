@@ -2,7 +2,7 @@
 
 Integers become mathematical integers (`Integers`, for statements about all sizes) or bit-vectors of
 a fixed width (`Bits`, for fast bounded search; the world keeps every value small enough that no sum
-overflows, see `proofs.model.world`).
+overflows, see `proofs.model.environment`).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from proofs.engines.background import second_process
 from proofs.lowering.check import check_lowering
+from proofs.lowering.lowering_text import print_lowering
 from proofs.lowering.results import exit_code
-from proofs.lowering.text import print_lowering
 from spec.cli.common import Format, console, page, print_json
 from spec.files.writing import write_bytes
 

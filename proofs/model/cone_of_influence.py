@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from proofs.logic.fold import Known, fold
+from proofs.logic.partial_evaluation import Known, specialize
+from proofs.model.environment import faithful
 from proofs.model.system import BEFORE, LEDGERS
-from proofs.model.world import faithful
 from spec.contract.modes import MODES
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
@@ -70,7 +70,7 @@ class Cone:
                 register
                 for register in still
                 if any(
-                    fold(self.following[register], kind, known) != still[register]
+                    specialize(self.following[register], kind, known) != still[register]
                     for kind in self.alphabet
                 )
             ]
@@ -109,7 +109,7 @@ class Cone:
                 continue
             found.add(register)
             for kind in self.alphabet:
-                todo.extend(variables(fold(self.following[register], kind, self._known)))
+                todo.extend(variables(specialize(self.following[register], kind, self._known)))
         return found
 
     @staticmethod
@@ -119,15 +119,15 @@ class Cone:
     def _roots(self, kind: Kind) -> Iterator[Term]:
         for o in self.observers:
             for rule in o.rules:
-                yield from (self.fold(t, kind) for t in (rule.when, *rule.sets.values()))
-        yield from (self.fold(clause.holds, kind) for clause in self.clauses)
+                yield from (self.specialize(t, kind) for t in (rule.when, *rule.sets.values()))
+        yield from (self.specialize(clause.holds, kind) for clause in self.clauses)
 
-    def fold(self, term: Term, kind: Kind) -> Term:
+    def specialize(self, term: Term, kind: Kind) -> Term:
         """The term for an event of this kind, where registers that never move are constants."""
-        return fold(term, kind, self._known)
+        return specialize(term, kind, self._known)
 
     def _whole(self, kind: Kind) -> Term:
-        return self.fold(faithful(), kind)
+        return self.specialize(faithful(), kind)
 
     def possible(self, kind: Kind) -> Term:
         """What makes an event of this kind possible, as far as fields that matter are concerned.
@@ -136,7 +136,7 @@ class Cone:
         """
         _, fields = self._parts(kind, self.registers)
         plain = {key: value for key, value in _PLAIN.items() if key[1] not in fields}
-        return fold(self._whole(kind), kind, plain)
+        return specialize(self._whole(kind), kind, plain)
 
     def _parts(self, kind: Kind, registers: Iterable[Register]) -> tuple[list[Term], set[str]]:
         """The constraints on an event of this kind that matter, and the fields that do.
@@ -144,13 +144,17 @@ class Cone:
         Args:
             registers: those that something reads.
         """
-        terms = [self.fold(self.following[r], kind) for r in registers] + list(self._roots(kind))
+        terms = [self.specialize(self.following[r], kind) for r in registers] + list(
+            self._roots(kind)
+        )
         fields = {n for t in terms for n in _fields(t)}
         whole = self._whole(kind)
         parts = whole.args if isinstance(whole, And) else (whole,)
         while True:
             matter = [
-                part for part in parts if _fields(part) & fields or fold(part, kind, _PLAIN) != TRUE
+                part
+                for part in parts
+                if _fields(part) & fields or specialize(part, kind, _PLAIN) != TRUE
             ]
             read = fields.union(*map(_fields, matter))
             if read == fields:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import z3
 
+from proofs.model.inductive_invariant import region
 from proofs.model.owed import ACCEPT, HARM, ORDER, RISE, Owed
-from proofs.model.region import region
 from spec.claims.states import ClaimState
 from spec.events.alphabet import Kind
 

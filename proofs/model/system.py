@@ -10,13 +10,13 @@ import z3
 
 from proofs.logic.encode import Expr, Numbers, encode, variable
 from proofs.model.auditor import BELIEFS
+from proofs.model.environment import POOL, faithful, replayable
 from proofs.model.theorems import CLAUSES
-from proofs.model.world import POOL, faithful, replayable
+from spec.contract.environments import ENVIRONMENTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS, live, was
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
-from spec.contract.worlds import WORLDS
 from spec.events.alphabet import Kind
 from spec.language.terms import Scope, Sort, Term
 from spec.language.verdicts import Verdict
@@ -118,7 +118,7 @@ class System:
         self.clauses: tuple[Clause, ...] = tuple(
             clause for clause in CLAUSES.get(mode, ()) if only is None or clause.name in only
         )
-        self.alphabet: tuple[Kind, ...] = tuple(sorted(WORLDS[mode]))
+        self.alphabet: tuple[Kind, ...] = tuple(sorted(ENVIRONMENTS[mode]))
         self.sides: Mapping[str, str] = {"": ""}
         self.ledgers = LEDGERS
         self._replay, self._switched = replay, switched

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proofs.mutation.alike import compare_change, shown_same
 from proofs.mutation.changes import PARTS, changes
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.delivery import PART as DELIVERY
 from proofs.mutation.delivery import DeliveryChange, delivery_changes
+from proofs.mutation.equivalence import compare_change, shown_same
 from proofs.mutation.judge import alike
 from proofs.mutation.operators import Mutant, mutants
 from proofs.mutation.pins import unlike

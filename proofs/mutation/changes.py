@@ -11,10 +11,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from proofs.model.auditor import BELIEFS, check_reports_only
+from proofs.model.environment import POOL
 from proofs.model.system import LEDGERS
-from proofs.model.world import POOL
-from proofs.mutation.altered import SLIPS, slips
 from proofs.mutation.shared import TERMS
+from proofs.mutation.term_mutations import SLIPS, slips
 from proofs.mutation.trusted import ORIGINAL, Change, Trusted
 from spec.claims.claim import Mode
 from spec.contract.ledgers import kind, now, req_was, was

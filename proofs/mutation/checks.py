@@ -8,16 +8,16 @@ from __future__ import annotations
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Final
 
-from proofs.mutation import noticed
+from proofs.mutation import detection
 from proofs.mutation.delivery import DeliveryChange, refuted
+from proofs.mutation.detection import NOTICES
 from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
-from proofs.mutation.noticed import NOTICES
 from proofs.mutation.runs import runs, traces
 from proofs.mutation.tables import TABLE_NOTICES, TableChange
 from proofs.mutation.trusted import Change, waits
+from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.worlds import WORLDS
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def forget() -> None:
     """Give up what is remembered of the runs."""
     _breaking.cache_clear()
     _pins_of.cache_clear()
-    noticed.forget()
+    detection.forget()
 
 
 def structure(mutant: Mutant) -> str | None:
@@ -81,7 +81,7 @@ def _in_world(mode: Mode, line: str, number: int) -> bool:
     if not is_faithful(alike(mode), line):
         return False
     events = [step[0] for step in heard(alike(mode), line)[:number]]
-    return all(e.kind in WORLDS[mode] for e in events)
+    return all(e.kind in ENVIRONMENTS[mode] for e in events)
 
 
 def _kept(name: str, found: Sequence[Verdict], breach: Breach) -> bool:

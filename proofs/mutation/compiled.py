@@ -6,9 +6,9 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, to_python
+from proofs.mutation.environment import well_formed
 from proofs.mutation.judge import function
 from proofs.mutation.trusted import ORIGINAL, Trusted
-from proofs.mutation.world import well_formed
 from spec.language.terms import And, Scope, Term, conj, variables
 
 if TYPE_CHECKING:

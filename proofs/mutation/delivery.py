@@ -15,9 +15,9 @@ import z3
 
 from proofs.checks.frame.houdini import inductive
 from proofs.checks.frame.lemmas import Frame
-from proofs.checks.frame.questions import RLIMIT
 from proofs.checks.frame.space import Space, solver_of
-from proofs.mutation.altered import slips
+from proofs.checks.frame.verification_conditions import RLIMIT
+from proofs.mutation.term_mutations import slips
 from spec.claims.claim import Mode
 from spec.contract.ledgers import REQUEST_FACTS
 from spec.contract.modes import MODES
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from proofs.checks.frame.candidates import Candidate
-    from proofs.checks.frame.questions import Question
+    from proofs.checks.frame.verification_conditions import Question
     from spec.language.terms import Term
     from spec.projection.delivery import Delivery
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proofs.engines.minimise import CARRIES
-from proofs.mutation import judge, noticed, pins
-from proofs.mutation.alike import compare_change, shown_same
+from proofs.mutation import detection, judge, pins
 from proofs.mutation.campaign import PLACES, everything
 from proofs.mutation.checks import CHECKS, forget
+from proofs.mutation.equivalence import compare_change, shown_same
 from proofs.mutation.judge import alike, heard, is_faithful, judged, trail
 from proofs.mutation.operators import Mutant
 from proofs.mutation.outcomes import rest_after, unchanged
@@ -128,7 +128,7 @@ def _possible(line: str) -> bool:
 def _tells(tried: Tried, line: str) -> bool:
     """Whether a run would notice a change if it were pinned."""
     if isinstance(tried, Change):
-        return noticed.tells(tried, line)
+        return detection.tells(tried, line)
     if not isinstance(tried, Mutant) or tried.judge is None:
         return False
     constants = alike(tried.mode)

@@ -6,11 +6,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.evaluate.compile import compile_mode, compile_observer, to_python
-from monitor.evaluate.view import Constants
+from monitor.evaluate.event_view import Constants
 from proofs.model.auditor import BELIEFS
 from proofs.model.theorems import CLAUSES
+from proofs.mutation.environment import faithful
 from proofs.mutation.runs import read_run
-from proofs.mutation.world import faithful
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from proofs.mutation.altered import INSIDE, SLIPS, slips_within
 from proofs.mutation.judge import Judge
 from proofs.mutation.parts import narrower, weaker, wider
 from proofs.mutation.shared import SHARED
+from proofs.mutation.term_mutations import INSIDE, SLIPS, slips_within
 from spec.contract.modes import MODES, Bundle
 from spec.language.machine import Observer, Rule
 from spec.language.terms import FALSE, TRUE, show

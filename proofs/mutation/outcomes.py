@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from monitor.evaluate.view import Constants
+from monitor.evaluate.event_view import Constants
 from proofs.mutation.compiled import Compiled, facts, initial
 from proofs.mutation.judge import Judge, alike
 from proofs.mutation.runs import read_run
@@ -23,7 +23,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from monitor.evaluate.view import View
+    from monitor.evaluate.event_view import EventView
     from proofs.model.theorems import Clause
 
 __all__ = ["Judged", "Outcome", "judged_by", "rest_after", "unchanged"]
@@ -313,7 +313,7 @@ def unchanged() -> Judged:
     return Judged(ORIGINAL)
 
 
-def rest_after(event: View) -> int:
+def rest_after(event: EventView) -> int:
     """What the others hold after an event."""
     return unchanged()._compiled.rest(event)
 

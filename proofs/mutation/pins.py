@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proofs.mutation.detection import pinned_of
 from proofs.mutation.judge import alike, is_faithful
-from proofs.mutation.noticed import pinned_of
 from proofs.mutation.outcomes import unchanged
 from proofs.mutation.runs import RUNS, runs
 from proofs.mutation.tables import ROWS, probes, rows, rows_page

@@ -1,7 +1,7 @@
 """Is a mutant the same in other words? The specification and its mutant, side by side.
 
-Both see every event of every faithful stream (`proofs.mutation.world`), whatever the runtime does
-and says.
+Both see every event of every faithful stream (`proofs.mutation.environment`), whatever the
+runtime does and reports.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from proofs.engines.spacer import ProofResult, prove
 from proofs.logic.encode import Bits, Expr, Integers, Numbers, encode
 from proofs.model.system import BEFORE, LEDGERS, Step, System, waited_for
 from proofs.model.theorems import Clause
+from proofs.mutation.environment import well_formed
 from proofs.mutation.inductive import agree, always
 from proofs.mutation.judge import alike
 from proofs.mutation.reachable import inside
 from proofs.mutation.runs import write_run
-from proofs.mutation.world import well_formed
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from monitor.evaluate.view import View
+from monitor.evaluate.event_view import EventView
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.fields import REQUEST_KINDS
@@ -38,7 +38,7 @@ class Run(NamedTuple):
     """The events of a run, as its claim sees them."""
 
     threshold: int
-    events: tuple[View, ...]
+    events: tuple[EventView, ...]
 
 
 class Trace(NamedTuple):
@@ -70,7 +70,7 @@ def write_run(threshold: int, events: Iterable[tuple[Kind, Mapping[str, Any]]]) 
     return " ".join((str(threshold), *(_word(kind, fields) for kind, fields in events)))
 
 
-def _event(word: str) -> View:
+def _event(word: str) -> EventView:
     name, *told = word.split(":")
     fields = usual(Kind(name))
     for field in told:
@@ -78,7 +78,7 @@ def _event(word: str) -> View:
         if key not in EVENT_FIELDS:
             raise ValueError(f"not a field of an event: {key}")
         fields[key] = int(value) if EVENT_FIELDS[key][0] is Sort.INT else value == "1"
-    return View(Kind(name), None, **fields)
+    return EventView(Kind(name), None, **fields)
 
 
 def _word(kind: Kind, fields: Mapping[str, Any]) -> str:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from proofs.model import world
+from proofs.model import environment
 from proofs.model.system import LEDGERS
 from proofs.model.theorems import CLAUSES
-from proofs.mutation.altered import parts_of
+from proofs.mutation.term_mutations import parts_of
 from spec.claims.claim import Mode
+from spec.contract.environments import ENVIRONMENTS
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.worlds import WORLDS
 from spec.events.alphabet import Kind
 from spec.language.terms import FALSE, Const, Scope, Sort, Var, variables
 
@@ -38,8 +38,8 @@ class Trusted:
     ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = LEDGERS
     observers: Mapping[str, Observer] = field(default_factory=lambda: OBLIGATIONS)
     clauses: Mapping[Mode, tuple[Clause, ...]] = field(default_factory=lambda: CLAUSES)
-    world: Term = field(default_factory=world.faithful)
-    kinds: Mapping[Mode, frozenset[Kind]] = field(default_factory=lambda: WORLDS)
+    world: Term = field(default_factory=environment.faithful)
+    kinds: Mapping[Mode, frozenset[Kind]] = field(default_factory=lambda: ENVIRONMENTS)
 
     def everywhere(self, change: Callable[[Term], Term]) -> Trusted:
         """The same with every term changed; what no change touches stays the same object."""

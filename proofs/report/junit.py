@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from proofs.checks.coverage import Reached
     from proofs.report.results import Check
-    from proofs.traces.story import Line
+    from proofs.traces.narrative import Line
 
 __all__ = ["to_junit"]
 

@@ -10,8 +10,8 @@ from proofs.checks.coverage import Reached
 from proofs.checks.receptiveness import Receptive
 from proofs.checks.redundancy import Redundancy
 from proofs.checks.results import Lacking, Leaned, Paper, Sound
-from proofs.traces.story import Line
-from proofs.traces.whole_story import Tale
+from proofs.traces.narrative import Line
+from proofs.traces.scenario_search import Tale
 from spec.events.canonical import Event
 
 __all__ = ["SCHEMA", "Added", "Check", "Checks", "Consistent", "proof_schema"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from proofs.traces.story import Line
+    from proofs.traces.narrative import Line
 
 __all__ = ["print_run"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from proofs.checks.redundancy import Redundancy
     from proofs.checks.results import Lacking, Leaned, Paper, PaperClause, Sound
     from proofs.report.results import Check, Consistent
-    from proofs.traces.whole_story import Tale
+    from proofs.traces.scenario_search import Tale
 
 __all__ = ["print_check"]
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.evaluate.watch import Finding
+    from monitor.evaluate.observer_state import Finding
     from spec.events.canonical import Event
 
 __all__ = ["SCHEMA", "Change", "Explanation", "Happened", "Step", "Stop", "explain"]

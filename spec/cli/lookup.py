@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from spec.contract.names import MODES_BY_NAME, OTHER_NAMES
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.readings import READINGS
-from spec.docs.words import WORDS
+from spec.docs.lowering_terms import WORDS
 from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
     from spec.contract.modes import ModeSpec
     from spec.contract.readings import Reading
-    from spec.docs.words import Word
+    from spec.docs.lowering_terms import Word
     from spec.language.machine import Observer
 
 __all__ = ["find"]

@@ -2,7 +2,7 @@
 
 The monitor computes these fields for each claim from the canonical stream
 (`monitor.stream.projection`); the prover lets a most general runtime choose them
-(`proofs.model.world`). Both must offer exactly this list. Counts are in blocks.
+(`proofs.model.environment`). Both must offer exactly this list. Counts are in blocks.
 """
 
 from __future__ import annotations

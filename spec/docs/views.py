@@ -7,8 +7,8 @@ import msgspec
 from spec.contract.modes import MODES, Bundle, ModeSpec
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.readings import READINGS, Reading
+from spec.docs.lowering_terms import KINDS
 from spec.docs.wording import term_text
-from spec.docs.words import KINDS
 from spec.language.machine import Observer
 from spec.language.terms import show
 

@@ -125,8 +125,10 @@ def of_request(moment: Moment, missing: int, observes: frozenset[Kind] | None) -
 
 
 def out_of_hand(pool: Pool, event: Event) -> bool:
-    """Whether an event is of a request before its arrival, or a fact of one that has ended: the
-    theorem assumes that there is none (`proofs.model.world.faithful`). It contradicts nothing.
+    """Whether an event is of a request before its arrival, or a fact of one that has ended.
+
+    The theorem assumes that there is none (`proofs.model.environment.faithful`). It contradicts
+    nothing.
     """
     kind, request = event.kind, pool.request_of(event)
     if event.request_id is None or kind not in REQUEST_KINDS | {Kind.BLOCK_CACHED}:

@@ -102,7 +102,7 @@ class TestCost:
         where it names one that is not there."""
         run = Counted(Mode.HARD_PROTECTED)
         run.fill()
-        run.stream._census.claims = Sought(run.stream.claims)
+        run.stream._store.claims = Sought(run.stream.claims)
         run.arrive("request:1", 5)
         run.take(Kind.REQUEST_REFUSED, request_id="request:1", blocking_claim_ids=("claim:no",))
         run.finish("request:1")

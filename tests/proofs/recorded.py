@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from monitor.evaluate.compile import Compiled, compile_mode
-from monitor.evaluate.view import Constants, View
+from monitor.evaluate.event_view import Constants, EventView
 from monitor.input.records import At, Record, Stamp
 from monitor.input.sources import read
 from monitor.stream.projection import Stream
@@ -43,10 +43,10 @@ class Heard:
     constants: Constants
     events: list[tuple[Kind, dict[str, Any]]] = field(default_factory=list)
     requests: list[str | None] = field(default_factory=list)
-    _last: View | None = None
+    _last: EventView | None = None
     _workers: dict[int, int] = field(default_factory=lambda: {0: 0})
 
-    def hear(self, e: View, request: str | None = None) -> None:
+    def hear(self, e: EventView, request: str | None = None) -> None:
         """An event, or the request to which the event just heard belongs."""
         if e is not self._last:
             told = {name: getattr(e, name) for name in EVENT_FIELDS}
@@ -77,11 +77,11 @@ def listening(compiled: Compiled) -> tuple[Compiled, dict[int, Heard]]:
     """A bundle that steps as before, and what each claim hears meanwhile."""
     found: dict[int, Heard] = {}
 
-    def claim(e: View, c: Constants, was: Any) -> Any:
+    def claim(e: EventView, c: Constants, was: Any) -> Any:
         found.setdefault(id(c), Heard(c)).hear(e)
         return compiled.claim(e, c, was)
 
-    def request(e: View, c: Constants, *ledgers: Any) -> Any:
+    def request(e: EventView, c: Constants, *ledgers: Any) -> Any:
         if e.here:
             found.setdefault(id(c), Heard(c)).hear(e, e.request_id)
         return compiled.request(e, c, *ledgers)

@@ -9,8 +9,8 @@ import pytest
 
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
-from proofs.engines.switched import guards_of
-from proofs.traces.episodes import STORIES
+from proofs.engines.assumption_bmc import guards_of
+from proofs.traces.scenarios import STORIES
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import MODES

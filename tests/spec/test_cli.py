@@ -26,7 +26,7 @@ from spec.contract.names import OTHER_NAMES, find_mode
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.readings import READINGS
 from spec.digest import short_digest
-from spec.docs.words import WORDS
+from spec.docs.lowering_terms import WORDS
 from spec.language.errors import SpecError, UnknownName
 from spec.language.machine import Observer
 from spec.language.suggest import resolve

@@ -9,12 +9,12 @@ from proofs.checks.frame.compiled import bundles, mismatches, partial_sources, r
 from proofs.checks.frame.houdini import inductive, needed
 from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.partial import verdicts
-from proofs.checks.frame.questions import RLIMIT, Book
 from proofs.checks.frame.reader import Refused
 from proofs.checks.frame.results import SCHEMA, Failure, FrameCheck, Invariant
 from proofs.checks.frame.sources import Arguments, term_question
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.statements import ASSUMED, LEDGERS, LEMMAS, RULES, RUNS, TERMS
+from proofs.checks.frame.verification_conditions import RLIMIT, Book
 from spec import __version__
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
@@ -26,8 +26,8 @@ from spec.projection.delivery import DELIVERY, STANDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from proofs.checks.frame.questions import Question
     from proofs.checks.frame.sources import Source
+    from proofs.checks.frame.verification_conditions import Question
     from spec.language.machine import Observer
     from spec.projection.delivery import Delivery
 

@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Final
 
 from proofs.checks.frame.check import check_frame
+from proofs.checks.frame.frame_text import print_frame
 from proofs.checks.frame.results import exit_code
-from proofs.checks.frame.text import print_frame
 from spec.cli.common import Format, console, page, print_json
 from spec.files.writing import write_bytes
 

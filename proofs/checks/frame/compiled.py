@@ -15,7 +15,7 @@ from monitor.evaluate.compile import (
     compile_mode,
     delivery_source,
 )
-from monitor.evaluate.doubt import without
+from monitor.evaluate.partial_observation import without
 from proofs.checks.frame.partial import Partial, partial_of, unknown_fields
 from proofs.checks.frame.sources import Source
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from proofs.checks.frame.candidates import Candidate
-    from proofs.checks.frame.questions import Question
     from proofs.checks.frame.space import Space
+    from proofs.checks.frame.verification_conditions import Question
     from proofs.logic.encode import Expr
     from spec.language.machine import Observer
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import z3
 
 from proofs.checks.frame.houdini import after, before, start
-from proofs.checks.frame.questions import Question
 from proofs.checks.frame.space import (
     CLAIM_FIRST,
     CLAIM_LEDGERS,
@@ -39,6 +38,7 @@ from proofs.checks.frame.statements import (
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
 )
+from proofs.checks.frame.verification_conditions import Question
 from spec.events.alphabet import Kind
 from spec.language.verdicts import Verdict
 

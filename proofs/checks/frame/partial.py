@@ -1,7 +1,7 @@
 """Observers where some fields of the events are not known: what they are, and what they are worth.
 
-`monitor.evaluate.doubt` leaves rules out. Which ones is written down here a second time, from its
-statement; that what is left accuses nobody wrongly is proved.
+`monitor.evaluate.partial_observation` leaves rules out. This module derives which ones a second
+time, from its statement, and proves that what is left accuses no runtime wrongly.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from monitor.evaluate import doubt
-from proofs.checks.frame.questions import Question
+from monitor.evaluate import partial_observation
 from proofs.checks.frame.space import CLAIM_LEDGERS, REQUEST_LEDGERS, View, constant, same
 from proofs.checks.frame.statements import PARTIAL_VERDICTS
+from proofs.checks.frame.verification_conditions import Question
 from spec.language.terms import FALSE, Scope, variables
 from spec.language.verdicts import Verdict
 
@@ -53,7 +53,7 @@ class Partial:
 
 def unknown_fields() -> list[frozenset[str]]:
     """The sets of fields that the monitor may not know, alone and together."""
-    every = (getattr(doubt, name) for name in doubt.__all__)
+    every = (getattr(partial_observation, name) for name in partial_observation.__all__)
     sets = [each for each in every if isinstance(each, frozenset)]
     sizes = range(1, len(sets) + 1)
     chosen = (frozenset().union(*some) for size in sizes for some in combinations(sets, size))

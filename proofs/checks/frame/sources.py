@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 import z3
 
 from proofs.checks.frame.counterexample import Unknown
-from proofs.checks.frame.questions import Question
 from proofs.checks.frame.reader import Record, Refused, expression, functions, meaning
 from proofs.checks.frame.space import (
     CLAIM_FIRST,
@@ -28,6 +27,7 @@ from proofs.checks.frame.space import (
     registers,
 )
 from proofs.checks.frame.statements import ASSUMED, LEDGERS, RULES, TERMS
+from proofs.checks.frame.verification_conditions import Question
 from proofs.logic.encode import variable
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS

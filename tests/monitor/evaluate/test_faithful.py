@@ -18,7 +18,7 @@ import pytest
 import z3
 
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_mode
-from monitor.evaluate.view import Constants, View
+from monitor.evaluate.event_view import Constants, EventView
 from monitor.input.records import At
 from proofs.logic.encode import Integers, encode, variable
 from spec.claims.claim import Mode
@@ -204,7 +204,7 @@ class Placed:
     """Valuations as the arguments of a compiled observer."""
 
     def __init__(self, observer: Observer, kind: Kind, constants: dict[str, bool]) -> None:
-        self.view, self.constants = View(kind, At("product", 1)), Constants(1, **constants)
+        self.view, self.constants = EventView(kind, At("product", 1)), Constants(1, **constants)
         self.registers = {s: [_INITIAL[s][n] for n in names] for s, names in _NAMES.items()}
         self.own = [r.initial for r in observer.registers]
         self.names = {**_NAMES, Scope.OWN: tuple(r.name for r in observer.registers)}

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from monitor.engine import Conclusion, ModeVerdict, Monitor
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At, Doubt, Record, Stamp
-from monitor.stream import census
-from monitor.stream.census import Keep
-from monitor.stream.past import REMEMBERED
+from monitor.stream import claim_store
+from monitor.stream.claim_store import Keep
 from monitor.stream.projection import Stream
+from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
@@ -54,7 +54,7 @@ SETTINGS = settings(
 @pytest.fixture(autouse=True)
 def forgotten_whatever(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claims that were violated are forgotten like all others."""
-    monkeypatch.setattr(census, "TROUBLED", 0)
+    monkeypatch.setattr(claim_store, "TROUBLED", 0)
 
 
 def numbered(events: Iterable[Event]) -> list[Stamped]:
@@ -91,7 +91,7 @@ def broken(found: Conclusion) -> set[str]:
 
 def verdicts(stream: Stream, claim: str) -> dict[str, Verdict]:
     """What is known of a claim, recalled if it was forgotten."""
-    found = stream._census.known(claim)
+    found = stream._store.known(claim)
     assert found is not None
     return {name: finding.verdict for name, finding in found.findings()}
 
@@ -120,7 +120,7 @@ class TestSame:
         def compare(events: list[Stamped], ended: int) -> None:
             whole, short = read(mode, events, None), read(mode, events, Keep(ended=ended))
             seen["forgotten"] += sum(alike.count for alike in short.past)
-            assert whole._census.room.bound == short._census.room.bound
+            assert whole._store.room.bound == short._store.room.bound
             for claim in whole.claims:
                 expected, found = verdicts(whole, claim), verdicts(short, claim)
                 for name, verdict in found.items():
@@ -172,7 +172,7 @@ class TestSame:
                     n: inside(c) for n, c in other.claims.items()
                 }
             for claim in CLAIMS:
-                if one._census.known(claim) is not None:
+                if one._store.known(claim) is not None:
                     assert verdicts(one, claim) == verdicts(other, claim)
 
         compare()
@@ -398,7 +398,7 @@ class TestMemory:
         for line, event in enumerate(self.many(1_000, 20), 1):
             stream.take(event, At("f", line))
             most = max(most, len(stream.claims))
-        kept = stream._census
+        kept = stream._store
         assert (20 + 10, 10) == (most, len(stream.claims))
         assert [990] == [alike.count for alike in stream.past]
         assert (50, 50) == (len(stream.past._records), len(stream.past._on))
@@ -426,7 +426,7 @@ class TestMemory:
 
     def test_never_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims of which a request never ends are given up in the end, as inconclusive."""
-        monkeypatch.setattr(census, "OPEN", 1)
+        monkeypatch.setattr(claim_store, "OPEN", 1)
         stream: list[Event] = []
         for claim in CLAIMS:
             request = f"request of {claim}"
@@ -438,7 +438,7 @@ class TestMemory:
 
     def test_violated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The first claims that were violated stay to be looked at, however many end after them."""
-        monkeypatch.setattr(census, "TROUBLED", 1)
+        monkeypatch.setattr(claim_store, "TROUBLED", 1)
         harmed = [e for c in (A, B) for e in (*lives(c), say(Kind.CLAIM_HARMED, c))]
         found = conclude([*harmed, *lives(C), AFTER])
         assert [(A, ModeVerdict.VIOLATED)] == [(j.claim.claim_id, j.verdict) for j in found.claims]
@@ -448,7 +448,7 @@ class TestMemory:
 
     def test_too_many_ways(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims that end in more ways than are remembered are counted as inconclusive."""
-        monkeypatch.setattr("monitor.stream.past._MOST_LIKES", 1)
+        monkeypatch.setattr("monitor.stream.retired_claims._MOST_LIKES", 1)
         found = conclude([*lives(A), *accepted(B, ""), *lives(B)[-2:], AFTER])
         assert [(ModeVerdict.KEPT, 1), (ModeVerdict.INCONCLUSIVE, 1)] == [
             (judged.verdict, count) for judged, count in found.forgotten

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.stream.census import Keep
+from monitor.stream.claim_store import Keep
 from spec.claims.claim import Mode
 from tests.differential import compare, heard
 from tests.monitor.traces import CLAIM, OTHER, Trace

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from monitor.stream.census import Keep
+from monitor.stream.claim_store import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from tests.differential import compare

@@ -9,7 +9,7 @@ from proofs.__main__ import main
 from proofs.checks import cores
 from proofs.checks.cores import Cores, contract_cores, cores_of, question_of, rests_on
 from proofs.cli import cores as commands_cores
-from proofs.engines import support
+from proofs.engines import proof_core
 from proofs.engines.search import WIDTH, find_refutation
 from proofs.engines.spacer import Proof, ProofResult, prove
 from proofs.logic.encode import Bits, Integers
@@ -112,7 +112,7 @@ class TestCores:
     def test_out_of_work_uses_everything(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where the solver runs out of work, the whole bundle and all guards count as used."""
         proof = prove(model_of(Mode.BEST_EFFORT, Bundle.CONTRACT, Integers()))
-        monkeypatch.setattr(support, "RLIMIT", 1)
+        monkeypatch.setattr(proof_core, "RLIMIT", 1)
 
         rests = rests_on(Mode.BEST_EFFORT, proof)
         found = cores_of(Mode.BEST_EFFORT, proof, rests, {})

@@ -7,9 +7,9 @@ import pytest
 
 from monitor.__main__ import main
 from proofs.checks.coverage import DEAD, reachable
-from proofs.traces.episodes import STORIES
 from proofs.traces.replay import TRACKED, as_jsonl
-from proofs.traces.whole_story import tales
+from proofs.traces.scenario_search import tales
+from proofs.traces.scenarios import STORIES
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 

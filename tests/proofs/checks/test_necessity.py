@@ -4,9 +4,9 @@ import pytest
 
 from proofs.checks import necessity
 from proofs.checks.necessity import lacking
+from proofs.engines.assumption_bmc import AssumptionBmc, guards_of
 from proofs.engines.search import find_refutation
 from proofs.engines.spacer import Proof, ProofResult, prove
-from proofs.engines.switched import Switched, guards_of
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from spec.claims.claim import Mode
@@ -65,7 +65,7 @@ class TestNecessity:
     @pytest.mark.parametrize("mode", [Mode.BEST_EFFORT, Mode.SOFT_PRIORITY, Mode.ROUTED_REUSE])
     def test_without_knowing_what_clauses_rest_on(self, mode: Mode) -> None:
         """A search that is not told what clauses rest on finds the same lengths."""
-        runs, check = Switched(mode), checked(mode)
+        runs, check = AssumptionBmc(mode), checked(mode)
 
         found = lacking(runs, (*runs.obligations, *runs.guards))
         known = {**check.necessary, **checked_guards(mode)}
@@ -92,7 +92,7 @@ class TestNecessity:
 
     def test_deep_run_is_found(self) -> None:
         """Where Spacer says that a clause fails, the search goes on to the run that shows it."""
-        found = lacking(Switched(Mode.EXPIRING), ["claim_harm_attribution"], depth=1)
+        found = lacking(AssumptionBmc(Mode.EXPIRING), ["claim_harm_attribution"], depth=1)
 
         assert 3 == found["claim_harm_attribution"].length
 
@@ -108,7 +108,7 @@ class TestNecessity:
         monkeypatch.setattr(necessity, "prove", lambda _: Proof(ProofResult.UNKNOWN, False, "cut"))
 
         found = lacking(
-            Switched(Mode.EXPIRING), ["claim_identity", "claim_harm_attribution"], depth=1
+            AssumptionBmc(Mode.EXPIRING), ["claim_identity", "claim_harm_attribution"], depth=1
         )
 
         assert ("necessary", 1) == (found["claim_identity"].result, found["claim_identity"].length)

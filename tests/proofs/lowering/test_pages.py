@@ -12,7 +12,7 @@ from models.lookalikes import LOOKALIKES, Lookalike
 from proofs.__main__ import main
 from proofs.labels.controls import CONTROLS, REFUSED, run_control
 from proofs.labels.judge import judge
-from proofs.labels.pages import pages
+from proofs.labels.label_pages import pages
 from proofs.labels.select import label
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle

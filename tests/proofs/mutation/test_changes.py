@@ -6,19 +6,19 @@ from collections import Counter
 
 import pytest
 
-from proofs.mutation.alike import compare_change, shown_same
-from proofs.mutation.altered import SLIPS, parts_of, slips
 from proofs.mutation.campaign import PLACES, campaign, everything, key_of
 from proofs.mutation.changes import PARTS, WAYS, changes
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.delivery import DeliveryChange, delivery_changes, refuted
-from proofs.mutation.noticed import noticed, tells
+from proofs.mutation.detection import noticed, tells
+from proofs.mutation.equivalence import compare_change, shown_same
 from proofs.mutation.outcomes import judged_by, unchanged
 from proofs.mutation.pins import unlike
 from proofs.mutation.product import Compared
 from proofs.mutation.runs import runs
 from proofs.mutation.shared import TERMS
 from proofs.mutation.tables import ROWS, probes, rows, rows_page, table_changes
+from proofs.mutation.term_mutations import SLIPS, parts_of, slips
 from proofs.mutation.trusted import ORIGINAL, Change
 from spec.claims.claim import Mode
 from spec.contract.ledgers import kind, loss, now, was

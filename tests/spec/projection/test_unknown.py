@@ -18,7 +18,7 @@ from spec.projection.pool import Claim, Placed, Pool, Request
 from tests.spec.projection.pools import claim, pool, sight
 
 NEVER = -1
-"""Track of the stream was never lost."""
+"""ObservabilityLoss of the stream was never lost."""
 NEED = {"needed", "usable"}
 FAILURES = {"smear", "alleges"}
 OFFLOADS = frozenset({"offload_restorability", "materialization_predicate"})

@@ -9,10 +9,10 @@ from functools import cache
 from proofs.checks.frame.candidates import Candidate
 from proofs.checks.frame.houdini import inductive
 from proofs.checks.frame.lemmas import Frame
-from proofs.checks.frame.questions import RLIMIT, Book
 from proofs.checks.frame.results import Answer
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.statements import LEMMAS
+from proofs.checks.frame.verification_conditions import RLIMIT, Book
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS

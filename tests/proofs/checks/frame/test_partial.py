@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.evaluate.doubt import POOL, without
+from monitor.evaluate.partial_observation import POOL, without
 from proofs.checks.frame.compiled import partial_sources, runs_text
 from proofs.checks.frame.partial import Partial, partial_of, unknown_fields, verdicts
-from proofs.checks.frame.questions import Book
 from proofs.checks.frame.results import Answer
 from proofs.checks.frame.sources import Arguments
 from proofs.checks.frame.statements import LEMMAS, PARTIAL_VERDICTS
+from proofs.checks.frame.verification_conditions import Book
 from spec.contract.ledgers import kind
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.obligations._build import VIOLATED, idle, satisfied, violated

@@ -12,11 +12,11 @@ import pytest
 from monitor.evaluate.compile import _observer, compile_mode, to_python
 from proofs.checks.frame.check import prove_delivery, prove_source
 from proofs.checks.frame.compiled import bundles, mismatches, runs_text
-from proofs.checks.frame.questions import Book
 from proofs.checks.frame.results import Failure
 from proofs.checks.frame.sources import Source
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
 from proofs.checks.frame.statements import LEDGERS, LEMMAS, RULES, TERMS
+from proofs.checks.frame.verification_conditions import Book
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS

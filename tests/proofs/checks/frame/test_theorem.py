@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from proofs.checks.frame.lemmas import Frame
-from proofs.checks.frame.questions import Book
 from proofs.checks.frame.results import Answer
 from proofs.checks.frame.space import EVENTS
 from proofs.checks.frame.statements import (
@@ -24,6 +23,7 @@ from proofs.checks.frame.statements import (
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
 )
+from proofs.checks.frame.verification_conditions import Book
 from spec.contract.ledgers import kind, now, req_was, was
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS

@@ -11,12 +11,12 @@ import z3
 
 from proofs.engines.search import find_witness
 from proofs.logic.encode import Bits
+from proofs.model.instrumented import Instrumented, Mark
 from proofs.model.of_mode import model_of
 from proofs.model.theorems import Clause
-from proofs.model.wrapped import Mark, Wrapped
-from proofs.traces.episodes import STORIES
+from proofs.traces.narrative import Line, tell
 from proofs.traces.replay import to_events
-from proofs.traces.story import Line, tell
+from proofs.traces.scenarios import STORIES
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
-    from proofs.traces.episodes import Story
+    from proofs.traces.scenarios import Story
 
 __all__ = ["Tale", "tales"]
 
@@ -78,7 +78,7 @@ def _tale(mode: Mode, story: Story, depth: int) -> Tale:
 def _watched(model: Model, story: Story) -> Model:
     """The model with a mark for each episode; a witness of it is a run that tells the story."""
     if model.mode is Mode.SOFT_PRIORITY:
-        return Wrapped(model, (Mark(story.name, _both_lose),))
+        return Instrumented(model, (Mark(story.name, _both_lose),))
     episodes = tuple(Clause(_EPISODE + e.name, e.says, e.when) for e in story.episodes)
     model.clauses = (*model.clauses, *episodes)
 
@@ -87,7 +87,7 @@ def _watched(model: Model, story: Story) -> Model:
         return replace(step, clauses=clauses, exercised=step.exercised if story.whole else {})
 
     marks = tuple(Mark(e.name, _episode(e.name), e.after) for e in story.episodes)
-    return Wrapped(model, marks, told)
+    return Instrumented(model, marks, told)
 
 
 def _episode(name: str) -> Callable[[Step], Expr]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from spec.claims.claim import Mode
     from spec.language.machine import Observer
 
-__all__ = ["Switched", "guards_of", "readable_contract"]
+__all__ = ["AssumptionBmc", "guards_of", "readable_contract"]
 
 WIDTH = 5
 """Bits for the numbers of these runs: room for what they need, at half the work of one bit more."""
@@ -50,7 +50,7 @@ def readable_contract(mode: Mode) -> Model:
     return model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True, switched=True)
 
 
-class Switched:
+class AssumptionBmc:
     """Runs of the most general runtime under a mode's contract, or under less of it.
 
     Witnesses and gaps are the plainest of their length (`proofs.engines.minimise`).

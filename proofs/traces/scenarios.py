@@ -37,7 +37,7 @@ class Story:
     """Episodes that one run contains; `whole` also exercises every obligation of the bundle.
 
     That of soft_priority speaks of two claims, so its episode is not a term
-    (`proofs.traces.whole_story`).
+    (`proofs.traces.scenario_search`).
     """
 
     name: str

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monitor.evaluate.doubt import FAILURES, NAMES, POOL
+from monitor.evaluate.partial_observation import FAILURES, NAMES, POOL
 
 if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At
     from monitor.requests.request import Request
 
-__all__ = ["Track"]
+__all__ = ["ObservabilityLoss"]
 
 
-class Track:
+class ObservabilityLoss:
     """Where track of a stream's claims and requests was first `lost`, why, and how often.
 
     `missing` is how often that was because lines may be missing.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.pool.news import UNSAID_KEPT
+from monitor.pool.unreported import UNSAID_KEPT
 from spec.claims.claim import Mode
 from tests.monitor.traces import Line, judge
 from tests.monitor.traces_canonical import about, canonical

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from monitor.input.records import At
     from spec.events.alphabet import Kind
 
-__all__ = ["Constants", "View"]
+__all__ = ["Constants", "EventView"]
 
 
 @dataclass(slots=True)
-class View:
+class EventView:
     """The fields of `spec.contract.vocabulary.EVENT_FIELDS`; `here` is set for each request.
 
     `low` is the same event where nobody knows which blocks are shared, as if all were that may be;
@@ -70,15 +70,15 @@ class View:
     hit: bool = False
     behind: bool = False
     oldest: bool = False
-    low: View | None = None
+    low: EventView | None = None
     unsized: bool = False
 
-    def copied(self) -> View:
+    def copied(self) -> EventView:
         """The same again."""
-        return View(*_FIELDS(self))
+        return EventView(*_FIELDS(self))
 
 
-_FIELDS: Final = attrgetter(*(field.name for field in fields(View)))
+_FIELDS: Final = attrgetter(*(field.name for field in fields(EventView)))
 
 
 @dataclass(slots=True)

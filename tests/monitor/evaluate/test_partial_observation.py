@@ -9,17 +9,19 @@ from typing import Any, Final
 
 import pytest
 
-from monitor.evaluate import doubt
+from monitor.evaluate import partial_observation
 from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS, compile_observer
-from monitor.evaluate.doubt import without
-from monitor.evaluate.view import Constants, View
+from monitor.evaluate.event_view import Constants, EventView
+from monitor.evaluate.partial_observation import without
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind
 from spec.language.machine import Observer
 from spec.language.terms import KindIn, Term, children
 from spec.language.verdicts import Verdict
 
-SINGLE: Final = [getattr(doubt, name) for name in doubt.__all__ if name.isupper()]
+SINGLE: Final = [
+    getattr(partial_observation, name) for name in partial_observation.__all__ if name.isupper()
+]
 UNKNOWN: Final = [*SINGLE, frozenset[str]().union(*SINGLE)]
 PAIRS: Final = [
     (observer, unknown)
@@ -27,8 +29,8 @@ PAIRS: Final = [
     for unknown in UNKNOWN
     if without(observer.name, unknown) is not None
 ]
-NUMBERS: Final = [f.name for f in fields(View) if str(f.type) == "int"]
-FLAGS: Final = [f.name for f in fields(View) if str(f.type) == "bool"]
+NUMBERS: Final = [f.name for f in fields(EventView) if str(f.type) == "int"]
+FLAGS: Final = [f.name for f in fields(EventView) if str(f.type) == "bool"]
 CONSTANTS: Final = Constants(threshold=2, lapses=True, tiered=True, watched=True, ranked=True)
 
 
@@ -46,7 +48,7 @@ def some(random: Random, kinds: list[Kind]) -> tuple[Any, ...]:
     flags = {name: random.random() < 0.7 for name in FLAGS}
     registers = (CLAIM_REGISTERS, CLAIM_REGISTERS, REQUEST_REGISTERS, REQUEST_REGISTERS)
     held = [tuple(random.randrange(4) for _ in names) for names in registers]
-    return (View(random.choice(kinds), None, **numbers, **flags), CONSTANTS, *held)
+    return (EventView(random.choice(kinds), None, **numbers, **flags), CONSTANTS, *held)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.claim import UNSTATED, ClaimRun
-from monitor.evaluate.doubt import BLOCKS
-from monitor.evaluate.view import Constants, View
+from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.claim_record import UNSTATED
+from monitor.evaluate.event_view import Constants, EventView
+from monitor.evaluate.partial_observation import BLOCKS
 from monitor.pool.blocks import Blocks
 from monitor.pool.objects import Objects
 from monitor.pool.ranks import Ranks
@@ -15,7 +16,7 @@ from monitor.pool.room import Room
 from monitor.pool.stated import Stated
 from monitor.requests.ledger import Requests
 from monitor.stream.order import Clock, Order
-from monitor.stream.past import REMEMBERED, Past
+from monitor.stream.retired_claims import REMEMBERED, RetiredClaims
 from monitor.stream.unmet import Unmet
 from spec.contract.modes import MODES
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
     from monitor.evaluate.compile import Compiled
     from monitor.input.records import At, Doubt
-    from monitor.pool.seen import Seen
-    from monitor.requests.track import Track
+    from monitor.pool.bloom_filter import BloomFilter
+    from monitor.requests.observability import ObservabilityLoss
     from spec.events.canonical import Event
 
-__all__ = ["TOO_LATE", "Census", "Keep"]
+__all__ = ["TOO_LATE", "ClaimStore", "Keep"]
 
 TROUBLED: Final = 1_000
 """Claims that stay in hand because they were violated or could not be judged."""
@@ -78,18 +79,23 @@ class Keep:
     one: str | None = None
     elsewhere: Callable[[str], bool] | None = None
     told: Callable[[ClaimRun], None] | None = None
-    seen: Seen | None = None
+    seen: BloomFilter | None = None
     order: Order | None = None
 
 
-class Census:
+class ClaimStore:
     """The claims of one stream, and the ledgers that follow them through its pool.
 
     `responsible` and `owing` are those of which that is so now.
     """
 
     def __init__(
-        self, compiled: Compiled, stream: str, keep: Keep, seen: Seen, track: Track
+        self,
+        compiled: Compiled,
+        stream: str,
+        keep: Keep,
+        seen: BloomFilter,
+        track: ObservabilityLoss,
     ) -> None:
         self.claims: dict[str, ClaimRun] = {}
         self.responsible: dict[str, ClaimRun] = {}
@@ -99,7 +105,7 @@ class Census:
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
-        self.past, self._unmet = Past(seen, keep.records), Unmet(seen)
+        self.past, self._unmet = RetiredClaims(seen, keep.records), Unmet(seen)
         self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
         self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
@@ -249,7 +255,11 @@ class Census:
         return self.objects.restless(event)
 
     def step(
-        self, claim: ClaimRun, view: View, number: int, among: dict[str, ClaimRun] | None = None
+        self,
+        claim: ClaimRun,
+        view: EventView,
+        number: int,
+        among: dict[str, ClaimRun] | None = None,
     ) -> None:
         """A claim takes in an event, of this number in the stream.
 
@@ -266,7 +276,7 @@ class Census:
             self._step(claim, view, number)
         claim.stir()
 
-    def _step(self, claim: ClaimRun, view: View, number: int) -> None:
+    def _step(self, claim: ClaimRun, view: EventView, number: int) -> None:
         name, declared, responsible = claim.claim_id, claim.declared, claim.responsible
         known = claim.past is None or claim.constants.watched
         if not known and view.kind in _REST_ON_BLOCKS:
@@ -295,13 +305,13 @@ class Census:
         """The stream ran backwards, which breaks the order of every claim."""
         for claim in self._tell("disorder"):
             if claim.taint is None:
-                self.step(claim, View(Kind.STREAM_DISORDER, at), number)
+                self.step(claim, EventView(Kind.STREAM_DISORDER, at), number)
                 claim.distrust(at, why)
 
         def break_order(run: ClaimRun) -> bool:
             trusted = run.taint is None
             if trusted:
-                run.step(View(Kind.STREAM_DISORDER, at))
+                run.step(EventView(Kind.STREAM_DISORDER, at))
                 run.distrust(at, why)
             return trusted
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from proofs.engines.minimise import CARRIES
-from proofs.model import world
+from proofs.model import environment
 from spec.contract.ledgers import kind
 from spec.contract.vocabulary import EVENT_FIELDS, e
 from spec.events.alphabet import Kind
@@ -23,7 +23,7 @@ _WHOM = frozenset({"mine", "named", "here", "rest"})
 @cache
 def faithful() -> Term:
     """What holds of every event of a faithful stream."""
-    return world.faithful() & well_formed()
+    return environment.faithful() & well_formed()
 
 
 @cache

@@ -10,8 +10,8 @@ import msgspec
 from models.lookalikes import LOOKALIKES
 from proofs.labels.controls import CONTROLS, Control, run_control
 from proofs.labels.judge import judge
+from proofs.labels.label_text import LABEL_SAYS, RESTS_SAYS, SUBTYPE_SAYS, codes, last_column
 from proofs.labels.select import descriptors, label
-from proofs.labels.text import LABEL_SAYS, RESTS_SAYS, SUBTYPE_SAYS, codes, last_column
 from proofs.labels.view import cite, rows_schema, view
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS

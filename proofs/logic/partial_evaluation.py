@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     from spec.events.alphabet import Kind
 
-__all__ = ["Known", "fold", "substitute"]
+__all__ = ["Known", "specialize", "substitute"]
 
 Known = dict[tuple[Scope, str], Const]
 
 _SIGNED = {(Scope.EVENT, "rival")}
 
 
-def fold(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Const]) -> Term:
+def specialize(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Const]) -> Term:
     """The term for an event of this kind, with `known` variables replaced, and simplified.
 
     Every integer but `rival` counts something, so it is taken to be at least 0.

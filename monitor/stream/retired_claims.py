@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from sys import intern
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from monitor.pool.seen import DIGEST, digest
-from monitor.stream.likeness import again, likeness
+from monitor.pool.bloom_filter import DIGEST, digest
+from monitor.stream.retired_summary import again, likeness
 from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.pool.seen import Seen
+    from monitor.pool.bloom_filter import BloomFilter
     from spec.claims.predicates import MaterializationPredicate
 
-__all__ = ["REMEMBERED", "Alike", "Past"]
+__all__ = ["REMEMBERED", "Alike", "RetiredClaims"]
 
 REMEMBERED: Final = 65_536
 """Claims of which a record is kept."""
@@ -67,7 +67,7 @@ class _Record(NamedTuple):
     misses: int  # of the stream when it was forgotten; below 0 if it had missed any before
 
 
-class Past:
+class RetiredClaims:
     """The claims of one stream that were forgotten.
 
     `misses` is how often anything may have happened in the stream that nobody saw; `keyed` says
@@ -78,7 +78,7 @@ class Past:
         most: claims that have a record.
     """
 
-    def __init__(self, seen: Seen, most: int) -> None:
+    def __init__(self, seen: BloomFilter, most: int) -> None:
         self._seen, self._most = seen, most
         self._likes: dict[tuple[str, Hashable], Alike] = {}
         self._ways = 0

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
 
-__all__ = ["conjuncts", "idle", "inherit"]
+__all__ = ["conjuncts", "houdini", "idle"]
 
 
-def inherit(system: Model, invariant: Invariant, of: Model) -> Proof:
+def houdini(system: Model, invariant: Invariant, of: Model) -> Proof:
     """A proof for `system` from an invariant `of` the same mode under more obligations.
 
     Unknown where the lemmas that are left do not suffice; it is never a refutation.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Change = Callable[[Mapping[str, Expr], Mapping[str, Expr], Step], Step]
 
-__all__ = ["Mark", "Wrapped", "unchanged"]
+__all__ = ["Instrumented", "Mark", "unchanged"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def unchanged(state: Mapping[str, Expr], event: Mapping[str, Expr], step: Step) 
     return step
 
 
-class Wrapped:
+class Instrumented:
     """A model with marks, each of which is a clause too, and with its steps changed.
 
     Args:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.engines.inherit import conjuncts
+from proofs.engines.assumption_bmc import guards_of
+from proofs.engines.houdini import conjuncts
 from proofs.engines.search import RLIMIT
-from proofs.engines.switched import guards_of
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.model.system import switch
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from spec.claims.claim import Mode
     from spec.language.machine import Observer
 
-__all__ = ["Support", "Supports"]
+__all__ = ["ProofCore", "ProofCores"]
 
 
 @dataclass(frozen=True)
-class Support:
+class ProofCore:
     """Obligations that suffice for a clause, and the rules that bind which the proof from these
     uses. It is one such set among others."""
 
@@ -45,7 +45,7 @@ class Support:
         return self.obligations | self.rules
 
 
-class Supports:
+class ProofCores:
     """The contract of a mode, of which an invariant was found.
 
     Args:
@@ -83,7 +83,7 @@ class Supports:
                 parts.append(self._state[f"{side}own.{o.name}.{r.name}"] == r.initial)
         return z3.And(parts)
 
-    def of(self, clause: str) -> Support | None:
+    def of(self, clause: str) -> ProofCore | None:
         """What a clause rests on; None where the work limit was reached, or it is not proved."""
         core = self._core(self._step.clauses[clause])
         todo, seen, used = [core], set[int](), set[str]()
@@ -97,7 +97,7 @@ class Supports:
             seen |= lemmas
         names = frozenset(name.removeprefix("on ") for name in used)
         rules = frozenset(name for name in names if "." in name)
-        return Support(names - rules, rules)
+        return ProofCore(names - rules, rules)
 
     def _preserved(self, number: int) -> set[str] | None:
         """What preserves a lemma."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-__all__ = ["DIGEST", "Seen", "digest"]
+__all__ = ["DIGEST", "BloomFilter", "digest"]
 
 DIGEST: Final = 12  # bytes
 _BITS: Final = 1 << 27  # 16 MiB
@@ -18,7 +18,7 @@ def digest(what: str, text: str) -> bytes:
     return hashlib.blake2b(content, digest_size=DIGEST, person=person).digest()
 
 
-class Seen:
+class BloomFilter:
     """Digests that were met (a Bloom filter): one that was is never missed.
 
     After two million of them 2 in a million others are taken for met, after ten million 3 in a

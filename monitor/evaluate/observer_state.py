@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from spec.language.verdicts import Verdict, pool
+
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from monitor.input.records import At, Trail
-    from spec.language.verdicts import Verdict
 
-__all__ = ["Finding", "InHand", "Registers", "Watch"]
+__all__ = ["Finding", "InHand", "ObserverState", "Registers", "heaviest"]
 
 Registers: TypeAlias = tuple[Any, ...]
 
@@ -31,7 +32,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class ObserverState:
     """One observer in one scope (the claim itself or one request), as its last step left it."""
 
     state: int
@@ -49,7 +50,7 @@ class InHand:
     """
 
     facts: Registers
-    watches: list[Watch]
+    watches: list[ObserverState]
     touched: bool = False
     ended: bool = False
     among: dict[str, InHand] | None = None
@@ -58,3 +59,15 @@ class InHand:
     def stands(self) -> Hashable:
         """What an event meets here, equal for all requests that it moves alike."""
         return (self.facts, *((watch.state, watch.own) for watch in self.watches))
+
+
+def heaviest(findings: Sequence[Finding]) -> Finding:
+    """The finding that decides: the first in the sequence, or of several breaches in the stream."""
+    verdict = pool(each.verdict for each in findings)
+    equals = [each for each in findings if each.verdict is verdict]
+    return min(equals, key=_line) if verdict is Verdict.VIOLATED else equals[0]
+
+
+def _line(finding: Finding) -> int:
+    """Where it was found."""
+    return 0 if finding.at is None else finding.at.line

@@ -5,7 +5,7 @@ import pytest
 from proofs.engines.search import find_refutation, find_witness
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
-from proofs.traces.story import Line, tell
+from proofs.traces.narrative import Line, tell
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from tests.proofs.goldens import same_as_pinned

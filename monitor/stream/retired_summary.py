@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from monitor.evaluate.claim import UNSTATED, ClaimRun
-from monitor.evaluate.watch import Finding, InHand, Watch
+from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.claim_record import UNSTATED
+from monitor.evaluate.observer_state import Finding, InHand, ObserverState
 from spec.claims.claim import Mode
 from spec.language.verdicts import Verdict
 
@@ -60,6 +61,6 @@ def again(like: ClaimRun, claim_id: str) -> ClaimRun:
     return claim
 
 
-def _anew(watches: Sequence[Watch]) -> list[Watch]:
+def _anew(watches: Sequence[ObserverState]) -> list[ObserverState]:
     """They stand so, and nobody knows since when."""
-    return [Watch(watch.state, watch.own) for watch in watches]
+    return [ObserverState(watch.state, watch.own) for watch in watches]

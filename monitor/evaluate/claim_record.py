@@ -1,0 +1,313 @@
+"""What is known of one claim: its identity and terms, its ledgers, and the blocks that it holds."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from monitor.evaluate.compile import CLAIM_REGISTERS, REQUEST_REGISTERS
+from monitor.evaluate.observer_state import Finding, InHand, ObserverState
+from monitor.evaluate.positions import Positions
+from spec.claims.states import TERMINAL, ClaimState
+from spec.contract.modes import MODES
+from spec.events.alphabet import FACTS, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from monitor.evaluate.compile import Compiled
+    from monitor.evaluate.event_view import Constants
+    from monitor.evaluate.observer_state import Registers
+    from monitor.evaluate.partial_observation import Step
+    from monitor.input.records import At, Trail
+    from spec.claims.predicates import MaterializationPredicate
+
+
+__all__ = ["UNSTATED", "ClaimRecord"]
+
+UNSTATED = 2**63
+"""The threshold of a predicate that is not stated: it never holds."""
+
+_REGISTERED = CLAIM_REGISTERS.index("registered")
+_RESPONSIBLE = CLAIM_REGISTERS.index("responsible")
+_COMMITTED = CLAIM_REGISTERS.index("committed")
+_DECLARED = CLAIM_REGISTERS.index("declared")
+_LEAD = CLAIM_REGISTERS.index("lead")
+
+
+@dataclass(slots=True)
+class ClaimRecord:
+    """The life of one claim in one stream.
+
+    `taint` is the first reason why what is seen of the claim can no longer be trusted; from then on
+    nothing is concluded beyond what was violated before, and only the ledger is kept, for the sake
+    of the pool. `owes` says that something is owed in the scope of the claim itself; `entry` is the
+    event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
+    says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
+    `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
+    for it last began and ended, `heard` when it was last told anything. `observed` are the facts of
+    which the hooks state each one. `object` tells which object it is on, `keys` the contents of its
+    positions where they are stated. It `strayed` once an event took blocks from behind its end, and
+    none of its own; it was `missed` if anything may have happened since it ended that nobody saw.
+    Its end was `early` if the runtime ended its entry before its duration was over. It is
+    `disputed` if two priorities of it were stated. `computed` are the positions that were computed
+    since it was last away, `waiting` the requests for which a restore of it is required, `owed` by
+    request what its routes and their reuse came to and nobody told yet, `unsaid` the blocks that it
+    lost and no report named, None for such whose ids nobody knows. `retired` are the scopes of
+    requests to which no event belongs any more, one for all that stand alike; what is reported of
+    the claim moves them all the same.
+    """
+
+    stream: str
+    claim_id: str
+    compiled: Compiled
+    constants: Constants
+    predicate: MaterializationPredicate | None = None
+    binding: dict[str, str | bytes] = field(default_factory=dict)
+    declared_mode: str | None = None
+    other_mode: str | None = None
+    owner_scope: str | None = None
+    duration: str | None = None
+    priority: int | None = None
+    disputed: bool = False
+    registered: bool = False
+    registered_at: int = 0
+    entry: Trail = ()
+    object: Hashable = None
+    keys: tuple[str, ...] = ()
+    size: int = 0
+    owner_claimed: str | None = None
+    contradicted: tuple[At | None, str] | None = None
+    observed: frozenset[Kind] = FACTS
+    accepted: bool = False
+    elapsed: bool = False
+    unwatched: bool = False
+    strayed: bool = False
+    early: bool = False
+    computed: set[int] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
+    unsaid: set[int | None] = field(default_factory=set)
+    owed: dict[str, dict[Kind, deque[Hashable]]] = field(default_factory=dict)
+    missed: bool = False
+    state: ClaimState = ClaimState.SUBMITTED
+    held: Positions = field(default_factory=Positions)
+    taint: tuple[At | None, str] | None = None
+    owes: bool = False
+    took: int = 0
+    heard: int = 0
+    left: int = 0
+    past: Self | None = None
+    lost: bool = False
+    guest: bool = False
+    facts: Registers = ()
+    base: list[ObserverState] = field(default_factory=list)
+    requests: dict[str, InHand] = field(default_factory=dict)
+    _ended: list[str] = field(default_factory=list)
+    _loose: dict[str, InHand] = field(default_factory=dict)  # requests that changed
+    _alike: dict[Hashable, dict[str, InHand]] = field(default_factory=dict)  # the others
+    retired: dict[Hashable, InHand] = field(default_factory=dict)
+    kept: dict[int, Finding] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
+    doubts: dict[int, tuple[At | None, str]] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    _quiet: list[dict[str, Any]] = field(default_factory=list)
+    _empty: Registers = ()
+    _all: Sequence[int] = ()
+    _scoped: Sequence[int] = ()
+    _pending: Sequence[frozenset[int]] = ()
+
+    def __post_init__(self) -> None:
+        compiled = self.compiled
+        self.facts = compiled.claim_initial
+        self.steps, self._empty = compiled.steps, compiled.request_initial
+        self._all = range(len(compiled.observers))
+        self._scoped, self._pending = compiled.scoped, compiled.pending
+        self.base = list(compiled.first)
+        self.object = ("claim", self.claim_id)
+        self.held.fresh = set() if self.constants.tiered else None
+
+    @property
+    def responsible(self) -> bool:
+        return bool(self.facts[_RESPONSIBLE])
+
+    @property
+    def known(self) -> bool:
+        """Whether a registry holds or held the claim, an auditor's or the runtime's."""
+        return bool(self.facts[_REGISTERED])
+
+    @property
+    def committed(self) -> bool:
+        return bool(self.facts[_COMMITTED])
+
+    @property
+    def may_be_judged(self) -> bool:
+        """Whether it may go by the mode that judges: it asked for it, or for none that there is, or
+        was accepted in it.
+        """
+        mode = self.compiled.mode
+        return mode in (self.declared_mode, self.other_mode) or self.declared_mode not in MODES
+
+    @property
+    def live(self) -> bool:
+        """Whether news of it is owed in a mode that watches what is registered
+        (`spec.contract.ledgers.live`).
+        """
+        return self.responsible or (self.known and not self.committed)
+
+    @property
+    def watched(self) -> bool:
+        """Whether news of it is owed, and nobody ended its entry."""
+        return self.live and not self.unwatched
+
+    @property
+    def ended(self) -> bool:
+        """Whether its responsibility ended and that was told, or it was turned away.
+
+        In modes without acceptance news is owed for ever.
+        """
+        return self.state in TERMINAL and not (self.responsible or self.constants.watched)
+
+    @property
+    def alive(self) -> bool:
+        """Whether its end was not told, or the runtime is responsible for it all the same."""
+        return self.state not in TERMINAL or self.responsible
+
+    @property
+    def gone(self) -> bool:
+        """Whether it ended, aloud or not; a watched one, once it holds nothing."""
+        if self.responsible:
+            return False
+        if not self.constants.watched:
+            return self.ended or self.committed or self.lost
+        off = self.unwatched or self.lost or self.state is ClaimState.REFUSED
+        return off and not self.held
+
+    @property
+    def declared(self) -> int:
+        """Blocks that the claim adds to its pool's ledger: what it declared, while responsible."""
+        return int(self.facts[_DECLARED]) if self.responsible else 0
+
+    @property
+    def tracked(self) -> bool:
+        """Whether hooks say what becomes of its blocks: it is responsible, or watched."""
+        watched = self.constants.watched and self.registered and not self.unwatched
+        return self.responsible or (watched and self.state is not ClaimState.REFUSED)
+
+    @property
+    def content(self) -> Hashable:
+        """What its positions are the same of as another claim's: its object, or what it states."""
+        return ("claim", self.claim_id) if self.keys else self.object
+
+    @property
+    def lead(self) -> int:
+        """Blocks held one after another from the predicate's start on."""
+        return self.held.lead
+
+    @property
+    def extent(self) -> int:
+        """How many positions are its own: an object may be longer than a claim on it."""
+        return max(self.predicate.end if self.predicate else 0, self.size, len(self.keys))
+
+    def loses(self, block: int, positions: Iterable[int]) -> list[int]:
+        """A physical block is gone that held these positions; those of which it was the last."""
+        places = list(positions)
+        self.held.drop((position, block) for position in places)
+        return [position for position in places if not self.held.holds(position)]
+
+    def note_computed(self, *, computed: bool, brought: Iterable[tuple[int, int]] = ()) -> None:
+        """Blocks came or went, and that is not in the ledger yet; whether new ones were computed.
+
+        What was computed while no request waited for a restore took the place of none.
+
+        Args:
+            brought: the runs of positions that a load brought.
+        """
+        fresh = self.held.take_fresh()
+        away, threshold = self.fact("lead") < self.constants.threshold, self.constants.threshold
+        if computed and away and self.waiting:
+            self.computed |= fresh
+        if not away and self.lead < threshold:
+            self.computed.clear()
+        else:
+            self.computed = {at for at in self.computed if self.held.holds(at)}
+            for begin, end in brought if self.computed else ():
+                self.computed = {at for at in self.computed if not begin <= at < end}
+
+    @property
+    def restored(self) -> bool:
+        """Whether nothing that the predicate needs was computed since it was away."""
+        start = self.held.start
+        return not any(start <= at < start + self.constants.threshold for at in self.computed)
+
+    def owns(self, position: int) -> bool:
+        """Whether a position is the claim's own."""
+        return position < self.own_end
+
+    @property
+    def own_end(self) -> int:
+        """Where the claim's own positions end: an object may be longer than was committed."""
+        size, predicate = self.fact("footprint"), self.predicate
+        return UNSTATED if not size or predicate is None else max(size, predicate.end)
+
+    @property
+    def holds_own(self) -> bool:
+        """Whether it holds a position of its own."""
+        return any(self.owns(begin) for begin, _ in self.held.all_runs())
+
+    def fact(self, name: str) -> int:
+        """A register of the claim's ledgers."""
+        return int(self.facts[CLAIM_REGISTERS.index(name)])
+
+    def know(self, **facts: int) -> None:
+        """Set registers of the claim's ledgers."""
+        self.stir()
+        known = dict(zip(CLAIM_REGISTERS, self.facts, strict=True))
+        self.facts = (*(known | facts).values(),)
+
+    def measure(self, lead: int, *, there: bool) -> None:
+        """What the claim holds turns out to be otherwise than was known, and was so before."""
+        changed = lead != self.fact("lead")
+        self.know(lead=lead, there=there)
+        if changed:
+            self._find_away()
+
+    def _find_away(self) -> None:
+        away = self.fact("lead") < self.constants.threshold
+        for request_id, request in self.requests.items():
+            known = dict(zip(REQUEST_REGISTERS, request.facts, strict=True))
+            facts = (*(known | {"away": away and known["seen"]}).values(),)
+            self._change(request_id, request, facts)
+
+    def fix_predicate(self, predicate: MaterializationPredicate) -> None:
+        """The predicate is fixed once; blocks seen before it are measured anew."""
+        if self.predicate is None:
+            self.stir()
+            self.predicate = predicate
+            self.constants.threshold = predicate.threshold
+            self.held.start = predicate.start
+            self.facts = (*self.facts[:_LEAD], self.held.lead, *self.facts[_LEAD + 1 :])
+            self._find_away()
+
+    def rest(self, among: dict[str, Self]) -> None:
+        """Leave this collection until anything changes of the claim."""
+        if among.pop(self.claim_id, None) is not None:
+            self._quiet.append(among)
+
+    def stir(self) -> None:
+        """Something changes of the claim: it is back wherever it was at rest."""
+        for among in self._quiet:
+            among[self.claim_id] = self
+        self._quiet.clear()
+
+    def _change(self, request_id: str, request: InHand, facts: Registers) -> None:
+        """A request has these registers from now on, and its observers have perhaps moved."""
+        request.facts = facts
+        self._loosen(request_id, request)
+
+    def _loosen(self, request_id: str, request: InHand) -> None:
+        """It may stand alike with others no more."""
+        if request.among is not None:
+            del request.among[request_id]
+            request.among = None
+        self._loose[request_id] = request

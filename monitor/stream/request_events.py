@@ -1,0 +1,202 @@
+"""What events on requests mean for the claims of their pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.evaluate.event_view import EventView
+from monitor.evaluate.partial_observation import NEED, OTHERS, POOL
+from monitor.pool.room import Ends
+from monitor.requests.blame import Blame
+from monitor.stream.claim_store import TOO_LATE
+from monitor.stream.stream_state import AT_REQUEST, StreamState
+from spec.events.alphabet import CONFLICT_ACTIONS, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.observer_state import Registers
+    from monitor.input.records import At
+    from monitor.pool.room import Sums
+    from monitor.requests.request import Request
+    from spec.events.canonical import Event
+
+__all__ = ["RequestEvents"]
+
+
+class RequestEvents(StreamState):
+    """Events on requests: arrivals, actions on a conflict, ends, and reuse."""
+
+    def _take_request(self, event: Event, at: At) -> None:
+        request_id = event.request_id
+        if request_id is None:
+            return
+        if event.kind is Kind.REQUEST_ARRIVED:
+            observed = Kind.REQUEST_FINISHED in self._store.observed
+            twice = observed and self.requests.came_twice(request_id)
+            if twice:
+                self._contradict_named(event, at, f"request {request_id} arrives twice")
+            self.requests.arrive(event, at, self._count, unsure=twice)
+            if twice:
+                return
+        elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
+            self._contradict_named(event, at, f"request {request_id} ends and is not in hand")
+            return
+        named = event.claim_id is not None or event.accused
+        if named or self._store.claims or event.kind in CONFLICT_ACTIONS:
+            self._tell_request(event, self.requests.get(request_id), request_id, at)
+        if event.kind is Kind.REQUEST_FINISHED:
+            self.requests.end(request_id)
+
+    def _never_came(self, request_id: str) -> bool:
+        observed = Kind.REQUEST_ARRIVED in self._store.observed
+        return observed and not (self.requests.has(request_id) or self._track.missing)
+
+    def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
+        """Claims hear of what is done about a request."""
+        if event.claim_id is not None:
+            about = self._claim(event, event.claim_id, at)
+            bound = self._check_identity(event, about, at)
+            if self._open(about, event, at):
+                about.touch(request_id)
+        named = dict.fromkeys(event.accused)
+        for name in named:
+            self._store.find(name, at)
+        if event.kind in CONFLICT_ACTIONS:
+            for name in list(request.forgotten):
+                if (forgotten := self._store.find(name, at)) is not None:
+                    self._store.too_late(forgotten, event)
+            request.forgotten.clear()
+        concerned = self._concerned(event, request, named)
+        ends = self._ends(event, request)
+        blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
+        others, told = self.requests.others(request_id)
+        unknown = []
+        if request.unsure and not request.ended:
+            unknown.append((NEED, request.at, f"request {request_id} arrived twice"))
+        if event.kind in CONFLICT_ACTIONS and not (request.came or request.ended):
+            unknown.append((NEED, at, f"request {request_id} was acted on and never arrived"))
+        if event.kind in CONFLICT_ACTIONS and not told:
+            unknown.append((OTHERS, at, "nobody states what another request in hand needs"))
+        if (unseen := self._unseen(event, request)) is not None:
+            unknown.append((POOL, *unseen))
+        if self._track.lost is None and named:
+            strangers = [name for name in named if name not in self.claims]
+            self._early.add(strangers, event, at, blames[0], tuple(unknown))
+        for claim in concerned:
+            view = self._view(event, claim, at)
+            view.named, view.others = False, others
+            part = claim.responsible or claim.claim_id in named
+            for doubt in unknown if part else ():
+                claim.doubt(*doubt)
+            if event.kind in CONFLICT_ACTIONS:
+                if part:
+                    self._track.doubt_pool(claim)
+                if part or claim.claim_id in request.failed:
+                    self._track.doubt_failures(claim, request)
+                blames[0].tell(view, claim, claim.claim_id)
+            elif event.kind is Kind.REQUEST_ARRIVED:
+                request.tell(view)
+            self._crowd(view, claim, ends.high)
+            if ends.unknown:
+                claim.doubt(POOL, at, "too many blocks may be shared for them to be compared")
+            elif ends.low is not None:
+                view.low = view.copied()
+                if event.kind in CONFLICT_ACTIONS:
+                    blames[1].tell(view.low, claim, claim.claim_id)
+                self._crowd(view.low, claim, ends.low)
+            follows = self._has_part(claim, event, request, view)
+            followed = follows and self._open(claim, event, at)
+            view.here = False
+            self._deliver(claim, view)
+            if event.kind is Kind.REQUEST_REFUSED:
+                claim.waiting.discard(request_id)
+            if event.kind is Kind.REQUEST_FINISHED and followed:
+                self.requests.close(claim, request_id)
+        if event.claim_id is not None and not bound:
+            self._two_identities(event, about, at)
+
+    def _unseen(self, event: Event, request: Request) -> tuple[At | None, str] | None:
+        """Why nobody knows who else is in the pool, where that matters to a request."""
+        unseen = self._clock.unseen(self._store.responsible)
+        if unseen is None or event.kind in CONFLICT_ACTIONS:
+            return unseen
+        taken = sum(claim.declared for claim in self._store.responsible.values())
+        presses = request.needed <= request.usable < request.needed + taken
+        return unseen if request.arrived and presses else None
+
+    def _has_part(self, claim: ClaimRun, event: Event, request: Request, view: EventView) -> bool:
+        """Whether a claim follows the request, or does so from this event on."""
+        if view.request_id in claim.requests or self._track.lost is not None:
+            return True
+        facts = self._unopened(claim, event, request)
+        views = [view] if view.low is None else [view, view.low]
+        return any(claim.opens(each, facts) for each in views)
+
+    def _concerned(self, event: Event, request: Request, named: Iterable[str]) -> list[ClaimRun]:
+        """Claims with a part in the request: it is in hand, or it presses on their pool.
+
+        Where it fits beside them all, it matters to those alone that owe something by its end. What
+        a request needs that arrived twice nobody knows.
+        """
+        found = dict(request.claims)
+        found.update((name, self.claims[name]) for name in named if name in self.claims)
+        full = (
+            self._track.lost is not None or request.usable < self._store.room.bound + request.needed
+        )
+        presses = request.arrived and full and request.needed <= request.usable
+        if presses or request.unsure or event.kind in CONFLICT_ACTIONS:
+            found.update(self._store.responsible)
+        if event.kind is not Kind.REQUEST_ARRIVED:  # what is owed is due before this
+            found.update(self._store.owing)
+        return [c for c in found.values() if c.taint is None or c.claim_id in request.claims]
+
+    def _open(self, claim: ClaimRun, event: Event, at: At, name: str | None = None) -> bool:
+        """Follow a request for a claim, which may have arrived before.
+
+        Returns:
+            Whether it is followed: one that a forgotten claim had in hand is not, nor one too many.
+        """
+        request_id = name or event.request_id or ""
+        request = self.requests.get(request_id)
+        presses = event.kind in AT_REQUEST and request.needed <= request.usable
+        if presses and claim.responsible:
+            self._track.doubt_pool(claim)
+        if self._store.too_late(claim, event):
+            return False
+        if claim.claim_id in request.former or claim.claim_id in request.forgotten:
+            claim.distrust(request.at, f"request {request_id} {TOO_LATE}")
+        if request_id in claim.requests:
+            return True
+        facts = self._unopened(claim, event, request)
+        return self.requests.follow(claim, request_id, at, facts)
+
+    def _unopened(self, claim: ClaimRun, event: Event, request: Request) -> Registers:
+        """The registers of a request before this event, for a claim that does not follow it."""
+        before = event.kind is Kind.REQUEST_ARRIVED
+        return claim.unopened(request.known(before=before), request.since)
+
+    def _crowd(self, view: EventView, claim: ClaimRun, sums: Sums) -> None:
+        """The room that the claims take, as a claim in the pool sees it."""
+        alone = sums.alone(claim.claim_id)
+        view.rest = view.stood = sums.total - alone
+        view.shared = claim.declared - alone
+
+    def _ends(self, event: Event, request: Request) -> Ends:
+        """The sums of the pool; at the end of a request, of what was there from its arrival on."""
+        mixed, room = self._store.blocks.mixed, self._store.room
+        if event.kind not in CONFLICT_ACTIONS and room.bound + request.needed <= request.usable:
+            return Ends(room)  # it fits beside them, whatever they share
+        if event.kind is Kind.REQUEST_FINISHED:
+            return room.since(request.since, mixed)
+        return room.ends(mixed)
+
+    def _tell_others(self, event: Event, request_id: str, at: At) -> None:
+        """Claims that follow the request of a reuse hear of it, whichever prefix it reused."""
+        for claim in list(self.requests.get(request_id).claims.values()):
+            if claim.heard != self._count:
+                view = self._view(event, claim, at)
+                view.named = False
+                claim.heard = self._count
+                claim.step_request(request_id, view)

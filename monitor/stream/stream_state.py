@@ -1,0 +1,253 @@
+"""What is known of one stream, and how an event looks to one of its claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.evaluate.event_view import EventView
+from monitor.input.records import CANONICAL, Doubt
+from monitor.pool.bloom_filter import BloomFilter, digest
+from monitor.pool.terms import binds, fix_terms, predicate_of
+from monitor.pool.unreported import is_unsaid
+from monitor.requests.blame import Early
+from monitor.requests.observability import ObservabilityLoss
+from monitor.stream.authority import authorised, differs
+from monitor.stream.claim_store import ClaimStore, Keep
+from monitor.stream.order import Order
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.evaluate.compile import Compiled
+    from monitor.input.records import At, Form, Stamp
+    from monitor.stream.retired_claims import RetiredClaims
+    from spec.events.canonical import Event
+
+__all__ = ["AT_REQUEST", "BEGINS", "INTRODUCES", "REGISTRY", "StreamState"]
+
+AT_REQUEST = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
+BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
+REGISTRY = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
+INTRODUCES = BEGINS | {Kind.CLAIM_ACCEPTED}
+_ABOUT_CLAIMS = REPORTS | REGISTRY | BEGINS
+_SPEAKS = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
+_OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
+
+
+class StreamState:
+    """The state of one stream (one engine, one pool, one run), and the steps that all events share.
+
+    Args:
+        compiled: the observers that judge.
+        name: the stream as its file calls it.
+        keep: what is kept of claims that are over; by default all.
+    """
+
+    def __init__(self, compiled: Compiled, name: str, keep: Keep | None = None) -> None:
+        self.name = name
+        self.gap: tuple[At | None, str] | None = None
+        self.left: tuple[At | None, str] | None = None  # an assumption of the theorem
+        self.contradicted: tuple[At | None, str] | None = None  # by facts
+        self._track = ObservabilityLoss()
+        self._compiled = compiled
+        self._names = frozenset(observer.name for observer in compiled.observers)
+        self._tiered = MODES[compiled.mode].constants["tiered"]
+        self._begun = False
+        self._losses = self._missing = 0  # of track, and lines, that the blocks were told of
+        self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
+        self._mode = MODES[compiled.mode].constants
+        self._count = 0  # of events
+        self._newest = 0  # the event that registered the last claim
+        keep = keep or Keep()
+        seen = keep.seen or BloomFilter()
+        self._store = ClaimStore(compiled, name, keep, seen, self._track)
+        self.requests, self._clock = self._store.requests, self._store.clock
+        self._early = Early(seen)
+        self.order = keep.order or Order()
+
+    @property
+    def claims(self) -> dict[str, ClaimRun]:
+        """The claims in hand by their ids."""
+        return self._store.claims
+
+    def knows(self, claim_id: str) -> bool:
+        """Whether a claim of this id is judged here, or was."""
+        claim = self.claims.get(claim_id)
+        judged = claim is not None and not claim.guest and claim.declared_mode is not None
+        return judged or self.past.has(claim_id)
+
+    @property
+    def live(self) -> int:
+        """How many claims in hand have not ended."""
+        return self._store.live
+
+    @property
+    def past(self) -> RetiredClaims:
+        """The claims that were forgotten."""
+        return self._store.past
+
+    def stamp(self, stamp: Stamp, at: At) -> None:
+        """Check the order of a line; a step back is disorder, a jump forward may be a loss."""
+        if not self._begun:
+            self._begun, self._derived = True, stamp.form.derived
+        if stamp.observes is not None and not stamp.observes >= self._store.observed:
+            self._narrow(stamp.observes & self._store.observed, stamp.form, at)
+        back, missing = self.order.check(stamp, at)
+        if missing:
+            self.lose(at, missing)
+        if back:
+            self._step_back(at, f"the stream is out of order: {back}")
+        if stamp.time_ns is None and stamp.mark is None:
+            self._clock.stop(at)
+        for claim in self._clock.due(stamp.time_ns):
+            if not claim.elapsed:
+                claim.elapsed = True
+                self._deliver(claim, EventView(Kind.DURATION_ELAPSED, at, mine=True, named=True))
+
+    def _step_back(self, at: At, why: str) -> None:
+        self.left = self.left or (at, why)
+        self._store.disorder(at, why, self._count)
+        self._track.miss(at, why)
+
+    def _narrow(self, observed: frozenset[Kind], form: Form, at: At) -> None:
+        """A line says that the hooks of the stream observe no more than this, from there on.
+
+        What a recorded form does not observe is taken on trust.
+        """
+        pairs = zip(self._compiled.observers, self._compiled.facts, strict=True)
+        blind = frozenset(o.name for o, facts in pairs if not facts <= observed)
+        self._store.narrow(observed, blind if form is CANONICAL else frozenset(), at)
+
+    def lose(self, at: At | None, why: str) -> None:
+        """Events are missing here: nothing new can be concluded about the claims alive now."""
+        self.gap = self.gap or (at, why)
+        self.left = self.left or (at, why)
+        self._track.miss(at, why)
+        self.doubt(Doubt(why), at)
+
+    def doubt(self, doubt: Doubt, at: At | None) -> None:
+        """A line says too little: of the claims that it concerns less can be concluded."""
+        self._store.doubt(doubt, at)
+
+    def finish(self) -> None:
+        """The stream is over: an end that was promised, and what durations came to, are known."""
+        if (cut := self.order.cut) is not None:
+            self.lose(*cut)
+        self._store.finish()
+
+    def _contradict(self, claims: Iterable[ClaimRun] | None, at: At, why: str) -> None:
+        """Facts contradict each other: what they touch is inconclusive, claims or the pool."""
+        why = f"facts contradict: {why}"
+        self._note_contradiction(at, why)
+        if claims is None:
+            self.doubt(Doubt(why), at)
+        else:
+            for claim in claims:
+                claim.distrust(at, why)
+
+    def _contradict_named(self, event: Event, at: At, why: str) -> None:
+        """An event contradicts what happened; of it no more is taken than which claim it names."""
+        if event.claim_id is not None:
+            self._claim(event, event.claim_id, at)
+        self._contradict(None, at, why)
+
+    def _note_contradiction(self, at: At | None, why: str) -> None:
+        self.left = self.left or (at, why)
+        self.contradicted = self.contradicted or (at, why)
+
+    def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
+        """The claim of this id, made on first sight and filled with what the event tells of it."""
+        claim = self._store.find(claim_id, at)
+        if claim is None:
+            claim = self._store.make(claim_id)
+            self._early.tell(claim, at)
+            if self._track.lost is not None and event.kind not in BEGINS:
+                claim.distrust(at, "its acceptance may be among the events that are missing")
+        if event.kind is Kind.CLAIM_ACCEPTED and self._accepted_unseen(claim):
+            claim.distrust(at, "its commitment may be among the events that are missing")
+        if claim.unwatched and event.kind in BEGINS:
+            claim.distrust(at, "its entry ended, and its blocks were not followed since")
+        if claim.missed and event.kind in _ABOUT_CLAIMS:
+            claim.distrust(at, "it ended, and since then events may be missing")
+        if event.kind in INTRODUCES:
+            if not claim.registered:
+                claim.registered, claim.registered_at = True, self._count
+                claim.entry = ((event.kind, at),)
+                self._newest = self._count
+            if claim.committed and claim.duration is None and event.duration is not None:
+                self._clock.lose(claim, at, "its duration was first stated after its commitment")
+            if differs(claim, event):
+                self._clock.differ(claim, at)
+            if event.kind in BEGINS and len({claim.owner_scope, event.owner_scope} - {None}) > 1:
+                claim.distrust(at, "two owners of it are stated")
+            fix_terms(claim, event)
+            if claim.declared_mode in MODES:
+                claim.constants.lapses = claim.declared_mode == Mode.EXPIRING
+            if claim.elapsed:
+                self._clock.tell(claim)
+            if claim.declared_mode not in (None, self._compiled.mode):
+                self._store.invite(claim, at)
+        elif self._mode["watched"] and not claim.registered and event.kind in _SPEAKS:
+            claim.distrust(at, "it was spoken of before it was registered")
+        if event.predicate is not None:
+            claim.fix_predicate(predicate_of(event.predicate))
+        return claim
+
+    def _accepted_unseen(self, claim: ClaimRun) -> bool:
+        """Whether a claim is accepted whose commitment may be among lines that are missing."""
+        entered = claim.accepted or claim.committed or self._mode["watched"]
+        return self._store.blocks.missed >= 0 and claim.registered and not entered
+
+    def _check_identity(self, event: Event, claim: ClaimRun, at: At) -> bool:
+        """Whether an event that is not about a claim's object alone names it rightly."""
+        over = claim.unwatched and event.kind in FACTS
+        if not (bound := binds(claim, event)) and not over:
+            self._deliver(claim, EventView(event.kind, at, named=True))
+        return bound
+
+    def _two_identities(self, event: Event, claim: ClaimRun, at: At) -> None:
+        if event.kind in FACTS:
+            self.left = self.left or (at, _OTHER_OBJECT)
+        claim.distrust(at, "the claim goes by two identities")
+        self._track.lose(at, f"claim {claim.claim_id} goes by two identities")
+
+    def _may_hold_more(self, claim: ClaimRun) -> bool:
+        """Whether what the predicate needs may be held since a line that is missing."""
+        return self._store.blocks.missed >= 0 and claim.lead < claim.constants.threshold
+
+    def _view(self, event: Event, claim: ClaimRun, at: At) -> EventView:
+        view = EventView(event.kind, at, event.request_id, named=True)
+        view.footprint = event.footprint or 0
+        view.unsized = event.kind is Kind.CLAIM_COMMITTED and event.footprint is None
+        view.found = event.found
+        view.echo, view.from_tier = event.echo, event.from_tier and claim.restored
+        view.cost, view.hit = event.cost or 0, bool(event.hit)
+        if event.worker is not None:
+            view.worker = int.from_bytes(digest("worker", event.worker)) + 1
+        if event.by is not None:
+            view.by = int.from_bytes(digest("by", event.by)) + 1
+        kind = event.kind
+        if kind is Kind.CLAIM_BLOCK_LOST:
+            held = claim.fact("lead") if claim.unwatched else claim.lead
+            view.breaks = held < claim.constants.threshold
+            view.unsaid = is_unsaid(claim, event)
+        elif kind is Kind.PREFIX_LOOKUP and claim.predicate is not None:
+            view.covers = event.asked is not None and event.asked >= claim.predicate.end
+        elif kind in ENDS:
+            view.authorised = authorised(event, claim, at, self._clock)
+        return view
+
+    def _deliver(
+        self, claim: ClaimRun, view: EventView, among: dict[str, ClaimRun] | None = None
+    ) -> None:
+        claim.heard = self._count
+        self._store.step(claim, view, self._count, among)
+        if claim.contradicted is not None:
+            broken, claim.contradicted = claim.contradicted, None
+            self._note_contradiction(*broken)
+            if view.kind in REGISTRY:
+                self._track.lose(*broken)
