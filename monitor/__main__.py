@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,10 +19,12 @@ from monitor.check.reference import MOST_BYTES, MOST_LINES, check_by_reference
 from monitor.input.errors import InputError
 from monitor.live.feed import LiveVerdict
 from monitor.live.follow import Followed, follow, live_line
+from monitor.report.github import as_github
+from monitor.report.junit import as_junit
 from monitor.report.pages import pages
 from monitor.report.text import as_text
 from monitor.report.text_evidence import evidence_text
-from monitor.report.verdict import verdict_schema
+from monitor.report.verdict import ModeChoice, verdict_schema
 from spec.cli.common import (
     Format,
     FormatOption,
@@ -47,23 +50,44 @@ __all__ = ["app", "main"]
 
 LONG_BYTES = 32 << 20  # from this size on a terminal is shown how far the reading is
 
+
+class CheckFormat(StrEnum):
+    """What `check` prints."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    JUNIT = "junit"
+
+
 app = new_app("monitor", "Does a recorded stream keep what the runtime accepted?")
 
 
 @app.command(
     "check",
-    epilog="Example: python -m monitor check monitor/samples/hard_protected_refusal.jsonl "
-    "--mode hard_protected",
+    epilog="Example: python -m monitor check monitor/samples/hard_protected_refusal.jsonl",
 )
 def check_traces(
     traces: Annotated[
         list[str],
         typer.Argument(metavar="TRACE", help="Files, plain or gzip; - is standard input."),
     ],
-    mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
+    mode: Annotated[
+        str,
+        typer.Option(
+            help=f"{ModeChoice.AUTO}: each claim by the mode that it states; or one of "
+            f"{', '.join(MODES)}."
+        ),
+    ] = ModeChoice.AUTO,
     bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
     claim: Annotated[str | None, typer.Option(metavar="ID", help="Judge this claim alone.")] = None,
-    form: FormatOption = Format.TEXT,
+    form: Annotated[
+        CheckFormat,
+        typer.Option(
+            "--format",
+            help="For people, for programs, as annotations of GitHub Actions, or as JUnit XML.",
+        ),
+    ] = CheckFormat.TEXT,
     strict: Annotated[
         bool, typer.Option("--strict", help="What no claim exercised makes it inconclusive.")
     ] = False,
@@ -80,18 +104,26 @@ def check_traces(
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help="Show a table of obligations, and facts by kind."),
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Show all claims that were not kept, a table of obligations, and facts by kind.",
+        ),
     ] = False,
     progress: Annotated[
         bool | None,
         typer.Option(help="Show how far the reading is; by default for long files on a terminal."),
     ] = None,
 ) -> None:
-    """Judge traces by a mode.
+    """Judge traces, each claim by its own mode.
+
+    That is the mode which the claim states; --mode names one for all of them instead. A claim that
+    states none is not judged without it.
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """
-    judged_by = find_mode(mode).mode
+    choice = resolve(mode, ModeChoice, what="mode")
+    judged_by = None if choice == ModeChoice.AUTO else find_mode(choice).mode
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
     if reference and lenient:
         raise SpecError("--reference reads every line", "leave out --lenient")
@@ -112,10 +144,15 @@ def check_traces(
             )
     except InputError as error:
         raise SpecError(str(error)) from error
-    if form is Format.JSON:
-        print_json(report)
-    else:
-        print_text(as_text(report, console(), verbose=verbose))
+    match form:
+        case CheckFormat.JSON:
+            print_json(report)
+        case CheckFormat.GITHUB:
+            print_text(as_github(report))
+        case CheckFormat.JUNIT:
+            typer.echo(as_junit(report), nl=False)
+        case CheckFormat.TEXT:
+            print_text(as_text(report, console(), verbose=verbose))
     raise typer.Exit(EXIT_CODES[report.verdict])
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At, Record
 
-__all__ = ["ClaimVerdict", "Conclusion", "ModeVerdict", "Monitor", "decide"]
+__all__ = ["ClaimVerdict", "Conclusion", "ModeVerdict", "Monitor", "decide", "unclear_mode"]
 
 
 class ModeVerdict(StrEnum):
@@ -39,7 +39,8 @@ class ClaimVerdict:
 
     What one that never entered satisfies it did not exercise. The verdict follows the rule of the
     mode's; a claim that never entered is inconclusive. `other` is the mode that it asked for, where
-    that is another one; then it counts for nothing.
+    that is another one; then it counts for nothing. Nor does one of which it is `unclear` by which
+    mode it goes, where each is judged by its own.
     """
 
     file: str
@@ -49,6 +50,12 @@ class ClaimVerdict:
     why: str
     findings: dict[str, Finding]
     other: Mode | None = None
+    unclear: bool = False
+
+    @property
+    def judged(self) -> bool:
+        """Whether it counts for the mode."""
+        return self.other is None and not self.unclear
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,7 @@ class Monitor:
         only: judge this claim id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         keep: what is kept of claims that are over; all that can be said of them, by default.
+        own: judge the claims alone that ask for the mode by name, and were accepted in no other.
     """
 
     mode: Mode
@@ -85,6 +93,7 @@ class Monitor:
     only: str | None = None
     strict: bool = False
     keep: Keep | None = None
+    own: bool = False
     _streams: dict[tuple[str, str], Stream] = field(default_factory=dict)
     _unknown: Counter[str] = field(default_factory=Counter)
     _read: int = 0
@@ -179,7 +188,8 @@ class Monitor:
         self.finish()
         claims, forgotten = tuple(self._claims()), tuple(self._forgotten())
         every = (*claims, *(alike for alike, _ in forgotten))
-        judged = tuple(c for c in every if c.other is None and not self._mixed(c.claim))
+        every = tuple(each for each in every if not each.unclear)
+        judged = tuple(c for c in every if c.judged and not self._mixed(c.claim))
         names = MODES[self.mode].names(self.bundle)
         obligations = {n: pool(claim.findings[n].verdict for claim in judged) for n in names}
         absent, unknown = self._absent(every), dict(self._unknown)
@@ -201,6 +211,8 @@ class Monitor:
 
     def _judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
         entered = self.entered(claim)
+        if why := self._unclear(claim):
+            return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, {}, None, True)
         findings = {n: found if entered else _unentered(found) for n, found in claim.findings()}
         if (other := self._other(claim)) is not None and not self._mixed(claim):
             why = f"it is of another mode, {other}"
@@ -283,6 +295,9 @@ class Monitor:
         said = claim.declared_mode
         return Mode(said) if said in MODES and said != self.mode else None
 
+    def _unclear(self, claim: ClaimRun) -> str:
+        return unclear_mode(claim.declared_mode, claim.other_mode) if self.own else ""
+
     def _mixed(self, claim: ClaimRun) -> bool:
         """Whether nobody knows by which of two modes the claim goes, and this is one of them."""
         asked, accepted = claim.declared_mode, claim.other_mode
@@ -311,6 +326,17 @@ class Monitor:
         watched = claim.registered and claim.state is not ClaimState.REFUSED
         owes = claim.accepted or (watched and not self._accepts)
         return owes and claim.other_mode not in MODES
+
+
+def unclear_mode(asked: str | None, accepted: str | None) -> str:
+    """Why a claim goes by no mode of its own; empty where it asked for one.
+
+    Args:
+        accepted: the mode of its acceptance, where that is another word than it asked for.
+    """
+    if asked not in MODES:
+        return "it states no mode" if asked is None else f"{asked} is no mode of the contract"
+    return f"it asked for {asked} and was accepted in {accepted}" if accepted in MODES else ""
 
 
 def _unentered(found: Finding) -> Finding:

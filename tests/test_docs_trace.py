@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from monitor.check.files import check
+from monitor.report.headline import headline
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 
@@ -12,16 +13,21 @@ PAGE = Path(__file__).parents[1] / "docs" / "writing-a-trace.md"
 
 class TestWritingATrace:
     def test_is_kept(self, tmp_path: Path) -> None:
-        """The ten lines are kept, and harm is the one obligation that they do not exercise."""
+        """The ten lines are kept, by the mode that the claim states and by that mode where it is
+        named, and harm is the one obligation that they do not exercise."""
         (lines,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
         trace = tmp_path / "my.jsonl"
         trace.write_text(lines)
 
-        report = check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+        for mode in (None, Mode.HARD_PROTECTED):
+            report = check([str(trace)], mode, Bundle.CONTRACT)
 
-        assert ("kept", 10) == (report.verdict, report.events.read)
-        idle = [name for name, verdict in report.obligations.items() if verdict == "unexercised"]
-        assert ["claim_harm_attribution"] == idle
+            assert ("kept", 10) == (report.verdict, report.events.read)
+            idle = [n for n, verdict in report.obligations.items() if verdict == "unexercised"]
+            assert ["claim_harm_attribution"] == idle
+            nine = "kept: 9 of 10 obligations exercised, 1 not put to the test: "
+            assert headline(report).startswith(f"{nine}claim_harm_attribution;")
+            assert nine in PAGE.read_text()
 
     def test_changes(self, tmp_path: Path) -> None:
         """Each change that the page tells of ends as the page says."""
@@ -43,7 +49,7 @@ class TestWritingATrace:
         ):
             trace = tmp_path / "my.jsonl"
             trace.write_text(text)
-            report = check([str(trace)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
+            report = check([str(trace)], None, Bundle.CONTRACT)
             at = report.claims[0].obligations[name].at
             found.append((report.verdict, at and at.line))
         assert [("violated", 7), ("violated", 7), ("violated", 7), ("inconclusive", 7)] == found

@@ -1,38 +1,29 @@
-"""A check from files to a report."""
+"""A check from files to a report: by one mode, or each claim by the mode that it states."""
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import lru_cache
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
-from monitor.check.parts import Trusted, input_of, place_of, text_of
+from monitor.check import concluded
+from monitor.check.again import seekable
+from monitor.check.parts import Trusted, input_of
+from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
+from monitor.check.whole import Asked, Read, by_each, by_one
 from monitor.engine import ModeVerdict, Monitor
 from monitor.input.records import At
 from monitor.input.sources import read
-from monitor.report.verdict import (
-    SCHEMA,
-    Applies,
-    ClaimReport,
-    Events,
-    Forgotten,
-    ObligationReport,
-    Report,
-)
+from monitor.report.verdict import Events
 from monitor.stream.claim_store import Keep
-from spec import __version__
-from spec.digest import spec_digest
+from spec.claims.claim import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from monitor.engine import ClaimVerdict, Conclusion
-    from monitor.evaluate.observer_state import Finding
+    from monitor.engine import Conclusion
     from monitor.input.errors import InputError
-    from spec.claims.claim import Mode
+    from monitor.report.verdict import Report
     from spec.contract.modes import Bundle
-    from spec.language.verdicts import Verdict
 
 __all__ = ["ENDED", "EXIT_CODES", "check"]
 
@@ -47,7 +38,7 @@ _EVERY = 4096  # records between two calls of `progress`
 
 def check(
     paths: Sequence[str],
-    mode: Mode,
+    mode: Mode | None,
     bundle: Bundle,
     *,
     claim: str | None = None,
@@ -56,9 +47,12 @@ def check(
     stdin: BinaryIO | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Report:
-    """Judge trace files by one bundle of one mode.
+    """Judge trace files.
 
     Args:
+        mode: judge the claims that ask for this one, or for none by name; None: each claim by the
+            mode that it states, and those that state none, or two, by none.
+        bundle: the obligations of a mode that are asked about.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         lenient: skip and count lines that cannot be read; the verdict is then inconclusive at best.
@@ -68,95 +62,99 @@ def check(
     Raises:
         InputError: a file or a line of it cannot be read.
     """
+    asked = Asked(bundle, strict, claim)
     keep = Keep(ended=ENDED)
-    monitor = Monitor(mode, bundle, only=claim, strict=strict, keep=keep)
-    trusted, theorem = Trusted(), Theorem(mode)
 
-    def reject(error: InputError) -> None:
-        monitor.reject(At(error.file, error.line or 0))
+    def judge(mode: Mode, *, own: bool) -> _Judge:
+        monitor = Monitor(mode, bundle, only=claim, strict=strict, keep=keep, own=own)
+        return _Judge(monitor, Theorem(mode))
 
-    source = read(paths, lenient=lenient, stdin=stdin, on_reject=reject)
-    for number, record in enumerate(source):
-        if progress is not None and number % _EVERY == 0:
+    if mode is not None:
+        reading = _Reading([judge(mode, own=False)], None)
+        reading.run(paths, lenient, stdin, progress)
+        return _by_one(asked, reading)
+    modes: set[Mode] = set()
+    with seekable(paths, stdin) as copy:
+        while True:
+            judges = [judge(each, own=True) for each in Mode if each in modes]
+            stated = Stated(modes, claim)
+            reading = _Reading(judges or [judge(_ANY, own=True)], stated)
+            reading.run(paths, lenient, copy, progress)
+            if stated.more is None:
+                return _by_each(asked, reading, stated)
+            modes.add(stated.more)
+            if copy is not None:
+                copy.seek(0)
+
+
+_ANY: Final = Mode.BEST_EFFORT
+"""Whose monitor finds the claims where none states a mode."""
+
+
+class _Judge(NamedTuple):
+    monitor: Monitor
+    theorem: Theorem
+
+
+class _Reading:
+    """One reading of the files by the judges of some modes, side by side.
+
+    Args:
+        stated: what claims state of modes; once it meets another mode than those that judge the
+            reading ends, for its judge has to read from the beginning.
+    """
+
+    def __init__(self, judges: Sequence[_Judge], stated: Stated | None) -> None:
+        self.judges = judges
+        self._stated, self._trusted = stated, Trusted()
+
+    def run(
+        self,
+        paths: Sequence[str],
+        lenient: bool,
+        stdin: BinaryIO | None,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        """Read to the end, or to where a judge is missing."""
+        source = self._source = read(paths, lenient=lenient, stdin=stdin, on_reject=self._reject)
+        for number, record in enumerate(source):
+            if progress is not None and number % _EVERY == 0:
+                progress(source.size)
+            if self._stated is not None and self._stated.note(record):
+                return
+            self._trusted.note(record)
+            for judge in self.judges:
+                judge.theorem.note(record)
+                judge.monitor.take(record)
+        if progress is not None:
             progress(source.size)
-        trusted.note(record)
-        theorem.note(record)
-        monitor.take(record)
-    if progress is not None:
-        progress(source.size)
-    conclusion = monitor.conclude()
-    return Report(
-        schema=SCHEMA,
-        tool=__version__,
-        spec=spec_digest(),
-        inputs=[input_of(account) for account in source.accounts],
-        mode=mode,
-        bundle=bundle,
-        strict=strict,
-        verdict=conclusion.verdict,
-        why=conclusion.why,
-        obligations=conclusion.obligations,
-        events=Events(conclusion.read, conclusion.unknown, conclusion.rejected),
-        claims=[_claim(judged) for judged in conclusion.claims if judged.other is None],
-        others=_others(conclusion),
-        trust=trusted.report(),
-        forgotten=_forgotten(conclusion),
-        theorem=_applies(theorem.left(left for _, left in monitor.left()), conclusion),
-        claim=claim,
-    )
+
+    def _reject(self, error: InputError) -> None:
+        for judge in self.judges:
+            judge.monitor.reject(At(error.file, error.line or 0))
+
+    def read(self, conclusion: Conclusion) -> Read:
+        """What was read."""
+        inputs = [input_of(account) for account in self._source.accounts]
+        events = Events(conclusion.read, conclusion.unknown, conclusion.rejected)
+        return Read(inputs, events, self._trusted.report())
 
 
-def _applies(left: tuple[At | None, str] | None, conclusion: Conclusion) -> Applies:
-    """Whether the theorem speaks of what was read, all lines being understood."""
-    if left is None and conclusion.rejected:
-        return Applies(False, None, "lines could not be read")
-    if left is None:
-        return Applies(True)
-    at, why = left
-    return Applies(False, None if at is None else place_of(at), why)
+def _by_one(asked: Asked, reading: _Reading) -> Report:
+    (judge,) = reading.judges
+    conclusion = judge.monitor.conclude()
+    left = judge.theorem.left(left for _, left in judge.monitor.left())
+    part = concluded.part(judge.monitor.mode, conclusion, left)
+    return by_one(asked, reading.read(conclusion), part, concluded.others(conclusion))
 
 
-def _claim(judged: ClaimVerdict) -> ClaimReport:
-    claim = judged.claim
-    return ClaimReport(
-        claim_id=claim.claim_id,
-        stream=text_of(claim.stream),
-        state=claim.state,
-        verdict=judged.verdict,
-        obligations={name: _obligation(found) for name, found in judged.findings.items()},
-        why=judged.why,
-        declared_mode=claim.declared_mode,
-    )
-
-
-def _others(conclusion: Conclusion) -> dict[Mode, int]:
-    others: Counter[Mode] = Counter()
-    for judged, count in (*((judged, 1) for judged in conclusion.claims), *conclusion.forgotten):
-        if judged.other is not None:
-            others[judged.other] += count
-    return dict(others)
-
-
-def _forgotten(conclusion: Conclusion) -> Forgotten:
-    verdicts: Counter[ModeVerdict] = Counter()
-    obligations: dict[str, Counter[Verdict]] = {name: Counter() for name in conclusion.obligations}
-    for judged, count in conclusion.forgotten:
-        if judged.other is not None:
-            continue
-        verdicts[judged.verdict] += count
-        for name, found in judged.findings.items():
-            obligations[name][found.verdict] += count
-    by_name = {name: dict(found) for name, found in obligations.items() if found}
-    return Forgotten(verdicts.total(), dict(verdicts), by_name)
-
-
-def _obligation(found: Finding) -> ObligationReport:
-    if found.at is None:
-        return _nowhere(found.verdict, found.why, found.allowed)
-    return ObligationReport(found.verdict, place_of(found.at), found.why, found.allowed)
-
-
-@lru_cache(maxsize=256)
-def _nowhere(verdict: Verdict, why: str, allowed: str) -> ObligationReport:
-    """What no event decided, which very many claims have in common."""
-    return ObligationReport(verdict, None, why, allowed)
+def _by_each(asked: Asked, reading: _Reading, stated: Stated) -> Report:
+    parts, conclusions = [], []
+    for judge in reading.judges:
+        mode, conclusion = judge.monitor.mode, judge.monitor.conclude()
+        conclusions.append(conclusion)
+        if any(each.judged for each in (*conclusion.claims, *(e for e, _ in conclusion.forgotten))):
+            left = judge.theorem.left(left for _, left in judge.monitor.left())
+            parts.append(concluded.part(mode, conclusion, left, stated.forms(mode)))
+    read = reading.read(conclusions[0])
+    return by_each(asked, read, parts, concluded.unjudged(conclusions[0], stated.usual))

@@ -6,26 +6,27 @@ from collections import Counter
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from monitor.check.parts import Trusted, input_of, place_of, text_of
+from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
-from monitor.engine import decide
+from monitor.check.whole import Asked, Part, Read, by_each, by_one
+from monitor.engine import decide, unclear_mode
 from monitor.input.errors import InputError
 from monitor.input.records import CANONICAL
 from monitor.input.sources import read
 from monitor.report.verdict import (
     REFERENCE,
-    SCHEMA,
     Applies,
     ClaimReport,
     Events,
     Forgotten,
+    ModeReport,
     ObligationReport,
-    Report,
+    Unjudged,
+    UnjudgedClaim,
 )
-from spec import __version__
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
-from spec.digest import spec_digest
 from spec.language.verdicts import Verdict, pool
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
 
     from monitor.input.records import At, Record
     from monitor.input.sources import Source
+    from monitor.report.verdict import Report
     from spec.contract.modes import Bundle
     from spec.projection.case import Case, Finding
     from spec.projection.outcome import ClaimOutcome
+    from spec.projection.pool import Claim
 
 __all__ = ["MOST_BYTES", "MOST_LINES", "MOST_PAIRS", "MOST_STEPS", "check_by_reference"]
 
@@ -66,55 +69,68 @@ class _Part(NamedTuple):
 
 def check_by_reference(
     paths: Sequence[str],
-    mode: Mode,
+    mode: Mode | None,
     bundle: Bundle,
     *,
     claim: str | None = None,
     strict: bool = False,
     stdin: BinaryIO | None = None,
 ) -> Report:
-    """Judge trace files by one bundle of one mode, as `monitor.check.files.check` does.
+    """Judge trace files by one bundle of one mode, or each claim by the mode that it states, as
+    `monitor.check.files.check` does.
 
     Raises:
         InputError: a file or a line of it cannot be read, or there is more of it than is judged so.
     """
-    source, trusted, theorem = read(paths, stdin=stdin), Trusted(), Theorem(mode)
-    streams: dict[tuple[str, str], list[Record]] = {}
-    events, unknown = 0, Counter[str]()
-    for record in _small(source):
-        events += 1
+    source, trusted, stated = read(paths, stdin=stdin), Trusted(), Stated(tuple(Mode), claim)
+    records, unknown = list(_small(source)), Counter[str]()
+    for record in records:
         if record.unknown is not None:
             unknown[record.unknown] += 1
         trusted.note(record)
-        theorem.note(record)
-        streams.setdefault((record.at.file, record.stamp.stream), []).append(record)
-    parts = [_judged(*where, records, mode, bundle) for where, records in streams.items()]
-    claims = [found for part in parts for found in _claims(part, claim)]
-    judged = [each for each, outcome in claims if not outcome.torn]
-    names = MODES[mode].names(bundle)
-    obligations = {n: pool(each.obligations[n].verdict for each in judged) for n in names}
-    verdict, why = decide(obligations, _absent(parts, claims, claim), strict=strict)
-    left = _applies(theorem.left(_left(parts)))
-    return Report(
-        schema=SCHEMA,
-        tool=__version__,
-        spec=spec_digest(),
-        inputs=[input_of(account) for account in source.accounts],
-        mode=mode,
-        bundle=bundle,
-        strict=strict,
-        verdict=verdict,
-        why=why,
-        obligations=obligations,
-        events=Events(events, dict(unknown), 0),
-        claims=[each for each, _ in claims],
-        others=_others(parts, claim),
-        trust=trusted.report(),
-        forgotten=Forgotten(0, {}, {}),
-        theorem=left,
-        claim=claim,
-        judge=REFERENCE,
-    )
+        stated.note(record)
+    inputs = [input_of(account) for account in source.accounts]
+    whole = Read(inputs, Events(len(records), dict(unknown), 0), trusted.report())
+    asked = Asked(bundle, strict, claim, REFERENCE)
+    if mode is not None:
+        one = _Judged(records, mode, asked, own=False)
+        return by_one(asked, whole, one.part(), _others(one.streams, claim))
+    modes = [each for each in Mode if each in stated.modes]
+    judged = [_Judged(records, each, asked, own=True) for each in modes or [Mode.BEST_EFFORT]]
+    parts = [each.part(stated.forms(each.mode)) for each in judged if each.claims]
+    return by_each(asked, whole, parts, _unjudged(judged[0].streams, claim, stated))
+
+
+class _Judged:
+    """Every stream, judged by one mode; where `own`, the claims alone that ask for it by name."""
+
+    def __init__(self, records: list[Record], mode: Mode, asked: Asked, *, own: bool) -> None:
+        self.mode, self._asked, self._theorem = mode, asked, Theorem(mode)
+        streams: dict[tuple[str, str], list[Record]] = {}
+        for record in records:
+            self._theorem.note(record)
+            streams.setdefault((record.at.file, record.stamp.stream), []).append(record)
+        self.streams = [_judged(*at, each, mode, asked.bundle) for at, each in streams.items()]
+        found = [each for part in self.streams for each in _claims(part, mode, asked.claim)]
+        self.claims = [each for each in found if not (own and _unclear(each.claim))]
+
+    def part(self, read_from: Iterable[str] = ()) -> Part:
+        """What it came to."""
+        judged = [each.report for each in self.claims if not each.outcome.torn]
+        names = MODES[self.mode].names(self._asked.bundle)
+        obligations = {n: pool(each.obligations[n].verdict for each in judged) for n in names}
+        absent = _absent(self.streams, self.claims, self._asked.claim)
+        verdict, why = decide(obligations, absent, strict=self._asked.strict)
+        report = ModeReport(
+            mode=self.mode,
+            verdict=verdict,
+            why=why,
+            obligations=obligations,
+            forgotten=Forgotten(0, {}, {}),
+            theorem=_applies(self._theorem.left(_left(self.streams))),
+            read_from=sorted(read_from),
+        )
+        return Part(report, [each.report for each in self.claims])
 
 
 def _small(source: Source) -> Iterator[Record]:
@@ -171,7 +187,13 @@ def _lines(records: Iterable[Record]) -> Iterator[Line]:
 # What it came to.
 
 
-def _claims(part: _Part, only: str | None) -> Iterator[tuple[ClaimReport, ClaimOutcome]]:
+class _Found(NamedTuple):
+    report: ClaimReport
+    outcome: ClaimOutcome
+    claim: Claim
+
+
+def _claims(part: _Part, mode: Mode, only: str | None) -> Iterator[_Found]:
     for name, outcome in outcome_of(part.naive).claims.items():
         if only not in (None, name):
             continue
@@ -180,7 +202,9 @@ def _claims(part: _Part, only: str | None) -> Iterator[tuple[ClaimReport, ClaimO
         verdicts = {} if outcome.torn else {n: each.verdict for n, each in found.items()}
         verdict, why = decide(verdicts, _missing(part, case, outcome))
         stream, state = text_of(part.stream), outcome.state
-        yield ClaimReport(name, stream, state, verdict, found, why, case.claim.mode), outcome
+        asked = case.claim.mode
+        report = ClaimReport(name, stream, state, verdict, found, why, asked, mode)
+        yield _Found(report, outcome, case.claim)
 
 
 def _finding(part: _Part, name: str, found: Finding, outcome: ClaimOutcome) -> ObligationReport:
@@ -208,15 +232,13 @@ def _entry(part: _Part) -> str:
     return "accepted" if "explicit_acceptance" in part.naive.names else "registered"
 
 
-def _absent(
-    parts: list[_Part], claims: list[tuple[ClaimReport, ClaimOutcome]], only: str | None
-) -> str:
+def _absent(parts: list[_Part], claims: list[_Found], only: str | None) -> str:
     """What keeps the whole from being judged, if anything."""
     if only is not None and not claims:
         return f"claim {only} does not occur"
-    if torn := next((each for each, outcome in claims if outcome.torn), None):
-        return f"claim {torn.claim_id} asked for one mode and was accepted in another"
-    if not any(outcome.entered for _, outcome in claims):
+    if torn := next((each for each in claims if each.outcome.torn), None):
+        return f"claim {torn.claim.claim_id} asked for one mode and was accepted in another"
+    if not any(each.outcome.entered for each in claims):
         return f"no {_entry(parts[0])} claim" if parts else "no claim"
     if cut := next((part for part in parts if part.naive.order.cut is not None), None):
         return f"{text_of(cut.stream)}: {cut.naive.order.why}"
@@ -277,6 +299,28 @@ def _others(parts: list[_Part], only: str | None) -> dict[Mode, int]:
     naive = parts[0].naive if parts else None
     others = Counter(claim.mode for claim in met if naive and not naive.is_judged(claim))
     return {Mode(mode): number for mode, number in others.items() if mode is not None}
+
+
+def _unclear(claim: Claim) -> str:
+    return unclear_mode(claim.mode, claim.other_mode)
+
+
+def _unjudged(parts: list[_Part], only: str | None, stated: Stated) -> Unjudged:
+    """The claims that no mode judges, where each is judged by its own."""
+    claims = [
+        UnjudgedClaim(
+            claim_id=claim.claim_id,
+            stream=text_of(part.stream),
+            state=claim.state,
+            why=_unclear(claim),
+            declared_mode=claim.mode,
+            hint=stated.usual(part.stream),
+        )
+        for part in parts
+        for claim in (case.claim for case in part.naive.cases.values())
+        if claim.met and only in (None, claim.claim_id) and _unclear(claim)
+    ]
+    return Unjudged(claims)
 
 
 def _applies(left: tuple[At | None, str] | None) -> Applies:

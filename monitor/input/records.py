@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
@@ -32,13 +33,15 @@ class Form(msgspec.Struct, frozen=True):
 
     `first` are the numbers that a stream may begin with; `skips` says that missing numbers are no
     loss. `derived` are the kinds of facts that no hook states in this form, and that are read from
-    its reports instead.
+    its reports instead. `usual` is the mode that its recordings are mostly judged by: a hint for
+    people whose claims state none, and never a default.
     """
 
     name: str
     first: tuple[int, ...] = (0,)
     skips: bool = False
     derived: frozenset[Kind] = frozenset()
+    usual: Mode | None = None
 
 
 CANONICAL: Final = Form("canonical")

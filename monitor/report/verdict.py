@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, Final, Literal
 
 import msgspec
@@ -19,16 +20,33 @@ __all__ = [
     "Events",
     "Forgotten",
     "Input",
+    "ModeChoice",
+    "ModeReport",
     "ObligationReport",
     "Place",
     "Report",
     "Trust",
+    "Unjudged",
+    "UnjudgedClaim",
     "verdict_schema",
 ]
 
 SCHEMA: Final = "resident-claims/verdict/1"
 REFERENCE: Final = "reference"
 """Who judged, where that was the naive projection."""
+
+
+class ModeChoice(StrEnum):
+    """The mode that claims are judged by; `auto`: each by the one that it states."""
+
+    AUTO = "auto"
+    BEST_EFFORT = Mode.BEST_EFFORT.value
+    SOFT_PRIORITY = Mode.SOFT_PRIORITY.value
+    HARD_PROTECTED = Mode.HARD_PROTECTED.value
+    EXPIRING = Mode.EXPIRING.value
+    DEMOTABLE = Mode.DEMOTABLE.value
+    OFFLOADABLE = Mode.OFFLOADABLE.value
+    ROUTED_REUSE = Mode.ROUTED_REUSE.value
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -55,7 +73,8 @@ class ObligationReport(msgspec.Struct, frozen=True):
 class ClaimReport(msgspec.Struct, frozen=True):
     """One claim of one stream; `state` is where its lifecycle stands, as reported.
 
-    `declared_mode` is what the claim asked for, in the word of its dialect.
+    `declared_mode` is what the claim asked for, in the word of its dialect; `mode` the one that it
+    was judged by.
     """
 
     claim_id: str
@@ -65,6 +84,7 @@ class ClaimReport(msgspec.Struct, frozen=True):
     obligations: dict[str, ObligationReport]
     why: str = ""
     declared_mode: str | None = None
+    mode: Mode | None = None
 
 
 class Input(msgspec.Struct, frozen=True):
@@ -119,6 +139,42 @@ class Applies(msgspec.Struct, frozen=True):
     because: str = ""
 
 
+class UnjudgedClaim(msgspec.Struct, frozen=True):
+    """A claim that no mode judges, where each is judged by the one that it states; and why.
+
+    `hint` is the mode that recordings of its form are mostly judged by, where they have one.
+    """
+
+    claim_id: str
+    stream: str
+    state: str
+    why: str
+    declared_mode: str | None = None
+    hint: Mode | None = None
+
+
+class Unjudged(msgspec.Struct, frozen=True):
+    """The claims that no mode judges; so many of them ended and are not listed."""
+
+    claims: list[UnjudgedClaim]
+    forgotten: int = 0
+
+
+class ModeReport(msgspec.Struct, frozen=True):
+    """What the claims that one mode judges came to.
+
+    `read_from` has the recorded forms whose own words for the mode stand for it.
+    """
+
+    mode: Mode
+    verdict: ModeVerdict
+    why: str
+    obligations: dict[str, Verdict]
+    forgotten: Forgotten
+    theorem: Applies
+    read_from: list[str] = []
+
+
 class Report(msgspec.Struct, frozen=True):
     """A whole check. `why` says what decided the verdict.
 
@@ -126,13 +182,18 @@ class Report(msgspec.Struct, frozen=True):
     or could not be judged; the others are counted in `forgotten`. Claims that go by another mode
     are not judged, and counted in `others`. `judge` is the monitor, or the naive projection that
     it is compared with.
+
+    `modes` has one part for each mode that judges claims; of the whole, `verdict`, `obligations`,
+    `forgotten` and `theorem` are pooled over them. By a mode that was asked for there is one part.
+    By `auto` there is one for each mode that a claim states, and the claims that state none, or
+    two, are `unjudged`: with any of them nothing is kept.
     """
 
     schema: Literal["resident-claims/verdict/1"]
     tool: str
     spec: str
     inputs: list[Input]
-    mode: Mode
+    mode: ModeChoice
     bundle: Bundle
     strict: bool
     verdict: ModeVerdict
@@ -146,6 +207,8 @@ class Report(msgspec.Struct, frozen=True):
     theorem: Applies
     claim: str | None = None
     judge: Literal["monitor", "reference"] = "monitor"
+    modes: list[ModeReport] = []
+    unjudged: Unjudged = Unjudged([])
 
 
 def verdict_schema() -> dict[str, Any]:

@@ -40,33 +40,37 @@ RLIMIT = 400_000_000
 _FIRED = "fired"
 
 _UNRANKED = "only where ranks matter is each lost block owed"
-_SAME = "whoever says so also breaks claim_scoped_telemetry.untrue"
+_SAME = "whoever says so also breaks claim_scoped_telemetry.loss_reported_while_predicate_true"
 _SORTED = "a run is in order: disorder is what a reader of files notices"
-_ORDER_RULES = {"ordered_lifecycle_events.disorder": _SORTED}
+_ORDER_RULES = {"ordered_lifecycle_events.stream_out_of_order": _SORTED}
 _TELEMETRY_RULES = {
-    "claim_scoped_telemetry.block told": _UNRANKED,
-    "claim_scoped_telemetry.invented": _UNRANKED,
-    "claim_scoped_telemetry.not lost": _UNRANKED,
-    "claim_scoped_telemetry.thinned": _UNRANKED,
+    "claim_scoped_telemetry.block_loss_reported": _UNRANKED,
+    "claim_scoped_telemetry.loss_reported_without_new_loss": _UNRANKED,
+    "claim_scoped_telemetry.wrong_block_reported_lost": _UNRANKED,
+    "claim_scoped_telemetry.ranked_claim_lost_block": _UNRANKED,
     "claim_scoped_telemetry:thinned": _UNRANKED,
-    "claim_scoped_telemetry.back again, but lost": _UNRANKED,
-    "materialization_predicate.still there": _SAME,
+    "claim_scoped_telemetry.predicate_true_again_while_loss_due": _UNRANKED,
+    "materialization_predicate.predicate_reported_false_while_true": _SAME,
 }
 
 DEAD: dict[Mode, dict[str, str]] = {
     Mode.BEST_EFFORT: _TELEMETRY_RULES,
     Mode.SOFT_PRIORITY: {
-        "claim_scoped_telemetry.back again": "where ranks matter a lost block is owed even so",
+        "claim_scoped_telemetry.predicate_true_again_by_load": (
+            "where ranks matter a lost block is owed even so"
+        ),
     },
     Mode.HARD_PROTECTED: {
         **_ORDER_RULES,
-        "explicit_conflict_action.fits": "a request id arrives once",
+        "explicit_conflict_action.reused_request_id_fits": "a request id arrives once",
     },
     Mode.DEMOTABLE: _ORDER_RULES,
     Mode.EXPIRING: _ORDER_RULES,
     Mode.OFFLOADABLE: {
         **_ORDER_RULES,
-        "claim_harm_attribution.still whole": "where copies count harm may be of a copy",
+        "claim_harm_attribution.harm_reported_while_predicate_true": (
+            "where copies count harm may be of a copy"
+        ),
     },
     Mode.ROUTED_REUSE: _TELEMETRY_RULES,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Final
 
 from proofs.engines.background import second_process
@@ -10,9 +9,11 @@ from proofs.lowering.check import check_lowering
 from proofs.lowering.lowering_text import print_lowering
 from proofs.lowering.results import exit_code
 from spec.cli.common import Format, console, page, print_json
+from spec.cli.junit import JunitCase, junit_suite
 from spec.files.writing import write_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from proofs.lowering.results import LoweringCheck
@@ -41,32 +42,23 @@ def run_check(form: Format, junit: Path | None) -> int:
 
 def to_junit(check: LoweringCheck) -> bytes:
     """One case for each theorem, for each part of the universe, and for the audit."""
-    suite = ET.Element("testsuite", name="resident-claims lowering")
-    failures = errors = 0
+    return junit_suite("resident-claims lowering", _cases(check))
+
+
+def _cases(check: LoweringCheck) -> Iterator[JunitCase]:
     for proof in check.theorems:
-        case = _case(suite, "lowering.theorem", proof.name, proof.seconds)
-        if proof.result == "refuted":
-            failure = ET.SubElement(case, "failure", message=f"refuted: {proof.says}")
-            found = proof.counterexample
-            failure.text = None if found is None else found.row.descriptor
-            failures += 1
-        elif proof.result != "proved":
-            ET.SubElement(case, "error", message=proof.result)
-            errors += 1
+        found = proof.counterexample if proof.result == "refuted" else None
+        yield JunitCase(
+            "lowering.theorem",
+            proof.name,
+            proof.seconds,
+            failure=f"refuted: {proof.says}" if proof.result == "refuted" else "",
+            details="" if found is None else found.row.descriptor,
+            error="" if proof.result in ("refuted", "proved") else proof.result,
+        )
     for part in check.universe:
-        case = _case(suite, "lowering.universe", part.what)
-        if part.differ:
-            ET.SubElement(case, "failure", message=f"{part.differ} of {part.points} differ")
-            failures += 1
-    case = _case(suite, "lowering.audit", check.audit.descriptor)
-    if check.audit.agree < len(check.audit.rows):
-        ET.SubElement(case, "failure", message=f"{check.audit.agree} of {len(check.audit.rows)}")
-        failures += 1
-    suite.set("tests", str(len(check.theorems) + len(check.universe) + 1))
-    suite.set("failures", str(failures))
-    suite.set("errors", str(errors))
-    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
-
-
-def _case(suite: ET.Element, part: str, name: str, seconds: float = 0.0) -> ET.Element:
-    return ET.SubElement(suite, "testcase", classname=part, name=name, time=f"{seconds:.3f}")
+        differ = f"{part.differ} of {part.points} differ" if part.differ else ""
+        yield JunitCase("lowering.universe", part.what, failure=differ)
+    agree, rows = check.audit.agree, len(check.audit.rows)
+    failure = f"{agree} of {rows}" if agree < rows else ""
+    yield JunitCase("lowering.audit", check.audit.descriptor, failure=failure)

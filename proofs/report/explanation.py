@@ -110,7 +110,7 @@ def _listed(changes: Iterable[Change], indent: int, alone: bool = False) -> Iter
         who = "" if alone else f"{printable(claim)}: "
         yield from _wrap(f"{who}{turned}{because}", indent, indent + 2)
         if allowed:
-            yield from _wrap(f"allowed instead: {printable(allowed)}", indent + 2, indent + 4)
+            yield from _wrap(f"expected instead: {printable(allowed)}", indent + 2, indent + 4)
 
 
 def _end(story: Explanation) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, NamedTuple
+
+from spec.cli.junit import JunitCase, junit_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,27 +34,20 @@ def to_junit(checks: list[Check]) -> bytes:
     What the paper's bundle carries is told and fails nothing, and nor does an obligation that is
     known to be redundant.
     """
-    suite = ET.Element("testsuite", name="resident-claims proofs")
-    cases = [(check, case) for check in checks for case in _cases(check)]
-    for check, case in cases:
-        element = ET.SubElement(
-            suite,
-            "testcase",
-            classname=f"{check.mode}.{check.bundle}",
-            name=case.name,
-            time=f"{case.seconds:.3f}",
-        )
-        if case.failure:
-            failure = ET.SubElement(element, "failure", message=case.failure)
-            failure.text = "\n".join(f"{line.number} {line.kind}" for line in case.story)
-        if case.error:
-            ET.SubElement(element, "error", message=case.error)
-        if case.said:
-            ET.SubElement(element, "system-out").text = case.said
-    suite.set("tests", str(len(cases)))
-    suite.set("failures", str(sum(bool(case.failure) for _, case in cases)))
-    suite.set("errors", str(sum(bool(case.error) for _, case in cases)))
-    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
+    cases = [_written(check, case) for check in checks for case in _cases(check)]
+    return junit_suite("resident-claims proofs", cases)
+
+
+def _written(check: Check, case: _Case) -> JunitCase:
+    return JunitCase(
+        f"{check.mode}.{check.bundle}",
+        case.name,
+        case.seconds,
+        failure=case.failure,
+        details="\n".join(f"{line.number} {line.kind}" for line in case.story),
+        error=case.error,
+        said=case.said,
+    )
 
 
 def _cases(check: Check) -> Iterator[_Case]:

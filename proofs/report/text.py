@@ -43,6 +43,7 @@ _STYLE = {
     "failed": "red",
 }
 _PAPER = "Paper's bundle"
+_INDENT = 4
 _SIGNS = {"proved": "holds", "refuted": "not broken", "bounded": "so far"}
 
 
@@ -253,14 +254,23 @@ def _failed(found: Lacking) -> str:
 
 
 def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) -> None:
+    """Result, name, length and clause in a row; in two where a name leaves no room for the rest."""
+    columns = list(zip(*((name, *row) for name, row in found.items()), strict=True))
+    wide = sum(max(map(len, column)) + 1 for column in columns) > console.width - _INDENT
     rows = Table.grid(padding=(0, 1))
-    for _ in range(3):
+    for _ in range(2 if wide else 3):
         rows.add_column(no_wrap=True)
-    rows.add_column(overflow="fold")
+    if not wide:
+        rows.add_column(overflow="fold")
     for name, (result, length, clause) in found.items():
-        style = _STYLE.get(result, "yellow")
-        rows.add_row(Text(result, style=style), Text(name), Text(length), Text(clause))
-    console.print(Padding(rows, (0, 0, 0, 4), expand=False))
+        first = Text(result, style=_STYLE.get(result, "yellow"))
+        if wide:
+            rows.add_row(first, Text(name))
+            if length or clause:
+                rows.add_row("", Text(f"  {length} {clause}".rstrip()))
+        else:
+            rows.add_row(first, Text(name), Text(length), Text(clause))
+    console.print(Padding(rows, (0, 0, 0, _INDENT), expand=False))
 
 
 def _headline(console: Console, title: str, result: str, said: str) -> None:

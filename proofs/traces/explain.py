@@ -52,7 +52,7 @@ class Change(msgspec.Struct, frozen=True):
     """What an event changed of a claim, as words before and after.
 
     `what` is an obligation, or one of `lifecycle` (as reported), `responsible`, `held`, `copy` and
-    `trusted`. `why` is the rule's; `allowed` says what would have been right.
+    `trusted`. `why` is the rule's; `allowed` says what was expected instead.
     """
 
     claim: str

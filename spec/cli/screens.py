@@ -129,7 +129,7 @@ def _rule(text: Text, rule: RuleView) -> None:
     text.append(f"{', '.join(rule.source)} -> {rule.to}\n")
     text.append(f"{wrap(f'because {rule.why}', 6)}\n")
     if rule.allowed:
-        text.append(f"{wrap(f'instead: {rule.allowed}', 6)}\n")
+        text.append(f"{wrap(f'expected instead: {rule.allowed}', 6)}\n")
     text.append(f"{wrap(f'when {rule.reads}', 6, 11)}\n", "bright_black")
     for register, value in rule.sets.items():
         text.append(f"{wrap(f'sets {register} to {value}', 6, 11)}\n", "bright_black")

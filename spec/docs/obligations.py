@@ -55,6 +55,9 @@ def obligations_page() -> str:
             ("verdict", "meaning"), ((verdict.value, says) for verdict, says in _VERDICTS.items())
         ),
         table(("guard", "what such a rule stands for"), GUARD_MEANS.items()),
+        "A rule is named for what it finds: `..._reported` is a report that was due, "
+        "`..._not_reported` a deadline that passed without it, and `..._reported_while_...` or "
+        "`..._reported_without_...` a report that the facts contradict.",
         index,
         *(
             _chapter(observer, view)
@@ -102,7 +105,7 @@ def _rules(observer: Observer) -> list[str]:
         term += [f"sets {name} to {term_text(value)}" for name, value in rule.sets.items()]
         words = rule_in_words(observer, rule)
         parts.append(
-            f"**{number}. {rule.guard.value}: {rule.name}.** {words[0].upper()}{words[1:]}"
+            f"**{number}. {rule.guard.value}: `{rule.name}`.** {words[0].upper()}{words[1:]}"
         )
         parts.append(fence("\n".join(wrapped(line) for line in term)))
     return parts

@@ -149,9 +149,9 @@ def occasion(term: Term) -> str:
 
 
 def rule_in_words(observer: Observer, rule: Rule) -> str:
-    """The rule as a sentence: where, where to, because of what, and what would have been right."""
+    """The rule as a sentence: where, where to, because of what, and what was expected instead."""
     everywhere = not rule.source
     where = "in any state" if everywhere else "in " + " or ".join(f"*{s}*" for s in rule.source)
     stays = observer.sources(rule) == (rule.to,)
     text = f"{where}, {'stay there' if stays else f'go to *{rule.to}*'}, because {rule.why}."
-    return f"{text} Right would be: {rule.allowed}." if rule.allowed else text
+    return f"{text} Expected instead: {rule.allowed}." if rule.allowed else text

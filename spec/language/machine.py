@@ -50,7 +50,7 @@ class State:
 class Rule:
     """In one of `source` (if empty, any state not violated), where `when` holds, go to `to`.
 
-    `why` completes "because ..." for people; `allowed` says what would have been right instead.
+    `why` completes "because ..." for people; `allowed` says what was expected instead.
     """
 
     guard: Guard

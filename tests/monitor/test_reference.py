@@ -32,19 +32,30 @@ OUT_OF_REACH = {
     (mode, "claim_scoped_telemetry", name): UNRANKED
     for mode in (Mode.BEST_EFFORT, Mode.ROUTED_REUSE)
     for name in (
-        "rule thinned",
+        "rule ranked_claim_lost_block",
         "state thinned",
-        "rule invented",
-        "rule not lost",
-        "rule block told",
-        "rule back again, but lost",
+        "rule loss_reported_without_new_loss",
+        "rule wrong_block_reported_lost",
+        "rule block_loss_reported",
+        "rule predicate_true_again_while_loss_due",
     )
 }
 OUT_OF_REACH |= {
-    (Mode.OFFLOADABLE, "claim_harm_attribution", "rule still whole"): "a copy counts",
-    (Mode.SOFT_PRIORITY, "claim_scoped_telemetry", "rule back again"): "the mode ranks claims",
-    (Mode.HARD_PROTECTED, "explicit_conflict_action", "rule fits"): "a request that is in hand "
-    "arrives again, and facts contradict each other",
+    (
+        Mode.OFFLOADABLE,
+        "claim_harm_attribution",
+        "rule harm_reported_while_predicate_true",
+    ): "a copy counts",
+    (
+        Mode.SOFT_PRIORITY,
+        "claim_scoped_telemetry",
+        "rule predicate_true_again_by_load",
+    ): "the mode ranks claims",
+    (
+        Mode.HARD_PROTECTED,
+        "explicit_conflict_action",
+        "rule reused_request_id_fits",
+    ): "a request that is in hand arrives again, and facts contradict each other",
 }
 """Rules and states that a mode's constants, or what facts are, rule out, each with the reason."""
 

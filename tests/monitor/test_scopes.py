@@ -65,8 +65,8 @@ class TestScopes:
             if possible(rule, ANY, mine=False, here=False)
         }
         assert {
-            ("claim_harm_attribution", "silent"): ("owed",),
-            ("offload_restorability", "ended"): ("owed",),
+            ("claim_harm_attribution", "harm_not_reported"): ("owed",),
+            ("offload_restorability", "responsibility_ended"): ("owed",),
         } == moved
 
     def test_harm(self) -> None:
@@ -75,7 +75,7 @@ class TestScopes:
         counting = [rule for rule in harm.rules if rule.to == "owed"]
         assert not [rule.name for rule in counting if reads_a_request(rule)]
         entering = [rule for rule in counting if rule.source != ("owed",)]
-        assert ["lost"] == [rule.name for rule in entering]
+        assert ["lost_while_responsible"] == [rule.name for rule in entering]
         others = {s.name for s in harm.states} - {"owed", "violated"}
         assert others == set(entering[0].source)
 
@@ -83,8 +83,8 @@ class TestScopes:
         """A restore that is owed is settled by the very event that ends responsibility."""
         restore = OBLIGATIONS["offload_restorability"]
         names = [rule.name for rule in restore.rules]
-        before = restore.rules[: names.index("ended")]
+        before = restore.rules[: names.index("responsibility_ended")]
         for kind in ENDS:
             kinds = {k: z3.BoolVal(k is kind) for k in Kind}
-            assert possible(restore.rules[names.index("ended")], kinds, mine=True)
+            assert possible(restore.rules[names.index("responsibility_ended")], kinds, mine=True)
             assert not [r.name for r in before if possible(r, kinds, mine=True)]

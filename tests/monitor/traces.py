@@ -53,7 +53,7 @@ def text(trace: Trace) -> bytes:
 
 def judge(
     trace: Trace,
-    mode: Mode,
+    mode: Mode | None,
     bundle: Bundle = Bundle.CONTRACT,
     *,
     claim: str | None = None,

@@ -152,13 +152,15 @@ class TestCheck:
         said = " ".join(out.split())
         assert 0 == code
         assert "Guards: 6 of 13 guards of the contract" in said
-        assert "proved without any one of: materialization_predicate.still there" in said
+        redundant = "materialization_predicate.predicate_reported_false_while_true"
+        assert f"proved without any one of: {redundant}" in said
 
         code, out, _ = run(capsys, "check", "best_effort", "--story")
         rows = [" ".join(line.split()) for line in out.splitlines()]
         assert 0 == code
-        assert "redundant materialization_predicate.still there" in rows
-        assert "necessary claim_materialized_event.rose 2 events usefulness" in rows
+        needed = "claim_materialized_event.predicate_became_true"
+        assert f"redundant {redundant}" in rows
+        assert "2 events usefulness" == rows[rows.index(f"necessary {needed}") + 1]
 
     def test_junit(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """JUnit XML has a case for each part, and a failure where the bundle asked about is

@@ -118,9 +118,9 @@ class TestShow:
         out = " ".join(capsys.readouterr().out.split())
         assert "X explicit_conflict_action" in out
         assert "also called: active_refusal_or_defer" in out
-        assert "4 due silent: idle, owed, settled -> violated" in out
+        assert "4 due conflict_action_not_reported: idle, owed, settled -> violated" in out
         assert "when e.here and e.kind in {request_finished} and " in out
-        assert "instead: a refusal, deferral or other explicit action" in out
+        assert "expected instead: a refusal, a deferral or another explicit action" in out
 
 
 class TestDiagram:

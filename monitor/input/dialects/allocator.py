@@ -28,6 +28,7 @@ from monitor.input.dialects._recorded import (
 )
 from monitor.input.errors import InputError
 from monitor.input.records import At, Doubt, Form, Record, Stamp
+from spec.claims.claim import Mode
 from spec.claims.predicates import LeadingPrefixAtLeast
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
@@ -40,7 +41,7 @@ DERIVED: Final = READ_FROM_REPORTS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHE
 OBSERVES: Final = DERIVED | {Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED}
 """The kinds of facts of which each one is here, those taken on trust included."""
 
-FORM: Final = Form("allocator", derived=DERIVED)
+FORM: Final = Form("allocator", derived=DERIVED, usual=Mode.HARD_PROTECTED)
 
 
 def recognises(obj: dict[str, object]) -> bool:

@@ -24,6 +24,7 @@ from monitor.input.dialects._recorded import (
     unstated,
 )
 from monitor.input.records import At, Doubt, Form, Record, Stamp
+from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
@@ -43,7 +44,7 @@ OBSERVES: Final = DERIVED | {
 """The kinds of facts of which each one is here, those taken on trust included. Blocks on the GPU
 and copies in the tier show only where a look-up finds them, or misses them."""
 
-FORM: Final = Form("connector", skips=True, derived=DERIVED)
+FORM: Final = Form("connector", skips=True, derived=DERIVED, usual=Mode.OFFLOADABLE)
 
 
 def recognises(obj: dict[str, object]) -> bool:

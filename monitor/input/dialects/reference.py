@@ -44,7 +44,7 @@ DERIVED: Final = READ_FROM_REPORTS | {
 OBSERVES: Final = DERIVED
 """The kinds of facts of which each one is here, those taken on trust included."""
 
-FORM: Final = Form("reference_lifecycle", first=(0, 1), derived=DERIVED)
+FORM: Final = Form("reference_lifecycle", first=(0, 1), derived=DERIVED, usual=Mode.OFFLOADABLE)
 
 
 def recognises(obj: dict[str, object]) -> bool:

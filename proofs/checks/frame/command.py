@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Final
 
 from proofs.checks.frame.check import check_frame
 from proofs.checks.frame.frame_text import print_frame
 from proofs.checks.frame.results import exit_code
 from spec.cli.common import Format, console, page, print_json
+from spec.cli.junit import JunitCase, junit_suite
 from spec.files.writing import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from proofs.checks.frame.results import FrameCheck
+    from proofs.checks.frame.results import Answer, FrameCheck
     from spec.claims.claim import Mode
 
 __all__ = ["FRAME", "run_frame", "to_junit"]
@@ -42,24 +42,17 @@ def run_frame(modes: Sequence[Mode], form: Format, junit: Path | None, *, verbos
 
 def to_junit(check: FrameCheck) -> bytes:
     """One case for each lemma."""
-    suite = ET.Element("testsuite", name="resident-claims frame")
-    failures = errors = 0
-    for lemma in check.lemmas:
-        case = ET.SubElement(
-            suite,
-            "testcase",
-            classname=f"frame.{lemma.part}",
-            name=lemma.name,
-            time=f"{lemma.seconds:.3f}",
-        )
-        parts = "; ".join(f"{each.of} {each.part}".strip() for each in lemma.failures)
-        if lemma.result == "refuted":
-            ET.SubElement(case, "failure", message=f"refuted: {parts}")
-            failures += 1
-        elif lemma.result != "proved":
-            ET.SubElement(case, "error", message=f"{lemma.result}: {parts}")
-            errors += 1
-    suite.set("tests", str(len(check.lemmas)))
-    suite.set("failures", str(failures))
-    suite.set("errors", str(errors))
-    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
+    return junit_suite("resident-claims frame", map(_case, check.lemmas))
+
+
+def _case(lemma: Answer) -> JunitCase:
+    parts = "; ".join(f"{each.of} {each.part}".strip() for each in lemma.failures)
+    said = "" if lemma.result == "proved" else f"{lemma.result}: {parts}"
+    refuted = lemma.result == "refuted"
+    return JunitCase(
+        f"frame.{lemma.part}",
+        lemma.name,
+        lemma.seconds,
+        failure=said if refuted else "",
+        error="" if refuted else said,
+    )

@@ -11,13 +11,14 @@ from spec.contract.obligations.identity import (
     FOOTPRINT_ACCOUNTING,
     MATERIALIZATION_PREDICATE,
 )
-from spec.contract.obligations.offload import OFFLOAD_RESTORABILITY, RESTORATION_FAILURE_OUTCOME
+from spec.contract.obligations.offload import OFFLOAD_RESTORABILITY
 from spec.contract.obligations.pressure import (
     BLOCKING_CLAIM_IDS,
     EXPLICIT_CONFLICT_ACTION,
     PRIORITY_INFLUENCE,
     VICTIM_EXCLUSION,
 )
+from spec.contract.obligations.restoration import RESTORATION_FAILURE_OUTCOME
 from spec.contract.obligations.routing import (
     PLACEMENT_ATTRIBUTION,
     REUSE_ROUTING_ATTRIBUTION,

@@ -1,4 +1,4 @@
-"""In what order, and how responsibility ends: lifecycle, demotion, expiry."""
+"""The order of reports, and how responsibility ends: lifecycle, demotion, expiry."""
 
 from __future__ import annotations
 
@@ -56,78 +56,81 @@ _moves = {"stage": lifecycle_follows(_stage)}
 ORDERED_LIFECYCLE_EVENTS = Observer(
     name="ordered_lifecycle_events",
     code="L",
-    reason="Before or after decides everything: demoted before the loss is policy, after it is an "
-    "excuse. Reports follow the lifecycle, in time, and every end of responsibility is among them.",
+    reason="The order decides: a demotion before the loss is policy, after it an excuse. Reports "
+    "must follow the lifecycle, and every end of responsibility must be reported in time.",
     source=TABLE_1,
     registers=(Register("stage", Sort.INT, 0),),
     states=(
         idle("no lifecycle report yet"),
-        pending("owed", "the registry entry ended and nobody has said how"),
-        satisfied("ordered", "each report is one that the lifecycle allows where it stands"),
-        violated("a report stands where the lifecycle has no place for it"),
+        pending("owed", "the registry entry ended, and no report says how yet"),
+        satisfied("ordered", "each report follows the lifecycle"),
+        violated(
+            "a report does not follow the lifecycle, or an end was reported falsely or too late"
+        ),
     ),
     rules=(
         Rule(
             Guard.BROKE,
-            "disorder",
+            "stream_out_of_order",
             kind(Kind.STREAM_DISORDER),
             VIOLATED,
-            why="time or sequence ran backwards in the stream",
+            why="time or sequence numbers went backwards in the stream",
             allowed="events in the order of their sequence numbers and monotonic times",
         ),
         Rule(
             Guard.BROKE,
-            "second life",
+            "claim_id_reused",
             e.mine & kind(Kind.CLAIM_COMMITTED) & ~_at(_stage, ClaimState.SUBMITTED),
             VIOLATED,
-            why="the registry took up a claim whose id was decided on before",
-            allowed="a new id for a new promise",
+            why="the registry committed to a claim whose id was decided on before",
+            allowed="a new id for a new claim",
         ),
         Rule(
             Guard.SAID,
-            "turned away and held",
+            "rejection_reported_while_committed",
             e.mine & kind(Kind.CLAIM_REJECTED) & was.committed,
             VIOLATED,
-            why="rejection is reported and the registry holds the claim",
-            allowed="claim_accepted, or claim_rejected with no commitment",
+            why="a rejection is reported, but the registry has committed to the claim",
+            allowed="claim_accepted, or claim_rejected without a commitment in the registry",
         ),
         Rule(
             Guard.SAID,
-            "stranger",
+            "unauthorized_caller",
             e.mine & _ends & ~e.authorised,
             VIOLATED,
-            why="the claim was ended by someone who does not own it, or by the runtime without the "
-            "right to",
-            allowed="demotion, expiry or release by the owning scope, or by the runtime within its "
-            "rights",
+            why="the claim was ended by a caller who does not own it, or by the runtime without "
+            "the right to do so",
+            allowed="demotion, expiry or release by the owning scope, or by the runtime within "
+            "its rights",
         ),
         Rule(
             Guard.SAID,
-            "another's end",
+            "end_attributed_to_wrong_caller",
             conj(e.mine, _ends, was.ended_by >= 1, e.by >= 1, e.by.ne(was.ended_by)),
             VIOLATED,
-            why="the end is reported in another name than that of who ended the registry entry",
-            allowed="demotion, expiry or release by who ended the registry entry",
+            why="the report of the end names another caller than the one who ended the registry "
+            "entry",
+            allowed="a report that names the caller who ended the registry entry",
         ),
         Rule(
             Guard.SAID,
-            "out of order",
+            "illegal_transition",
             _report & ~lifecycle_allows(_stage),
             VIOLATED,
-            why="the lifecycle does not allow this report in the state that the claim is in",
-            allowed="a report that the lifecycle has a transition for",
+            why="the lifecycle does not allow this report in the current state of the claim",
+            allowed="a report for which the lifecycle has a transition from that state",
         ),
         Rule(
             Guard.SAID,
-            "untrue end",
+            "end_reported_while_responsible",
             e.mine & _ends & now.responsible,
             VIOLATED,
-            why="responsibility is said to have ended and the registry still holds the claim",
+            why="the end of responsibility is reported, but the registry still holds the claim",
             allowed="the report after the registry entry ended",
         ),
         Rule(
             Guard.TOLD,
-            "ended",
+            "end_reported",
             e.mine & _ends,
             "ordered",
             source=("owed",),
@@ -136,16 +139,16 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
         ),
         Rule(
             Guard.DUE,
-            "silent end",
+            "end_not_reported",
             CLOSES,
             VIOLATED,
             source=("owed",),
-            why="responsibility ended and the runtime went on without saying so",
-            allowed="demoted, expired or released before the next thing done with the claim",
+            why="responsibility ended, and the runtime acted again without reporting the end",
+            allowed="claim_demoted, claim_expired or claim_released before the runtime acts again",
         ),
         Rule(
             Guard.OWED,
-            "retired",
+            "responsibility_ended",
             e.mine & kind(Kind.CLAIM_RETIRED) & was.responsible,
             "owed",
             source=("idle", "ordered"),
@@ -153,21 +156,22 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
         ),
         Rule(
             Guard.TOLD,
-            "in order",
+            "legal_transition",
             _report,
             "ordered",
             source=("idle", "ordered"),
             sets=_moves,
-            why="the lifecycle allows this report here",
+            why="the lifecycle allows this report in the current state of the claim",
         ),
         Rule(
             Guard.TOLD,
-            "in order, end still owed",
+            "legal_transition_while_end_due",
             _report,
             "owed",
             source=("owed",),
             sets=_moves,
-            why="the lifecycle allows this report here",
+            why="the lifecycle allows this report, and the end of responsibility is still not "
+            "reported",
         ),
     ),
 )
@@ -177,29 +181,31 @@ _victim_breaks = conj(e.mine, kind(Kind.BLOCK_EVICTED), was.responsible, breaks)
 CLAIM_DEMOTED_BEFORE_LOSS = Observer(
     name="claim_demoted_before_loss",
     code="D",
-    reason="A claim may be given up under pressure, but only aloud and beforehand; otherwise "
-    "giving it up cannot be told from breaking it.",
+    reason="A claim may be given up under pressure, but only with a report, and before the loss. "
+    "Otherwise a demotion cannot be distinguished from a broken promise.",
     source=TABLE_1,
     states=(
-        idle("nothing was demoted and nothing lost"),
-        satisfied("demoted", "the claim was demoted before any loss that breaks its predicate"),
-        violated("the predicate was broken by eviction while the runtime was responsible"),
+        idle("the claim was neither demoted nor lost"),
+        satisfied(
+            "demoted", "the claim was demoted before any eviction that makes its predicate false"
+        ),
+        violated("an eviction made the predicate false while the runtime was responsible"),
     ),
     rules=(
         Rule(
             Guard.BROKE,
-            "lost first",
+            "evicted_before_demotion",
             _victim_breaks,
             VIOLATED,
-            why="an eviction broke the predicate of a claim that had not been demoted",
-            allowed="claim_demoted first, or another victim",
+            why="an eviction made the predicate false, and the claim was not demoted before",
+            allowed="claim_demoted before the eviction, or another victim",
         ),
         Rule(
             Guard.TOLD,
-            "demoted",
+            "demotion_reported",
             e.mine & kind(Kind.CLAIM_DEMOTED) & ~now.responsible,
             "demoted",
-            why="the claim was demoted before it was lost",
+            why="the demotion is reported before the claim is lost",
         ),
     ),
 )
@@ -207,47 +213,52 @@ CLAIM_DEMOTED_BEFORE_LOSS = Observer(
 CLAIM_EXPIRED_BOUNDARY = Observer(
     name="claim_expired_boundary",
     code="E",
-    reason="A duration is a promise with an end. The end must be an event, or a loss near it "
-    "cannot be told to be inside the promise or after it.",
+    reason="A duration is a promise with an end. The end must be an event; otherwise it is "
+    "undetermined whether a loss near it came before or after the end.",
     source=TABLE_1,
     states=(
-        idle("no boundary was reached"),
-        pending("owed", "the duration elapsed and nobody has said that the claim expired"),
-        satisfied("expired", "the end of responsibility was reported as a boundary"),
-        violated("the boundary was silent, or the claim was lost before it"),
+        idle("the claim has not reached the end of its duration"),
+        pending("owed", "the duration elapsed, and the expiry is not reported yet"),
+        satisfied("expired", "the expiry was reported as the end of responsibility"),
+        violated(
+            "the expiry was not reported in time, or an eviction made the predicate false before it"
+        ),
     ),
     rules=(
         Rule(
             Guard.BROKE,
-            "lost first",
+            "evicted_before_expiry",
             _victim_breaks,
             VIOLATED,
-            why="an eviction broke the predicate of a claim before it expired",
-            allowed="claim_expired at the duration first, or another victim",
+            why="an eviction made the predicate false before the claim expired",
+            allowed="claim_expired at the end of the duration and before the eviction, or another "
+            "victim",
         ),
         Rule(
             Guard.TOLD,
-            "expired",
+            "expiry_reported",
             e.mine & kind(Kind.CLAIM_EXPIRED) & ~now.responsible,
             "expired",
-            why="the boundary at which responsibility ended is reported",
+            why="the expiry that ended responsibility is reported",
         ),
         Rule(
             Guard.DUE,
-            "silent",
+            "expiry_not_reported",
             CLOSES | (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_RELEASED)),
             VIOLATED,
             source=("owed",),
-            why="the duration elapsed and the runtime went on without reporting the boundary",
-            allowed="claim_expired before the next thing done with the claim or said of its end",
+            why="the duration elapsed, and the runtime acted again or reported another end "
+            "without reporting the expiry",
+            allowed="claim_expired before the runtime acts again, and before any other end is "
+            "reported",
         ),
         Rule(
             Guard.OWED,
-            "elapsed",
+            "duration_reached",
             e.mine & kind(Kind.DURATION_ELAPSED) & was.responsible & ~now.responsible,
             "owed",
             source=("idle", "expired"),
-            why="the clock reached the claim's duration",
+            why="the clock reached the end of the claim's duration",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Who is spoken of, and what was promised: identity, acceptance, predicate, footprint."""
+"""Whom a report is about, and what was promised: identity, acceptance, predicate, footprint."""
 
 from __future__ import annotations
 
@@ -22,38 +22,45 @@ _REPORT_ABOUT_CLAIM = kind(*(REPORTS - CONFLICT_ACTIONS))
 CLAIM_IDENTITY = Observer(
     name="claim_identity",
     code="I",
-    reason="An event that names a claim must mean the object which that claim was made for, and an "
-    "event about that object must name the claim; otherwise nothing said can be attributed.",
+    reason="An event that names a claim must mean the object that the claim was made for, and a "
+    "report about that object must name the claim. Otherwise no report can be attributed to a "
+    "claim.",
     source=TABLE_1,
     states=(
-        idle("nothing has been said of the claim"),
-        satisfied("bound", "every report about the object names the claim, and only those do"),
-        violated("one name stands for two objects, or one object goes by a foreign name"),
+        idle("nothing was reported about the claim"),
+        satisfied(
+            "bound",
+            "the reports name the claim and are about its object",
+        ),
+        violated(
+            "one claim id stands for two objects, or a report about the object names another claim"
+        ),
     ),
     rules=(
         Rule(
             Guard.BROKE,
-            "two objects",
+            "identity_mismatch",
             e.named & ~e.mine,
             VIOLATED,
-            why="the event names this claim with another cache identity, object, predicate or "
-            "token map than it was registered with",
-            allowed="an event that names the claim with the identity it was registered with",
+            why="the event names this claim, but its cache identity, object, predicate or token "
+            "map differs from the registered one",
+            allowed="an event with the cache identity, object, predicate and token map that the "
+            "claim was registered with",
         ),
         Rule(
             Guard.SAID,
-            "foreign name",
+            "report_names_another_claim",
             e.mine & ~e.named & _REPORT_ABOUT_CLAIM,
             VIOLATED,
-            why="the report is about this claim's object and names another claim",
-            allowed="the same report under this claim's id",
+            why="the report is about this claim's object, but names another claim",
+            allowed="the same report with this claim's id",
         ),
         Rule(
             Guard.TOLD,
-            "bound",
+            "identity_matches",
             e.mine & e.named & _REPORT_ABOUT_CLAIM,
             "bound",
-            why="the report names the claim and means its object",
+            why="the report names the claim and is about its object",
         ),
     ),
 )
@@ -63,53 +70,53 @@ _needs_no_acceptance = kind(Kind.CLAIM_REJECTED) | (kind(Kind.CLAIM_RELEASED) & 
 EXPLICIT_ACCEPTANCE = Observer(
     name="explicit_acceptance",
     code="A",
-    reason="A runtime can be held only to what it said that it accepts; a hint that nobody "
-    "accepted obliges nobody, and naming a claim after the fact explains nothing.",
+    reason="A runtime can be held only to what it reported as accepted. A hint that was not "
+    "accepted creates no obligation, and naming a claim after the fact explains nothing.",
     source=TABLE_1,
     states=(
-        idle("no decision was due"),
-        pending("owed", "the registry holds the claim, and nobody has said that it is accepted"),
-        satisfied("accepted", "the claim was accepted, and said to be"),
-        violated("something was said of the claim before it was accepted, or acceptance is untrue"),
+        idle("no decision about the claim was due"),
+        pending("owed", "the registry holds the claim, and its acceptance is not reported yet"),
+        satisfied("accepted", "the claim was accepted, and its acceptance was reported"),
+        violated("acceptance was reported falsely or too late, or another report came before it"),
     ),
     rules=(
         Rule(
             Guard.SAID,
-            "untrue",
+            "acceptance_reported_without_commitment",
             e.mine & kind(Kind.CLAIM_ACCEPTED) & ~was.committed,
             VIOLATED,
-            why="acceptance is reported and the registry holds no such claim",
-            allowed="a commitment in the registry before the report",
+            why="acceptance is reported, but the registry has not committed to the claim",
+            allowed="a commitment in the registry before claim_accepted",
         ),
         Rule(
             Guard.TOLD,
-            "accepted",
+            "acceptance_reported",
             e.mine & kind(Kind.CLAIM_ACCEPTED),
             "accepted",
-            why="the acceptance of a committed claim is reported",
+            why="the acceptance of a claim that the registry committed to is reported",
         ),
         Rule(
             Guard.SAID,
-            "post hoc",
+            "reported_before_acceptance",
             e.mine & _REPORT_ABOUT_CLAIM & ~_needs_no_acceptance,
             VIOLATED,
             source=("idle", "owed"),
             why="a report about the claim comes before its acceptance",
-            allowed="acceptance, rejection or the owner's withdrawal before anything else is said "
-            "of the claim",
+            allowed="claim_accepted, claim_rejected or a withdrawal by the owner before any other "
+            "report about the claim",
         ),
         Rule(
             Guard.DUE,
-            "silent",
+            "acceptance_not_reported",
             CLOSES,
             VIOLATED,
             source=("owed",),
-            why="the runtime went on with the claim without saying that it had accepted it",
-            allowed="acceptance reported before the next thing done with the claim",
+            why="the runtime acted again without reporting that it had accepted the claim",
+            allowed="claim_accepted before the runtime acts again",
         ),
         Rule(
             Guard.OWED,
-            "committed",
+            "responsibility_began",
             e.mine & kind(Kind.CLAIM_COMMITTED),
             "owed",
             source=("idle", "accepted"),
@@ -123,39 +130,42 @@ _restored = kind(Kind.CLAIM_RESTORED) & ~c.tiered  # where it counts offload_res
 MATERIALIZATION_PREDICATE = Observer(
     name="materialization_predicate",
     code="P",
-    reason="The predicate says what 'there' means. It is fixed at acceptance and judged on logical "
-    "positions, so that surviving blocks in the wrong places do not pass for a usable prefix.",
+    reason="The predicate says what 'there' means. It is fixed at acceptance and evaluated on "
+    "logical positions, so that surviving blocks in the wrong places do not count as a usable "
+    "prefix.",
     source=TABLE_1,
     states=(
-        idle("the predicate has not been evaluated at a named observation"),
-        satisfied("honest", "each evaluation agrees with the positions held"),
-        violated("a report about the predicate contradicts the positions held"),
+        idle("no event has evaluated the predicate"),
+        satisfied(
+            "honest", "each evaluation of the predicate agrees with the logical positions held"
+        ),
+        violated("a report about the predicate contradicts the logical positions held"),
     ),
     rules=(
         Rule(
             Guard.SAID,
-            "not there",
+            "predicate_reported_true_while_false",
             e.mine & (kind(Kind.CLAIM_MATERIALIZED) | _restored) & (now.lead < c.threshold),
             VIOLATED,
-            why="the predicate is reported true and the logical positions held make it false",
-            allowed="the report after the last block that the predicate needs is cached",
+            why="the predicate is reported true, but the logical positions held make it false",
+            allowed="the report after the last block that the predicate needs was cached",
         ),
         Rule(
             Guard.SAID,
-            "still there",
+            "predicate_reported_false_while_true",
             e.mine
             & (kind(Kind.CLAIM_UNMATERIALIZED) | (kind(Kind.CLAIM_BLOCK_LOST) & e.breaks))
             & (c.threshold <= now.lead),
             VIOLATED,
-            why="the predicate is reported false and the logical positions held make it true",
-            allowed="the report after a block that the predicate needs is gone",
+            why="the predicate is reported false, but the logical positions held make it true",
+            allowed="the report after a block that the predicate needs was lost",
         ),
         Rule(
             Guard.TOLD,
-            "observed",
+            "predicate_evaluated",
             e.mine & kind(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.PREFIX_LOOKUP),
             "honest",
-            why="the predicate was evaluated at a named observation, on logical positions",
+            why="a report or a look-up evaluated the predicate on logical positions",
         ),
     ),
 )
@@ -175,40 +185,41 @@ _proof = conj(e.here, kind(*CONFLICT_ACTIONS), e.proof, was.responsible, req_was
 FOOTPRINT_ACCOUNTING = Observer(
     name="footprint_accounting",
     code="F",
-    reason="Whether a request fits beside what is promised is arithmetic over footprints; it can "
-    "only be followed if the footprints are stated, true and added up correctly.",
+    reason="Whether a request fits in the pool together with the claims is arithmetic over "
+    "footprints. It can be checked only if the footprints are reported, true and added up "
+    "correctly.",
     source=TABLE_1,
     per_request=True,
     states=(
-        idle("no footprint was stated"),
-        satisfied("accounted", "every stated footprint and capacity proof is right"),
-        violated("a footprint or a capacity proof is wrong"),
+        idle("no footprint was reported"),
+        satisfied("accounted", "every reported footprint and capacity proof is correct"),
+        violated("a reported footprint or a capacity proof is wrong"),
     ),
     rules=(
         Rule(
             Guard.SAID,
-            "misstated",
+            "footprint_differs_from_commitment",
             e.mine & kind(Kind.CLAIM_ACCEPTED) & was.committed & e.footprint.ne(was.footprint),
             VIOLATED,
-            why="the footprint accepted is not the footprint committed",
+            why="the footprint in claim_accepted differs from the footprint in the registry",
             allowed="the number of blocks that the registry holds for the claim",
         ),
         Rule(
             Guard.SAID,
-            "proof",
+            "wrong_capacity_proof",
             _proof & ~_adds_up,
             VIOLATED,
-            why="the capacity proof does not add up with the footprints declared",
-            allowed="resident blocks as declared, plus active blocks, against usable blocks, with "
-            "the shortfall that follows; active is what the request needs, and at most what the "
-            "other requests in hand need besides",
+            why="the capacity proof does not agree with the declared footprints",
+            allowed="a proof with the declared blocks of the responsible claims as resident, the "
+            "usable blocks of the pool as usable, and as active at least what this request needs "
+            "and at most what all unfinished requests need; total and shortfall follow from these",
         ),
         Rule(
             Guard.TOLD,
-            "stated",
+            "footprint_reported",
             (e.mine & kind(Kind.CLAIM_ACCEPTED) & (e.footprint >= 1)) | _proof,
             "accounted",
-            why="a true footprint was stated",
+            why="a correct footprint or capacity proof is reported",
         ),
     ),
 )

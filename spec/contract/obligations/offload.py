@@ -1,216 +1,222 @@
-"""What an offload tier must keep: restore before reuse, and an answer when restoring fails."""
+"""What an offload tier must keep: restore before reuse."""
 
 from __future__ import annotations
 
-from spec.contract.ledgers import fails, kind, loss, now, req_was, was
+from spec.contract.ledgers import kind, loss, now, req_was, was
 from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.obligations._restore import back, computed, finished, needs, ours, reused
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind
 from spec.language.machine import Guard, Observer, Rule
 from spec.language.terms import conj
 
-__all__ = ["OFFLOAD_RESTORABILITY", "RESTORATION_FAILURE_OUTCOME"]
+__all__ = ["OFFLOAD_RESTORABILITY"]
 
-_ours = e.mine & e.here
-_finished = e.here & kind(Kind.REQUEST_FINISHED)
-_failed = _ours & kind(Kind.LOAD_FAILED)
-_reused = _ours & kind(Kind.PREFIX_REUSED)
-_restored = _ours & kind(Kind.CLAIM_RESTORED)
-_computed = _ours & kind(Kind.BLOCK_CACHED) & ~e.found
-_needs = _ours & kind(Kind.CLAIM_RESTORE_REQUIRED)
-_back = e.mine & kind(Kind.LOAD_FINISHED, Kind.BLOCK_CACHED) & (c.threshold <= now.lead)
+_failed = ours & kind(Kind.LOAD_FAILED)
+_restored = ours & kind(Kind.CLAIM_RESTORED)
 
 OFFLOAD_RESTORABILITY = Observer(
     name="offload_restorability",
     code="R",
-    reason="Bytes on another tier are a promise only if they come back, from that tier, before the "
+    reason="Bytes on another tier keep a promise only if they come back from that tier before the "
     "request that needs them is served.",
     source=TABLE_1,
     per_request=True,
     states=(
         idle("no reuse needed a restore"),
-        pending("owed", "a reuse needs the claim restored and it is not yet"),
+        pending("owed", "a request needs the claim restored, and it is not restored yet"),
         satisfied("restored", "the claim was restored from the tier before the reuse"),
         idle("the restore failed, so nothing was reused", name="failed"),
-        idle("the claim was harmed, so its restore is not owed until it is back", name="harmed"),
-        idle("the claim was harmed, and is not back", name="excused"),
-        idle("the request ended, or was refused, before the claim was back", name="given_up"),
-        violated("the claim was reused without a restore from the tier"),
+        idle(
+            "harm of the claim was reported, so its restore is not due until the claim is back",
+            name="harmed",
+        ),
+        idle("harm of the claim was reported, and the claim is not back", name="excused"),
+        idle("the request ended or was refused before the claim was back", name="given_up"),
+        violated(
+            "the claim was reused without a restore from the tier, or a restore or an "
+            "offload was reported falsely"
+        ),
     ),
     rules=(
         Rule(
             Guard.SAID,
-            "not restored",
+            "restore_reported_while_incomplete",
             e.mine & kind(Kind.CLAIM_RESTORED) & ~(e.from_tier & (c.threshold <= was.lead)),
             VIOLATED,
-            why="the claim is said to be restored, and no load from the tier brought back what its "
-            "predicate needs",
-            allowed="claim_restored after a load from the offload tier finished",
+            why="a restore is reported, but no load from the tier brought back what the predicate "
+            "needs",
+            allowed="claim_restored after a load from the offload tier made the predicate true",
         ),
         Rule(
             Guard.SAID,
-            "out of place",
+            "restore_reported_while_not_required",
             _restored,
             VIOLATED,
             source=("idle", "failed", "excused"),
-            why="the claim is said to be restored where no restore was outstanding",
-            allowed="claim_restored between the need for it and the end of the reusing request",
+            why="a restore is reported where none was outstanding",
+            allowed="claim_restored between claim_restore_required and the end of the request",
         ),
         Rule(
             Guard.SAID,
-            "not loaded",
+            "restore_reported_without_load",
             _restored & ~(req_was.loaded | was.unreported),
             VIOLATED,
             source=("owed", "harmed", "given_up"),
-            why="the claim is said to be restored, and no load from the tier brought it back",
+            why="a restore is reported, but no load from the tier brought the claim back",
             allowed="claim_restored after a load from the offload tier finished",
         ),
         Rule(
             Guard.SAID,
-            "not in the tier",
+            "offload_reported_without_copy",
             e.mine & kind(Kind.CLAIM_OFFLOADED) & ~was.host,
             VIOLATED,
-            why="the claim is said to be offloaded, and the tier has no copy of it",
-            allowed="claim_offloaded after a store finished, while there is a copy",
+            why="an offload is reported, but the tier has no copy of the claim",
+            allowed="claim_offloaded after a store finished, while the copy exists",
         ),
         Rule(
             Guard.TOLD,
-            "restored",
+            "restore_reported",
             _restored,
             "restored",
-            why="a restore from the tier was reported before the request ended",
+            why="the restore from the tier is reported",
         ),
         Rule(
             Guard.TOLD,
-            "restored for another",
+            "restore_reported_for_another_request",
             e.mine & kind(Kind.CLAIM_RESTORED),
             "restored",
             source=("owed", "harmed"),
-            why="a restore from the tier was reported for another request that waited for it",
+            why="the restore from the tier is reported for another request that waited for it",
         ),
         Rule(
             Guard.BROKE,
-            "left without a copy",
+            "evicted_without_copy",
             e.mine & kind(Kind.BLOCK_EVICTED) & loss,
             VIOLATED,
-            why="the claim was evicted and no copy is left from which it could be restored",
+            why="the claim was evicted, and no copy is left to restore it from",
             allowed="a finished store before the eviction",
         ),
         Rule(
             Guard.BROKE,
-            "used without",
-            _reused & was.responsible & (req_was.away | (was.lead < c.threshold)),
+            "reused_without_restore",
+            reused & was.responsible & (req_was.away | (was.lead < c.threshold)),
             VIOLATED,
-            why="the prefix was reused, and the blocks that it needs were not on the GPU, or only "
-            "because the request itself had computed them",
-            allowed="a restore before the reuse, or a claim-scoped outcome instead of it",
+            why="the prefix was reused, but its blocks were not on the GPU, or only because the "
+            "request itself had computed them",
+            allowed="a restore before the reuse, or instead of the reuse an outcome that names "
+            "the claim",
         ),
         Rule(
             Guard.BROKE,
-            "recomputed",
-            conj(_computed, was.responsible, was.host, req_was.away, req_was.asks),
+            "recomputed_despite_copy",
+            conj(computed, was.responsible, was.host, req_was.away, req_was.asks),
             VIOLATED,
             source=("idle",),
-            why="the request asked for the claim, a copy of it was there, and the request computed "
-            "it instead",
-            allowed="a restore from the tier, or a claim-scoped outcome before the computation",
+            why="the request asked for the claim and computed it, although the tier had a copy",
+            allowed="a restore from the tier, or before the computation an outcome that names the "
+            "claim",
         ),
         Rule(
             Guard.BROKE,
-            "recomputed instead",
-            conj(_computed, was.responsible, was.host, req_was.away),
+            "recomputed_after_restore_required",
+            conj(computed, was.responsible, was.host, req_was.away),
             VIOLATED,
             source=("owed", "restored", "given_up"),
-            why="the request needed the claim back from the tier, a copy of it was there, and the "
-            "request computed it instead",
-            allowed="a restore from the tier, or a claim-scoped outcome before the computation",
+            why="the request needed the claim restored and computed it, although the tier had a "
+            "copy",
+            allowed="a restore from the tier, or before the computation an outcome that names the "
+            "claim",
         ),
         Rule(
             Guard.BROKE,
-            "used silently",
-            _reused & was.responsible & (req_was.loaded | was.unreported),
+            "reused_before_restore_reported",
+            reused & was.responsible & (req_was.loaded | was.unreported),
             VIOLATED,
             source=("idle", "owed", "failed", "harmed", "excused", "given_up"),
-            why="the prefix was reused after a load that was never reported as a restore",
+            why="the prefix was reused after a load that was not reported as a restore",
             allowed="claim_restore_required and claim_restored before the reuse",
         ),
         Rule(
             Guard.BROKE,
-            "used silently again",
-            _reused & was.responsible & was.unreported,
+            "reused_before_later_restore_reported",
+            reused & was.responsible & was.unreported,
             VIOLATED,
             source=("restored",),
-            why="the prefix was reused after another load than the one that was reported",
+            why="the prefix was reused after a later load, and only an earlier one was reported "
+            "as a restore",
             allowed="claim_restore_required and claim_restored after each load, before the reuse",
         ),
         Rule(
             Guard.MOOT,
-            "load failed",
+            "load_failed",
             _failed,
             "failed",
             source=("owed",),
-            why="the load failed: restoration_failure_outcome takes over",
+            why="the load failed; restoration_failure_outcome judges what follows",
         ),
         Rule(
             Guard.MOOT,
-            "harmed",
+            "harm_reported_before_restore",
             e.mine & kind(Kind.CLAIM_HARMED),
             "harmed",
             source=("owed",),
-            why="the claim was said to be harmed: it need not come back",
+            why="harm of the claim is reported, so it need not come back",
         ),
         Rule(
             Guard.MOOT,
-            "excused",
+            "harm_reported_after_loss",
             e.mine & kind(Kind.CLAIM_HARMED) & (was.lead < c.threshold),
             "excused",
             source=("idle", "failed", "restored", "given_up"),
-            why="the claim, which is away, was said to be harmed: who asks for it may compute it",
+            why="harm of the claim is reported while its predicate is false, so a request that "
+            "asks for it may compute it",
         ),
         Rule(
             Guard.NOTED,
-            "back",
-            _back,
+            "predicate_true_again",
+            back,
             "idle",
             source=("failed", "excused"),
-            why="the claim is back",
+            why="the predicate is true again",
         ),
         Rule(
             Guard.NOTED,
-            "back by computation",
-            _back & kind(Kind.BLOCK_CACHED),
+            "predicate_true_again_by_computation",
+            back & kind(Kind.BLOCK_CACHED),
             "idle",
             source=("harmed",),
-            why="the claim is back, and not from the tier",
+            why="the predicate is true again by computation, not by a load from the tier",
         ),
         Rule(
             Guard.OWED,
-            "back from the tier",
-            conj(_ours, kind(Kind.LOAD_FINISHED), c.threshold <= now.lead, was.responsible),
+            "predicate_true_again_by_load",
+            conj(ours, kind(Kind.LOAD_FINISHED), c.threshold <= now.lead, was.responsible),
             "owed",
             source=("harmed",),
-            why="the claim, which was harmed, is back from the tier, and that is to be reported "
-            "before the reuse",
+            why="the harmed claim is back from the tier, and its restore must be reported before "
+            "the reuse",
         ),
         Rule(
             Guard.NOTED,
-            "needed after harm",
-            _needs & was.responsible,
+            "restore_required_after_harm",
+            needs & was.responsible,
             "harmed",
             source=("excused",),
-            why="a request needs the claim back from the tier, and may compute it all the same",
+            why="a request needs the claim restored; after the reported harm it may also compute "
+            "it",
         ),
         Rule(
             Guard.MOOT,
-            "refused",
+            "refusal_reported",
             e.here & kind(Kind.REQUEST_REFUSED),
             "given_up",
             source=("owed",),
-            why="the request was refused, so nothing is reused",
+            why="the request was refused, so it reuses nothing",
         ),
         Rule(
             Guard.MOOT,
-            "ended",
+            "responsibility_ended",
             ~now.responsible,
             "idle",
             source=("owed",),
@@ -218,184 +224,19 @@ OFFLOAD_RESTORABILITY = Observer(
         ),
         Rule(
             Guard.MOOT,
-            "given up",
-            _finished,
+            "request_ended_before_restore",
+            finished,
             "given_up",
             source=("owed",),
             why="the request ended before the claim was back, and reused nothing",
         ),
         Rule(
             Guard.OWED,
-            "needed",
-            _needs & was.responsible,
+            "restore_required",
+            needs & was.responsible,
             "owed",
             source=("idle", "failed", "restored", "given_up"),
-            why="a reuse needs the claim back from the tier",
-        ),
-    ),
-)
-
-_refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.echo
-_reported = _ours & kind(Kind.CLAIM_RESTORATION_FAILED)
-_alleged = conj(e.here, kind(Kind.REQUEST_REFUSED), e.blamed, e.alleges)
-_stated = _reported & e.outcome & ~e.echo
-_relaxed = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED)
-_served = _reused | _computed
-
-RESTORATION_FAILURE_OUTCOME = Observer(
-    name="restoration_failure_outcome",
-    code="RF",
-    reason="When the bytes do not come back the claim's owner must be told what became of the "
-    "claim; a miss, an unrelated error and a silent recomputation all look alike otherwise.",
-    source=TABLE_1,
-    per_request=True,
-    states=(
-        idle("no restore failed"),
-        idle("the request waits for a restore", name="waiting"),
-        idle("a restore failed for another request while this one waited", name="thwarted"),
-        pending("owed", "a restore failed and has no claim-scoped outcome yet"),
-        pending("refusing", "a refusal was stated as the outcome, and the request is not refused"),
-        pending("harming", "harm was stated as the outcome, and is not reported as the claim's"),
-        satisfied("refused", "the failed restore ended in a refusal that names the claim alone"),
-        satisfied("answered", "the failed restore ended in an outcome that names the claim alone"),
-        violated("the failed restore has no claim-scoped outcome, or blames another claim"),
-    ),
-    rules=(
-        Rule(
-            Guard.SAID,
-            "invented",
-            (_reported | _alleged) & ~req_was.broke,
-            VIOLATED,
-            source=("idle", "waiting", "owed", "refusing", "harming", "refused", "answered"),
-            why="a failed restore is reported, and no load of this claim failed for the request or "
-            "left it waiting",
-            allowed="the report after a load of this claim failed",
-        ),
-        Rule(
-            Guard.SAID,
-            "smeared",
-            ((e.here & kind(Kind.REQUEST_REFUSED)) | _reported) & e.smear & req_was.failed,
-            VIOLATED,
-            why="the outcome names a claim whose restore did not fail",
-            allowed="an outcome that names this claim, and no claim whose restore went well",
-        ),
-        Rule(
-            Guard.BROKE,
-            "fallback first",
-            _served,
-            VIOLATED,
-            source=("owed", "refusing", "harming"),
-            why="the request went on to compute or reuse the claim before its failed restore had "
-            "an outcome",
-            allowed="refusal, demotion, expiry or harm naming the claim before any fallback",
-        ),
-        Rule(
-            Guard.BROKE,
-            "served all the same",
-            (e.here & kind(Kind.PREFIX_REUSED)) | _computed,
-            VIOLATED,
-            source=("refused",),
-            why="the request was said to be refused for its failed restore, and was served all the "
-            "same: it reused a prefix, or computed the claim",
-            allowed="the end of the request after its refusal",
-        ),
-        Rule(
-            Guard.MOOT,
-            "over",
-            _finished,
-            "answered",
-            source=("refused",),
-            why="the refused request ended; another of its id may be served",
-        ),
-        Rule(
-            Guard.TOLD,
-            "refused",
-            _refused & e.blamed,
-            "refused",
-            source=("owed", "harming", "thwarted", "answered"),
-            why="the request was refused for its failed restore, in the claim's name",
-        ),
-        Rule(
-            Guard.TOLD,
-            "refused as stated",
-            _refused,
-            "refused",
-            source=("refusing",),
-            why="the refusal that was stated as the outcome was carried out",
-        ),
-        Rule(
-            Guard.TOLD,
-            "answered",
-            _relaxed,
-            "answered",
-            source=("owed", "refusing", "harming"),
-            why="the failed restore ended in an outcome that names the claim",
-        ),
-        Rule(
-            Guard.OWED,
-            "refusal stated",
-            _stated & e.refusal,
-            "refusing",
-            source=("owed", "thwarted"),
-            why="a refusal is stated as the outcome of the failed restore",
-        ),
-        Rule(
-            Guard.OWED,
-            "harm stated",
-            _stated & e.harm,
-            "harming",
-            source=("owed", "thwarted"),
-            why="harm is stated as the outcome of the failed restore",
-        ),
-        Rule(
-            Guard.DUE,
-            "unanswered",
-            _finished,
-            VIOLATED,
-            source=("owed", "refusing", "harming"),
-            why="the request ended and its failed restore had no claim-scoped outcome",
-            allowed="refusal, demotion, expiry or harm of the claim before the request ends",
-        ),
-        Rule(
-            Guard.OWED,
-            "load failed",
-            e.here & fails,
-            "owed",
-            source=("idle", "waiting", "thwarted", "answered"),
-            why="a load of the claim's blocks failed, and they are not there",
-        ),
-        Rule(
-            Guard.NOTED,
-            "needed",
-            _needs & req_was.arrived,
-            "waiting",
-            source=("idle",),
-            why="a restore of the claim is required for the request",
-        ),
-        Rule(
-            Guard.NOTED,
-            "failed for another",
-            fails,
-            "thwarted",
-            source=("waiting",),
-            why="a load of the claim failed, for which this request may have waited",
-        ),
-        Rule(
-            Guard.NOTED,
-            "back",
-            _back,
-            "waiting",
-            source=("thwarted",),
-            why="the claim is back all the same",
-        ),
-        Rule(
-            Guard.NOTED,
-            "done",
-            (e.here & kind(Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED))
-            | (e.mine & kind(Kind.CLAIM_RESTORED)),
-            "idle",
-            source=("waiting", "thwarted"),
-            why="the request waits no more: the claim was restored, or the request is over",
+            why="a request needs the claim restored from the tier",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""What may happen under pressure, and what must be said of it."""
+"""What may happen under pressure, and what must be reported of it."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ _to_the_end = endures(was.declared, req_was)
 VICTIM_EXCLUSION = Observer(
     name="victim_exclusion_before_violation",
     code="V",
-    reason="Protection that yields to pressure is priority. A protected block is no victim until "
-    "the promise was ended by another, explicit step.",
+    reason="Protection that yields to pressure is only priority. A protected block must not be a "
+    "victim until another, explicit step has ended the promise.",
     source=TABLE_1,
     per_request=True,
     states=(
-        idle("no conflict put the claim to the test"),
-        satisfied("spared", "a conflict ended and no block of the claim was taken"),
-        violated("a block of a responsible claim was chosen as a victim"),
+        idle("no request conflicted with the claim"),
+        satisfied("spared", "a conflict ended, and no block of the claim was evicted"),
+        violated("a block of the claim was chosen as a victim while the runtime was responsible"),
     ),
     rules=(
         Rule(
             Guard.BROKE,
-            "victim",
+            "evicted_while_responsible",
             e.mine & _evicted & was.responsible,
             VIOLATED,
             why="a block of the claim was chosen as a victim while the runtime was responsible",
@@ -58,10 +58,10 @@ VICTIM_EXCLUSION = Observer(
         ),
         Rule(
             Guard.TOLD,
-            "spared",
+            "conflict_ended_without_eviction",
             _finished & _to_the_end,
             "spared",
-            why="the request that could not fit ended and the claim's blocks are untouched",
+            why="the request that could not fit ended, and no block of the claim was evicted",
         ),
     ),
 )
@@ -70,74 +70,84 @@ EXPLICIT_CONFLICT_ACTION = Observer(
     name="explicit_conflict_action",
     code="X",
     aliases=("active_refusal_or_defer",),
-    reason="Where not everything fits something must give, and what gives must be chosen aloud: "
-    "refuse, defer, route elsewhere, bound, offload, split, or relax the claim.",
+    reason="When not everything fits, something must give way, and the runtime must choose "
+    "explicitly: refuse, defer, route elsewhere, bound, offload, split, or relax the claim.",
     source=TABLE_1,
     per_request=True,
     states=(
-        idle("no conflict"),
-        pending("owed", "a request does not fit beside the claim and nothing was decided yet"),
-        satisfied("acted", "the conflict was met by an explicit action"),
-        idle("an action was taken and there was no conflict", name="noted"),
-        satisfied("settled", "an earlier conflict was met by an explicit action"),
+        idle("no request conflicted with the claim"),
+        pending(
+            "owed", "a request does not fit together with the claim, and no action is reported yet"
+        ),
+        satisfied("acted", "an explicit action was reported for the conflict"),
+        idle("an action was reported, but there was no conflict", name="noted"),
+        satisfied("settled", "an explicit action was reported for an earlier conflict"),
         violated("a conflict ended without an explicit action"),
     ),
     rules=(
         Rule(
             Guard.TOLD,
-            "acted",
+            "conflict_action_reported",
             _acted & _in_conflict,
             "acted",
-            why="an explicit action was reported for the request that does not fit",
+            why="an explicit action is reported for the request that does not fit",
         ),
         Rule(
             Guard.TOLD,
-            "relaxed",
+            "demotion_or_expiry_reported",
             e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED) & e.authorised,
             "acted",
             source=("owed",),
-            why="the claim was relaxed explicitly",
+            why="the conflict is resolved by a reported demotion or expiry of the claim",
         ),
         Rule(
             Guard.NOTED,
-            "noted",
+            "action_outside_conflict",
             _acted,
             "noted",
             source=("idle", "settled"),
-            why="an action was reported and there was no conflict",
+            why="an action is reported, but there is no conflict",
         ),
         Rule(
             Guard.DUE,
-            "silent",
+            "conflict_action_not_reported",
             _finished & _to_the_end,
             VIOLATED,
             source=("idle", "owed", "settled"),
-            why="a request that does not fit beside the claim ended and no action was reported",
-            allowed="a refusal, deferral or other explicit action before the request ends",
+            why="a request that does not fit together with the claim ended, and no action was "
+            "reported",
+            allowed="a refusal, a deferral or another explicit action before the request ends",
         ),
         Rule(
             Guard.MOOT,
-            "no conflict left",
+            "request_ended_without_conflict",
             _finished,
             "idle",
             source=("owed", "noted"),
-            why="the conflict had passed when the request ended",
-        ),
-        Rule(Guard.MOOT, "settled", _finished, "settled", source=("acted",), why="it ended"),
-        Rule(
-            Guard.OWED,
-            "does not fit",
-            _arrived & contends(was.declared, req),
-            "owed",
-            why="a request arrived that does not fit beside the claim",
+            why="the conflict was over when the request ended",
         ),
         Rule(
             Guard.MOOT,
-            "fits",
+            "request_ended_after_action",
+            _finished,
+            "settled",
+            source=("acted",),
+            why="the request ended after an action was reported",
+        ),
+        Rule(
+            Guard.OWED,
+            "request_conflicts",
+            _arrived & contends(was.declared, req),
+            "owed",
+            why="a request arrived that does not fit together with the claim",
+        ),
+        Rule(
+            Guard.MOOT,
+            "reused_request_id_fits",
             _arrived,
             "settled",
             source=("acted",),
-            why="a request of the same id arrived that fits",
+            why="another request with the same id arrived, and it fits",
         ),
     ),
 )
@@ -194,37 +204,42 @@ _restore_refused = e.here & e.restore & kind(Kind.REQUEST_REFUSED)
 BLOCKING_CLAIM_IDS = Observer(
     name="blocking_claim_ids",
     code="B",
-    reason="An action that names no cause, or the wrong one, cannot be charged to the promise that "
-    "made it necessary.",
+    reason="An action that names no cause, or a wrong one, cannot be attributed to the promise "
+    "that made it necessary.",
     source=TABLE_1,
     per_request=True,
     states=(
-        idle("no action named blockers in a conflict"),
-        pending("unnamed", "a request was deferred in a conflict and nobody was named yet"),
-        satisfied("named", "the claims named are those that made the request infeasible"),
-        violated("the claims named do not explain the action"),
+        idle("no action in a conflict named blocking claims"),
+        pending(
+            "unnamed", "a request was deferred in a conflict, and no blocking claim is named yet"
+        ),
+        satisfied(
+            "named", "the claims that the action names are those that made the request infeasible"
+        ),
+        violated("the claims that the action names do not explain it"),
     ),
     rules=(
         Rule(
             Guard.SAID,
-            "smeared",
+            "restore_refusal_blames_wrong_claims",
             _restore_refused & (_has_part & e.smear | (req_was.failed & ~e.accuses)),
             VIOLATED,
-            why="a refusal for a failed restore names nobody, or a claim that did not fail",
+            why="a refusal for a failed restore names no claim, or one whose restore did not fail",
             allowed="exactly the claims whose restore failed for this request",
         ),
         Rule(
             Guard.SAID,
-            "wrong",
+            "blames_wrong_claims",
             names_blockers & ~blame_is_right(was.declared),
             VIOLATED,
-            why="nobody is named, or others than the responsible claims that keep the request out",
-            allowed="responsible claims of this pool without which the request fits, and none that "
-            "could be put back",
+            why="the action names no claim, too many claims, or others than those that keep the "
+            "request out",
+            allowed="ids of responsible claims of this pool: the request fits if all of them give "
+            "way, and does not fit if any one of them stays",
         ),
         Rule(
             Guard.TOLD,
-            "named",
+            "blockers_reported",
             (names_blockers & (_in_conflict | e.accuses))
             | (_restore_refused & req_was.failed & e.blamed),
             "named",
@@ -232,28 +247,29 @@ BLOCKING_CLAIM_IDS = Observer(
         ),
         Rule(
             Guard.DUE,
-            "nobody",
+            "blockers_not_reported",
             _finished & _to_the_end,
             VIOLATED,
             source=("unnamed",),
-            why="a request that was deferred in a conflict ended and nobody was ever named",
-            allowed="the blocking ids with the deferral, or with a later action on the request",
+            why="a request that was deferred in a conflict ended, and no blocking claim was ever "
+            "named",
+            allowed="the blocking ids in the deferral, or in a later action on the request",
         ),
         Rule(
             Guard.MOOT,
-            "no conflict left",
+            "request_ended_without_conflict",
             _finished,
             "idle",
             source=("unnamed",),
-            why="the conflict had passed when the request ended",
+            why="the conflict was over when the request ended",
         ),
         Rule(
             Guard.OWED,
-            "deferred",
+            "deferred_without_blockers",
             _acted & kind(Kind.REQUEST_DEFERRED) & ~e.accuses & ~e.restore & _in_conflict,
             "unnamed",
             source=("idle",),
-            why="a deferral in a conflict names nobody",
+            why="a deferral in a conflict names no claim",
         ),
     ),
 )
@@ -263,26 +279,30 @@ _lost = e.mine & _evicted & live(was)
 PRIORITY_INFLUENCE = Observer(
     name="priority_influence",
     code="Pr",
-    reason="A priority that changes nothing is a field. Under pressure the claim of lower priority "
-    "loses blocks first. (The full statement compares runs: original, swapped and equal.)",
+    reason="A priority that changes nothing is only a field. Under pressure the claim of lower "
+    "priority must lose blocks first. (The full statement compares runs with original, swapped "
+    "and equal priorities.)",
     source=TABLE_1,
     states=(
         idle("no eviction had to choose between claims of different priority"),
         satisfied("ordered", "this claim lost blocks, and a claim of higher priority kept its own"),
-        violated("this claim lost a block where one of a claim of lower priority could be taken"),
+        violated(
+            "this claim lost a block, although one of a claim of lower priority could be taken"
+        ),
     ),
     rules=(
         Rule(
             Guard.BROKE,
-            "passed over",
+            "evicted_before_lower_priority",
             _lost & e.passed,
             VIOLATED,
-            why="a block of this claim was taken where one of a claim of lower priority could be",
-            allowed="the block of the claim of lower priority",
+            why="a block of this claim was evicted, although one of a claim of lower priority "
+            "could be taken",
+            allowed="the block of the claim of lower priority as the victim",
         ),
         Rule(
             Guard.TOLD,
-            "lower first",
+            "evicted_before_higher_priority",
             _lost & e.spared,
             "ordered",
             why="this claim lost blocks, and a claim of higher priority kept its own",

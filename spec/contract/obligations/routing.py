@@ -1,4 +1,4 @@
-"""What a router must say: what the route cost, where it went, and whether reuse followed."""
+"""What a router must report: what the route cost, where it went, and whether reuse followed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,19 @@ def _attribution(
     name: str,
     code: str,
     reason: str,
+    noun: str,
     what: str,
     fact: Kind,
     report: Kind,
     known: Term,
     agrees: Term,
 ) -> Observer:
-    """One of three alike: a fact about a routed request must be told truly before it ends."""
+    """One of three alike: a fact about a routed request must be reported truly before it ends.
+
+    Args:
+        noun: the fact in the names of rules.
+        what: the fact in sentences.
+    """
     ours = e.mine & e.here
     return Observer(
         name=name,
@@ -36,52 +42,52 @@ def _attribution(
         per_request=True,
         states=(
             idle("no request was routed for the claim"),
-            pending("owed", f"{what} is not attributed to the claim yet"),
-            satisfied("told", f"{what} was attributed to the claim"),
-            violated(f"{what} was never attributed to the claim, or wrongly"),
+            pending("owed", f"{what} is not reported for the claim yet"),
+            satisfied("told", f"{what} was reported for the claim"),
+            violated(f"{what} was reported wrongly for the claim, or not in time"),
         ),
         rules=(
             Rule(
                 Guard.SAID,
-                "wrong",
+                f"{noun}_misreported",
                 ours & kind(report) & ~(known & agrees) & (known | live(was)),
                 VIOLATED,
                 source=("idle", "told"),
-                why=f"{what} is reported otherwise than it was",
-                allowed=f"a report of {what} as it was",
+                why=f"the report of {what} does not agree with the fact",
+                allowed=f"a report of {what} that agrees with the fact",
             ),
             Rule(
                 Guard.SAID,
-                "wrong, or not the oldest",
+                f"oldest_{noun}_misreported",
                 ours & kind(report) & ~(known & e.behind.ite(e.oldest, agrees)),
                 VIOLATED,
                 source=("owed",),
-                why=f"{what} is reported otherwise than it was, or before an older one",
-                allowed=f"a report of {what} as it was, in the order of the facts",
+                why=f"the report of {what} does not agree with the oldest fact not yet reported",
+                allowed=f"reports of {what} that agree with the facts, in their order",
             ),
             Rule(
                 Guard.TOLD,
-                "told",
+                f"{noun}_reported",
                 ours & kind(report) & ~e.behind,
                 "told",
                 why=f"{what} is reported for the claim",
             ),
             Rule(
                 Guard.DUE,
-                "silent",
+                f"{noun}_not_reported",
                 e.here & kind(Kind.REQUEST_FINISHED),
                 VIOLATED,
                 source=("owed",),
-                why=f"the request ended and {what} was not attributed to the claim",
+                why=f"the request ended, and {what} was not reported for the claim",
                 allowed=f"a report of {what} before the request ends",
             ),
             Rule(
                 Guard.OWED,
-                "happened",
+                f"{noun}_report_due",
                 ours & kind(fact) & live(was),
                 "owed",
                 source=("idle", "told"),
-                why=f"{what} became a fact of a claim of which news is owed",
+                why=f"{what} is a fact now, and its report for the claim is due",
             ),
         ),
     )
@@ -90,8 +96,9 @@ def _attribution(
 ROUTE_COST_ATTRIBUTION = _attribution(
     "route_cost_attribution",
     "RC",
-    "Keeping or reusing a claim through routing has a price; unattributed, nobody can say what the "
-    "claim cost.",
+    "Keeping or reusing a claim through routing has a cost. What the claim cost is known only if "
+    "the cost is reported for it.",
+    "cost",
     "the cost of the route",
     Kind.REQUEST_ROUTED,
     Kind.ROUTE_COST_REPORTED,
@@ -101,8 +108,9 @@ ROUTE_COST_ATTRIBUTION = _attribution(
 PLACEMENT_ATTRIBUTION = _attribution(
     "placement_attribution",
     "PL",
-    "Which worker was chosen is the router's own business until it is said to have been chosen for "
-    "a claim.",
+    "Which worker was chosen is the router's own decision until it is reported as chosen for a "
+    "claim.",
+    "placement",
     "the placement",
     Kind.REQUEST_ROUTED,
     Kind.ROUTE_PLACEMENT_REPORTED,
@@ -112,8 +120,9 @@ PLACEMENT_ATTRIBUTION = _attribution(
 REUSE_ROUTING_ATTRIBUTION = _attribution(
     "reuse_routing_attribution",
     "RR",
-    "A later hit or miss belongs to the route that was taken for the claim, or the route proves "
-    "nothing.",
+    "A later hit or miss must be attributed to the route that was taken for the claim. Otherwise "
+    "the route proves nothing.",
+    "reuse",
     "the later hit or miss",
     Kind.REUSE_SERVED,
     Kind.ROUTE_REUSE_REPORTED,

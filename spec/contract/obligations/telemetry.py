@@ -1,4 +1,4 @@
-"""What must be said of a claim's blocks: materialized, lost, harmed."""
+"""What must be reported of a claim's blocks: materialized, lost, harmed."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ _holds = c.threshold <= now.lead
 CLAIM_MATERIALIZED_EVENT = Observer(
     name="claim_materialized_event",
     code="M",
-    reason="That blocks were stored says nothing of a claim until the runtime says, for that "
-    "claim, that its predicate has become true.",
+    reason="Stored blocks say nothing about a claim until the runtime reports, for that claim, "
+    "that its predicate has become true.",
     source=TABLE_1,
     states=(
         idle("the predicate has not become true"),
-        pending("owed", "the predicate became true and nobody has said so"),
-        satisfied("told", "the claim was said to be materialized"),
-        violated("the claim became usable and was never said to be"),
+        pending("owed", "the predicate became true, and this is not reported yet"),
+        satisfied("told", "the claim was reported as materialized"),
+        violated("the predicate became true, and this was not reported in time"),
     ),
     rules=(
         Rule(
             Guard.TOLD,
-            "materialized",
+            "materialization_reported",
             e.mine & kind(Kind.CLAIM_MATERIALIZED),
             "told",
-            why="the claim is reported materialized",
+            why="the claim is reported as materialized",
         ),
         Rule(
             Guard.DUE,
-            "silent",
+            "materialization_not_reported",
             CLOSES,
             VIOLATED,
             source=("owed",),
-            why="the runtime went on without saying that the claim had materialized",
-            allowed="claim_materialized before the next thing done with the claim",
+            why="the runtime acted again without reporting that the claim had materialized",
+            allowed="claim_materialized before the runtime acts again",
         ),
         Rule(
             Guard.MOOT,
-            "gone again",
+            "report_no_longer_due",
             ~live(now) | ~_holds,
             "idle",
             source=("owed",),
-            why="the predicate or the responsibility ended before the report was due",
+            why="the predicate became false, or responsibility ended, before the report was due",
         ),
         Rule(
             Guard.OWED,
-            "rose",
+            "predicate_became_true",
             rises,
             "owed",
             source=("idle", "told"),
-            why="the predicate became true of the blocks held",
+            why="the blocks held make the predicate true",
         ),
     ),
 )
@@ -71,38 +71,42 @@ _speaks_of_loss = kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
 CLAIM_SCOPED_TELEMETRY = Observer(
     name="claim_scoped_telemetry",
     code="T",
-    reason="Block and request events are about blocks and requests. For an auditor to learn what "
-    "became of a claim, its losses must be told under its own name.",
+    reason="Block and request events are about blocks and requests. An auditor learns what became "
+    "of a claim only if its losses are reported under its own id.",
     source=TABLE_1,
     registers=(Register("lost", Sort.BOOL, False),),
     states=(
-        idle("nothing claim-scoped was observed"),
-        pending("fallen", "the predicate became false and nobody has said so"),
-        pending("thinned", "a ranked claim lost a block and nobody has said so"),
-        satisfied("told", "what happened to the claim was told under its name"),
-        violated("a loss of the claim was not told, or one was told that did not happen"),
+        idle("nothing was reported under the claim's id"),
+        pending("fallen", "the predicate became false, and this is not reported yet"),
+        pending("thinned", "a ranked claim lost a block, and this is not reported yet"),
+        satisfied("told", "what happened to the claim was reported under its id"),
+        violated(
+            "a loss of the claim was not reported in time, or a loss was reported that did "
+            "not happen"
+        ),
     ),
     rules=(
         Rule(
             Guard.SAID,
-            "untrue",
+            "loss_reported_while_predicate_true",
             e.mine & _speaks_of_loss & _holds,
             VIOLATED,
-            why="the claim is said to have lost its predicate, which still holds",
+            why="a loss is reported, but the claim's predicate is still true",
             allowed="the report after the loss",
         ),
         Rule(
             Guard.DUE,
-            "silent",
+            "loss_not_reported",
             CLOSES | (c.ranked & ~e.mine & kind(Kind.BLOCK_EVICTED)),
             VIOLATED,
             source=("fallen", "thinned"),
-            why="the runtime went on without telling, for this claim, what it had lost",
-            allowed="a report of the loss that names the claim, before the next thing done with it",
+            why="the runtime acted again without reporting the loss under the claim's id",
+            allowed="a report of the loss that names the claim before the runtime acts again; "
+            "where claims are ranked, also before the next eviction",
         ),
         Rule(
             Guard.MOOT,
-            "back again",
+            "predicate_true_again_by_load",
             e.mine & kind(Kind.LOAD_FINISHED) & _holds & ~c.ranked,
             "idle",
             source=("fallen",),
@@ -110,15 +114,15 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         ),
         Rule(
             Guard.OWED,
-            "back again, but lost",
+            "predicate_true_again_while_loss_due",
             e.mine & kind(Kind.LOAD_FINISHED) & _holds & c.ranked,
             "thinned",
             source=("fallen",),
-            why="a load made the predicate true again, and that a block was lost still matters",
+            why="a load made the predicate true again, but the lost block must still be reported",
         ),
         Rule(
             Guard.OWED,
-            "fell",
+            "predicate_became_false",
             _fell,
             "fallen",
             source=("idle", "told", "thinned"),
@@ -127,16 +131,16 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         ),
         Rule(
             Guard.OWED,
-            "thinned",
+            "ranked_claim_lost_block",
             e.mine & live(was) & c.ranked & kind(*BLOCKS_GONE),
             "thinned",
             source=("idle", "told"),
             sets={"lost": TRUE},
-            why="a claim whose rank matters lost a block",
+            why="a claim that is ranked by priority lost a block",
         ),
         Rule(
             Guard.SAID,
-            "invented",
+            "loss_reported_without_new_loss",
             e.mine
             & c.ranked
             & (
@@ -145,39 +149,39 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             ),
             VIOLATED,
             source=("idle", "told"),
-            why="a loss is reported of a claim whose rank matters, and it lost nothing, or nothing "
-            "that was not reported before",
-            allowed="a report of what was lost, after it",
+            why="a loss of a ranked claim is reported that did not happen, or that was reported "
+            "before",
+            allowed="one report of each loss, after it",
         ),
         Rule(
             Guard.SAID,
-            "not lost",
+            "wrong_block_reported_lost",
             e.mine & c.ranked & kind(Kind.CLAIM_BLOCK_LOST) & ~e.unsaid,
             VIOLATED,
             source=("fallen", "thinned"),
-            why="a block is reported lost that was not lost, or was reported before, and the one "
-            "that was lost is not",
+            why="a block is reported lost that was not lost, or was reported before, and the "
+            "block that was lost is still not reported",
             allowed="a report of the blocks that were lost",
         ),
         Rule(
             Guard.TOLD,
-            "loss told",
+            "loss_reported",
             e.mine & _speaks_of_loss,
             "told",
             source=("fallen",),
-            why="the loss is reported under the claim's name",
+            why="the loss is reported under the claim's id",
         ),
         Rule(
             Guard.TOLD,
-            "block told",
+            "block_loss_reported",
             e.mine & (kind(Kind.CLAIM_BLOCK_LOST) | _speaks_of_loss),
             "told",
             source=("thinned",),
-            why="the lost block is reported under the claim's name",
+            why="the lost block is reported under the claim's id",
         ),
         Rule(
             Guard.TOLD,
-            "observed",
+            "observation_reported",
             e.mine
             & kind(
                 Kind.CLAIM_MATERIALIZED,
@@ -189,7 +193,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             ),
             "told",
             source=("idle", "told"),
-            why="an observation is reported under the claim's name",
+            why="an observation is reported under the claim's id",
         ),
     ),
 )
@@ -210,68 +214,71 @@ _untold = Var(Scope.OWN, "untold", Sort.INT)
 CLAIM_HARM_ATTRIBUTION = Observer(
     name="claim_harm_attribution",
     code="H",
-    reason="The same lost block is ordinary replacement or a broken promise. Which it was must be "
-    "said, for the claim, when a responsible runtime loses what the predicate needs.",
+    reason="The same lost block is ordinary replacement or a broken promise. When a responsible "
+    "runtime loses what the predicate needs, it must report, for that claim, that the promise is "
+    "broken.",
     source=TABLE_1,
     per_request=True,
     registers=(Register("untold", Sort.INT, 0),),
     states=(
         idle("nothing was lost while the runtime was responsible"),
-        pending("owed", "the claim was lost and nobody has said so"),
-        pending("failed", "a restore of the claim failed and has no outcome yet"),
+        pending("owed", "the claim was lost, and harm is not reported yet"),
+        pending("failed", "a restore of the claim failed, and no outcome is reported yet"),
         idle("a restore of the claim failed for another request", name="aside"),
         satisfied("told", "each loss was attributed to the claim"),
-        satisfied("stated", "harm was stated as the outcome of a failed restore"),
-        violated("a loss went without attribution, or harm was invented"),
+        satisfied("stated", "harm was announced as the outcome of a failed restore"),
+        violated("a loss was not attributed to the claim, or harm was reported falsely"),
     ),
     rules=(
         Rule(
             Guard.SAID,
-            "invented",
+            "harm_reported_without_loss",
             e.mine & kind(Kind.CLAIM_HARMED),
             VIOLATED,
             source=("idle", "told"),
-            why="harm is reported and the claim lost nothing that it was promised",
-            allowed="harm only after a loss that breaks the predicate while responsible",
+            why="harm is reported, but the claim lost nothing that was promised",
+            allowed="claim_harmed only after a loss that makes the predicate false while the "
+            "runtime is responsible",
         ),
         Rule(
             Guard.SAID,
-            "still whole",
+            "harm_reported_while_predicate_true",
             conj(e.mine, kind(Kind.CLAIM_HARMED), ~c.tiered, _holds),
             VIOLATED,
             source=("failed", "aside", "stated"),
-            why="harm is reported of a failed restore, and the claim is whole all the same",
-            allowed="harm of a claim whose predicate does not hold",
+            why="harm is reported for a failed restore, but the claim's predicate is true",
+            allowed="claim_harmed only while the predicate is false",
         ),
         Rule(
             Guard.OWED,
-            "harmed, and once more",
+            "one_of_several_losses_reported",
             e.mine & kind(Kind.CLAIM_HARMED) & (_untold >= 2),
             "owed",
             source=("owed",),
             sets={"untold": _untold - 1},
-            why="one loss is reported as harm of this claim, and another is not",
+            why="one loss is reported as harm of this claim, and another is not reported yet",
         ),
         Rule(
             Guard.TOLD,
-            "harmed",
+            "harm_reported",
             e.mine & kind(Kind.CLAIM_HARMED),
             "told",
             source=("owed", "failed", "aside", "stated"),
             sets={"untold": Const(0)},
-            why="the loss is reported as harm of this claim",
+            why="the loss or the failed restore is reported as harm of this claim",
         ),
         Rule(
             Guard.TOLD,
-            "outcome harm",
+            "harm_announced",
             _harm_stated,
             "stated",
             source=("failed",),
-            why="the failed restore ended in harm of this claim, which claim_harmed may repeat",
+            why="claim_restoration_failed announces harm as the outcome, which claim_harmed may "
+            "repeat",
         ),
         Rule(
             Guard.TOLD,
-            "outcome",
+            "outcome_reported",
             _outcome_of_failure,
             "told",
             source=("failed",),
@@ -279,44 +286,46 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         ),
         Rule(
             Guard.DUE,
-            "silent",
+            "harm_not_reported",
             CLOSES | (e.mine & _good_news),
             VIOLATED,
             source=("owed",),
-            why="the claim was lost and the runtime went on without saying so",
-            allowed="claim_harmed, naming the claim, before the next thing done with it, and "
-            "before its end or its return is reported",
+            why="the claim was lost, and the runtime acted again, or reported its end or its "
+            "return, without reporting harm",
+            allowed="claim_harmed with this claim's id before the runtime acts again, and before "
+            "the end or the return of the claim is reported",
         ),
         Rule(
             Guard.DUE,
-            "unanswered",
+            "outcome_not_reported",
             e.here & kind(Kind.REQUEST_FINISHED) & req_was.failed,
             VIOLATED,
             source=("failed",),
-            why="the request whose restore failed ended without an outcome that names the claim",
-            allowed="a refusal, demotion, expiry or harm naming the claim before the request ends",
+            why="the request ended, and its failed restore has no outcome that names the claim",
+            allowed="a refusal, demotion, expiry or harm that names the claim, before the request "
+            "ends",
         ),
         Rule(
             Guard.OWED,
-            "lost",
+            "lost_while_responsible",
             loss,
             "owed",
             source=("idle", "told", "failed", "aside", "stated"),
             sets={"untold": Const(1)},
-            why="the predicate broke while the runtime was responsible",
+            why="the claim was lost while the runtime was responsible",
         ),
         Rule(
             Guard.OWED,
-            "lost again",
+            "lost_again_while_responsible",
             loss,
             "owed",
             source=("owed",),
             sets={"untold": _untold + 1},
-            why="the predicate broke once more while the runtime was responsible",
+            why="the claim was lost once more while the runtime was responsible",
         ),
         Rule(
             Guard.OWED,
-            "restore failed",
+            "restore_failed",
             fails & e.here,
             "failed",
             source=("idle", "told", "aside", "stated"),
@@ -324,11 +333,11 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         ),
         Rule(
             Guard.NOTED,
-            "failed elsewhere",
+            "restore_failed_for_another_request",
             fails,
             "aside",
             source=("idle", "told", "stated"),
-            why="a restore of the claim failed for another request, which answers for it",
+            why="a restore of the claim failed for another request, for which an outcome is due",
         ),
     ),
 )

@@ -14,14 +14,16 @@ from rich.console import Console
 
 from monitor.check.files import check
 from monitor.engine import ModeVerdict, decide
-from monitor.report.tally import Tally
-from monitor.report.text import as_text, headline
+from monitor.report.headline import headline
+from monitor.report.tally import tallies
+from monitor.report.text import as_text
 from monitor.report.verdict import (
     SCHEMA,
     Applies,
     ClaimReport,
     Events,
     Forgotten,
+    ModeReport,
     ObligationReport,
     Report,
     Trust,
@@ -51,7 +53,8 @@ def reports(draw: st.DrawFn) -> Report:
         verdict, why = decide(found, draw(st.sampled_from(["", "not accepted"])))
         if listed:
             said = {name: ObligationReport(v, None, "because") for name, v in found.items()}
-            claims.append(ClaimReport(f"claim:{number}", "s", "accepted", verdict, said, why))
+            name = f"claim:{number}"
+            claims.append(ClaimReport(name, "s", "accepted", verdict, said, why, mode=mode))
             continue
         ended[verdict] += 1
         for name, each_verdict in found.items():
@@ -63,6 +66,7 @@ def reports(draw: st.DrawFn) -> Report:
     }
     whole, why = decide(obligations, "" if rows else "no accepted claim", strict=strict)
     more: dict[str, Any] = {"claims": claims, "forgotten": forgotten, "obligations": obligations}
+    part = ModeReport(mode, whole, why, obligations, forgotten, Applies(True))
     return Report(
         schema=SCHEMA,
         tool="0",
@@ -77,42 +81,28 @@ def reports(draw: st.DrawFn) -> Report:
         trust=Trust({}, []),
         others={},
         theorem=Applies(True),
+        modes=[part],
         **more,
     )
 
 
-def lines(report: Report, *, verbose: bool = False) -> list[str]:
-    out = Console(file=io.StringIO(), width=300 if verbose else 80, markup=False)
-    return as_text(report, out, verbose=verbose).splitlines()
-
-
-def groups(report: Report) -> dict[str, str]:
-    """Each obligation with the word that it stands under, from the part between the blank lines."""
-    text, word, found = lines(report), "", {}
-    blanks = [number for number, line in enumerate(text) if not line]
-    for line in text[blanks[1] + 1 : blanks[2]]:
-        word = line[:18].strip() or word
-        for name in re.findall(r"[a-z_]{4,}", line[18:].replace("claims", "")):
-            assert name not in found
-            found[name] = word
-    return found
+def lines(report: Report) -> list[str]:
+    out = Console(file=io.StringIO(), width=300, markup=False)
+    return as_text(report, out, verbose=True).splitlines()
 
 
 def table(report: Report) -> dict[str, tuple[str, str]]:
     """Each obligation with its verdict and its counts, from the table."""
     row = re.compile(rf"[A-Z]\w* +(\w+) +({'|'.join(WORDS.values())}) *(.*)")
-    matches = filter(
-        None, map(row.fullmatch, (line.rstrip() for line in lines(report, verbose=True)))
-    )
+    matches = filter(None, map(row.fullmatch, (line.rstrip() for line in lines(report))))
     return {name: (word, counts) for name, word, counts in (m.groups() for m in matches)}
 
 
 def agrees(report: Report) -> None:
-    """The sentence, the groups and the table say one and the same."""
-    tally, names = Tally(report), list(report.obligations)
+    """The sentence and the table say one and the same."""
+    (tally,), names = tallies(report), list(report.obligations)
     assert report.obligations == tally.pooled
     words = {name: WORDS[verdict] for name, verdict in report.obligations.items()}
-    assert words == groups(report)
     shown = table(report)
     assert words == {name: word for name, (word, _) in shown.items()}
     for name, (word, counts) in shown.items():
@@ -128,6 +118,11 @@ def agrees(report: Report) -> None:
         assert (len(names) - len(idle), len(names)) == (int(said[1]), int(said[2]))
         assert (len(idle), idle) == (int(said[3] or 0), (said[4] or "").split(", ")[: len(idle)])
         assert {"satisfied", "not exercised"} >= set(words.values())
+
+
+def found(report: Report) -> list[dict[str, Counter[Verdict]]]:
+    """What each mode's claims came to, by obligation."""
+    return [tally.found for tally in tallies(report)]
 
 
 class TestOneComputation:
@@ -168,7 +163,8 @@ class TestOneComputation:
             if c.claim_id == OTHER
             for o in c.obligations.values()
         }
-        assert "claim_identity (1 of 2 claims)" in " ".join("\n".join(lines(report)).split())
+        shown = table(report)["claim_identity"]
+        assert ("satisfied", "1 satisfied, 1 not exercised") == shown
         assert "kept" == report.verdict
 
     def test_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +175,6 @@ class TestOneComputation:
         monkeypatch.setattr("monitor.check.files.ENDED", 0)
         short = judge(trace, Mode.HARD_PROTECTED)
         assert 1 == short.forgotten.claims
-        assert Tally(whole).found == Tally(short).found
+        assert found(whole) == found(short)
         assert headline(whole) == headline(short)
         agrees(short)

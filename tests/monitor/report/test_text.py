@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
-from monitor.report.text import as_text, headline
+from monitor.report.headline import headline
+from monitor.report.text import as_text
 from monitor.report.verdict import Report
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
@@ -15,14 +17,15 @@ from tests.monitor.traces import OTHER, Trace, changed, judge
 from tests.monitor.traces_allocator import allocator, allocator_refusal, allocator_victim
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 from tests.monitor.traces_connector import connector_fallback, connector_success
+from tests.monitor.traces_reference import reference_success
 
 
-def plain(report: Report, most: int = 20, *, verbose: bool = False) -> str:
+def plain(report: Report, most: int | None = None, *, verbose: bool = False) -> str:
     out = Console(file=io.StringIO(), width=80, markup=False)
     return as_text(report, out, most, verbose=verbose)
 
 
-def words(report: Report, most: int = 20, *, verbose: bool = False) -> str:
+def words(report: Report, most: int | None = None, *, verbose: bool = False) -> str:
     """The text without its line breaks."""
     return " ".join(plain(report, most, verbose=verbose).split())
 
@@ -77,6 +80,82 @@ class TestHeadline:
         assert words(report).startswith(f"{said} ")
 
 
+TWO = [*canonical_refusal(), *canonical_claim(OTHER, first=500, mode="demotable")]
+SILENT = canonical_claim("claim:c", first=700, mode=None)
+VICTIM = canonical("block_evicted", block_ids=[100])
+
+
+class TestEach:
+    """Where each claim is judged by the mode that it states."""
+
+    @pytest.mark.parametrize(
+        ("trace", "said"),
+        [
+            (canonical_refusal(), f"{NINE}; hard_protected was kept in the one claim"),
+            (
+                TWO,
+                "kept: 2 modes, 2 claims; hard_protected in its one claim, demotable in its one "
+                "claim; 13 of 16 obligations exercised, 3 not put to the test",
+            ),
+            (
+                [*TWO, VICTIM],
+                "violated: 2 modes, 2 claims; hard_protected was not kept in its one claim: "
+                "victim_exclusion_before_violation",
+            ),
+            (
+                [*canonical_refusal(), *SILENT],
+                "inconclusive: 1 mode, 2 claims; claim claim:c cannot be judged: it states no mode",
+            ),
+            (
+                [*TWO, *SILENT, VICTIM],
+                "violated: 2 modes, 3 claims; hard_protected was not kept in its one claim: "
+                "victim_exclusion_before_violation; 1 claim not judged",
+            ),
+            (SILENT, "inconclusive: claim claim:c cannot be judged: it states no mode"),
+            ([allocator("gpu_hiccup")], "inconclusive: no claim"),
+        ],
+    )
+    def test_headline(self, trace: Trace, said: str) -> None:
+        """The sentence counts modes and claims where there are several."""
+        report = judge(trace, None)
+        assert said == headline(report)
+        assert words(report).startswith(f"{said} ")
+        assert max(map(len, plain(report).splitlines())) <= 80
+
+    def test_modes(self) -> None:
+        """Each of several modes has its own row, and with -v its own table."""
+        report = judge([*TWO, VICTIM], None)
+        said = words(report)
+        assert "claim claim:a, hard_protected: violated" in said
+        assert "hard_protected violated in its one claim: victim_exclusion" in said
+        assert re.search(r"demotable +kept in its one claim: \d of \d+ obligations", said)
+        assert "judged by the mode each claim states: hard_protected, demotable," in said
+        shown = words(report, verbose=True)
+        assert 2 == shown.count("obligation verdict claims")
+        assert "demotable: kept obligation" in shown
+
+    def test_unjudged(self) -> None:
+        """A claim that is not judged is named, with the mode that its form is mostly judged by."""
+        said = words(judge(SILENT, None))
+        assert "not judged claim:c: it states no mode; --mode MODE judges it by that mode" in said
+        said = words(judge(connector_success(), None))
+        assert "it states no mode; --mode offloadable judges it" in said
+
+    def test_many_unjudged(self) -> None:
+        """Of many that are not judged the first are named and the others counted."""
+        trace = [line for n in range(7) for line in canonical_claim(f"c{n}", mode=None)]
+        said = words(judge(trace, None))
+        assert "inconclusive: 7 claims cannot be judged by a mode of their own" in said
+        assert "c4: it states" in said
+        assert "c5" not in said
+        assert "and 2 more" in said
+
+    def test_words(self) -> None:
+        """Where a recorded word stands for the mode the report says so."""
+        said = words(judge(reference_success(), None))
+        assert "offloadable (in the words of the form reference_lifecycle)" in said
+
+
 class TestBody:
     """How it was reached, what was broken, and what was believed."""
 
@@ -102,9 +181,9 @@ class TestBody:
         ],
     )
     def test_length(self, trace: Trace, mode: Mode) -> None:
-        """What is kept takes some fifteen lines; all of it is shown on demand."""
+        """What is kept takes at most fifteen lines; all of it is shown on demand."""
         report = judge(trace, mode)
-        assert len(plain(report).splitlines()) <= 17
+        assert len(plain(report).splitlines()) <= 15
         assert len(plain(report, verbose=True)) > len(plain(report))
 
     def test_breach(self) -> None:
@@ -115,6 +194,16 @@ class TestBody:
         assert "expected instead another victim" in said
         assert "pending claim_harm_attribution" in said
 
+    def test_in_short(self) -> None:
+        """Beside a violation, what else is open is named in short; -v says all of it."""
+        report = judge([*runs(2, BROKEN), *canonical_claim(OTHER)[:2]], Mode.HARD_PROTECTED)
+        said = words(report)
+        assert "claim claim:b" not in said
+        assert "claims 2 violated, 1 inconclusive" in said
+        shown = words(report, verbose=True)
+        assert "claim claim:b: inconclusive" in shown
+        assert shown.count(" because ") > said.count(" because ")
+
     def test_sequence(self) -> None:
         """Where the stream is numbered the number is shown."""
         said = words(judge(connector_fallback(), Mode.OFFLOADABLE))
@@ -122,20 +211,23 @@ class TestBody:
 
     def test_unexercised(self) -> None:
         """What no claim exercised is listed, not passed."""
-        said = words(judge(connector_success(), Mode.OFFLOADABLE))
+        report = judge(connector_success(), Mode.OFFLOADABLE)
         idle = "restoration_failure_outcome, claim_harm_attribution"
-        assert f"5 of 7 obligations exercised, 2 not put to the test: {idle};" in said
-        assert f"not exercised {idle} Assumed" in said
+        assert f"5 of 7 obligations exercised, 2 not put to the test: {idle};" in words(report)
+        assert "claim_harm_attribution not exercised 1 not" in words(report, verbose=True)
 
     def test_trust(self) -> None:
         """Facts are counted as trusted; what a recorded dialect does not observe is named."""
-        said = words(judge(connector_success(), Mode.OFFLOADABLE))
-        assert "Assumed, not checked: the instrumentation is faithful (10 facts)." in said
+        report = judge(connector_success(), Mode.OFFLOADABLE)
+        (line,) = (line for line in plain(report).splitlines() if line.startswith("Assumed"))
+        facts = "10 facts, 3 kinds read from reports"
+        assert f"Assumed, not checked: faithful hooks ({facts})." == line
+        shown = words(report, verbose=True)
+        assert "the instrumentation is faithful (10 facts: 1 claim_registered" in shown
         derived = "claim_registered, claim_committed, prefix_reused."
-        assert f"Read from reports, for the recording states no such fact: {derived}" in said
-        assert "Read from" not in words(judge(canonical_refusal(), Mode.HARD_PROTECTED))
-        shown = words(judge(connector_success(), Mode.OFFLOADABLE), verbose=True)
-        assert "(10 facts: 1 claim_registered" in shown
+        assert f"Read from reports, for the recording states no such fact: {derived}" in shown
+        plainly = judge(canonical_refusal(), Mode.HARD_PROTECTED)
+        assert "ead from" not in words(plainly) + words(plainly, verbose=True)
 
     def test_events(self) -> None:
         """Unknown kinds are named with their number."""
@@ -161,8 +253,9 @@ class TestBody:
 
     def test_not_accepted(self) -> None:
         """A claim that never entered says why it is not judged."""
-        trace = [*canonical_refusal(), about("claim_rejected", OTHER)]
-        assert "because not accepted" in words(judge(trace, Mode.HARD_PROTECTED))
+        report = judge([*canonical_refusal(), about("claim_rejected", OTHER)], Mode.HARD_PROTECTED)
+        assert "without verdict claim:b (not accepted)" in words(report)
+        assert "because not accepted" in words(report, verbose=True)
 
     def test_many(self) -> None:
         """Of many claims the worst are shown and the others counted."""
@@ -183,4 +276,5 @@ class TestBody:
         out = Console(file=io.StringIO(), force_terminal=True, width=80, color_system="standard")
         said = as_text(judge(BROKEN, Mode.HARD_PROTECTED), out)
         assert "\x1b[31mviolated" in said
-        assert "\x1b[32msatisfied" in said
+        all_of_it = as_text(judge(BROKEN, Mode.HARD_PROTECTED), out, verbose=True)
+        assert "\x1b[32msatisfied" in all_of_it

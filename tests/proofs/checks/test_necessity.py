@@ -76,11 +76,14 @@ class TestNecessity:
         [
             (
                 Mode.BEST_EFFORT,
-                {"materialization_predicate.still there", "claim_scoped_telemetry.untrue"},
+                {
+                    "materialization_predicate.predicate_reported_false_while_true",
+                    "claim_scoped_telemetry.loss_reported_while_predicate_true",
+                },
             ),
             (
                 Mode.OFFLOADABLE,
-                {"restoration_failure_outcome", "claim_harm_attribution.unanswered"},
+                {"restoration_failure_outcome", "claim_harm_attribution.outcome_not_reported"},
             ),
         ],
     )
@@ -100,7 +103,12 @@ class TestNecessity:
         """Rules that owe something or find a violation are guards; those that settle are not."""
         (observer,) = [o for o in MODES[Mode.EXPIRING].bundle() if o.name == "explicit_acceptance"]
 
-        names = {"untrue", "post hoc", "silent", "committed"}
+        names = {
+            "acceptance_reported_without_commitment",
+            "reported_before_acceptance",
+            "acceptance_not_reported",
+            "responsibility_began",
+        }
         assert {f"explicit_acceptance.{name}" for name in names} == set(guards_of(observer))
 
     def test_without_proof_is_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,13 @@ class TestCampaign:
     def test_survivor(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A change that no check notices, and that is one, survives; a run shows the change."""
         deafen(monkeypatch)
-        (fate,) = campaign.campaign([mutant(Mode.EXPIRING, "explicit_acceptance.untrue:drop")])
+        (fate,) = campaign.campaign(
+            [
+                mutant(
+                    Mode.EXPIRING, "explicit_acceptance.acceptance_reported_without_commitment:drop"
+                )
+            ]
+        )
 
         assert ("survived", []) == (fate.result, fate.by)
         assert fate.detail.endswith("differ: 1 claim_accepted")
@@ -259,13 +265,18 @@ class TestCommand:
         """A survivor is named, with the run that shows the change, and exits 1."""
         deafen(monkeypatch)
         monkeypatch.setattr(
-            commands, "everything", lambda m: [mutant(m, "explicit_acceptance.untrue:drop")]
+            commands,
+            "everything",
+            lambda m: [
+                mutant(m, "explicit_acceptance.acceptance_reported_without_commitment:drop")
+            ],
         )
         code = main(["mutate", "expiring"])
         out = capsys.readouterr().out
 
         assert 1 == code
-        assert "survived: 1\n  expiring, explicit_acceptance.untrue:drop: " in out
+        name = "explicit_acceptance.acceptance_reported_without_commitment:drop"
+        assert f"survived: 1\n  expiring, {name}: " in out
         assert "verdicts differ: 1 claim_accepted\n" in out
 
     def test_json(self, capsys: Capture) -> None:

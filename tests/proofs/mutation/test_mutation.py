@@ -106,9 +106,11 @@ class TestOperators:
     @pytest.mark.parametrize("operator", ["negate", "drop", "always"])
     def test_guards(self, operator: str) -> None:
         """A guard is negated, never holds, or always holds."""
-        name = "explicit_conflict_action.silent"
+        name = "explicit_conflict_action.conflict_action_not_reported"
         (original,) = (
-            r for r in OBLIGATIONS["explicit_conflict_action"].rules if r.name == "silent"
+            r
+            for r in OBLIGATIONS["explicit_conflict_action"].rules
+            if r.name == "conflict_action_not_reported"
         )
         expected = {"negate": ~original.when, "drop": FALSE, "always": TRUE}[operator]
         after = rule(Mode.HARD_PROTECTED, f"{name}:{operator}")
@@ -127,14 +129,18 @@ class TestOperators:
     )
     def test_parts(self, name: str, says: str) -> None:
         """A mutant says which part of its rule it touches."""
-        found = mutant(Mode.HARD_PROTECTED, f"explicit_conflict_action.relaxed:{name}")
+        found = mutant(
+            Mode.HARD_PROTECTED, f"explicit_conflict_action.demotion_or_expiry_reported:{name}"
+        )
 
-        assert f"explicit_conflict_action, rule 'relaxed': {says}" == found.says
+        assert f"explicit_conflict_action, rule 'demotion_or_expiry_reported': {says}" == found.says
         assert changed(found) != found.original
 
     def test_remove_and_forget(self) -> None:
         """A rule no longer applies in a state; a register stays as it is."""
-        removed = rule(Mode.HARD_PROTECTED, "explicit_conflict_action.silent:remove-idle")
+        removed = rule(
+            Mode.HARD_PROTECTED, "explicit_conflict_action.conflict_action_not_reported:remove-idle"
+        )
         names = {m.name for m in mutants(Mode.HARD_PROTECTED) if m.operator == "forget"}
 
         assert ("owed", "settled") == removed.source
@@ -195,13 +201,15 @@ class TestChecks:
 
     def test_structure(self) -> None:
         """A rule out of a violated state does not pass the observer's own validation."""
-        found = mutant(Mode.EXPIRING, "claim_identity.bound:add-violated")
+        found = mutant(Mode.EXPIRING, "claim_identity.identity_matches:add-violated")
 
-        assert "claim_identity.bound: violated is for good" == CHECKS["structure"](found)
+        assert "claim_identity.identity_matches: violated is for good" == CHECKS["structure"](found)
 
     def test_theorem(self) -> None:
         """Without the rule against untrue acceptance an auditor believes what is not so."""
-        found = CHECKS["theorem"](mutant(Mode.EXPIRING, "explicit_acceptance.untrue:drop"))
+        found = CHECKS["theorem"](
+            mutant(Mode.EXPIRING, "explicit_acceptance.acceptance_reported_without_commitment:drop")
+        )
 
         assert found is not None
         assert found.startswith("responsibility fails after ")
@@ -215,13 +223,17 @@ class TestChecks:
 
     def test_traces(self) -> None:
         """A rule that is gone leaves the broken trace of its obligation uncondemned."""
-        found = mutant(Mode.HARD_PROTECTED, "victim_exclusion_before_violation.victim:drop")
+        found = mutant(
+            Mode.HARD_PROTECTED, "victim_exclusion_before_violation.evicted_while_responsible:drop"
+        )
 
         assert "victim_exclusion_before_violation.broken" == CHECKS["traces"](found)
 
     def test_pins(self) -> None:
         """A guard that is negated gives some run another verdict than the pinned one."""
-        found = mutant(Mode.HARD_PROTECTED, "explicit_conflict_action.silent:negate")
+        found = mutant(
+            Mode.HARD_PROTECTED, "explicit_conflict_action.conflict_action_not_reported:negate"
+        )
 
         assert CHECKS["pins"](found) in runs.runs()
 
@@ -236,8 +248,8 @@ class TestChecks:
 class TestEquivalent:
     """What is no change at all."""
 
-    STEP = "claim_scoped_telemetry.silent:weaken-13"
-    RUN = "claim_scoped_telemetry.untrue:remove-fallen"
+    STEP = "claim_scoped_telemetry.loss_not_reported:weaken-13"
+    RUN = "claim_scoped_telemetry.loss_reported_while_predicate_true:remove-fallen"
 
     def test_step(self) -> None:
         """No step differs: from no state at all, or from none that a run can come to."""
@@ -254,7 +266,9 @@ class TestEquivalent:
 
     def test_different(self) -> None:
         """A mutant that judges otherwise is not taken for equivalent, and a run shows it."""
-        found = mutant(Mode.BEST_EFFORT, "claim_scoped_telemetry.untrue:drop")
+        found = mutant(
+            Mode.BEST_EFFORT, "claim_scoped_telemetry.loss_reported_while_predicate_true:drop"
+        )
         run = difference(found.mode, found.original, changed(found), plain=False)
 
         assert Compared.DIFFERENT is compare(found.mode, found.original, changed(found))

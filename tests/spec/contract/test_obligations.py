@@ -1,6 +1,7 @@
 """Tests of the nineteen obligations and of the seven modes."""
 
 import dataclasses
+import re
 
 import pytest
 
@@ -70,7 +71,7 @@ class TestObserver:
             assert violates == (rule.guard in breaking), rule.name
 
     def test_advice(self, observer: Observer) -> None:
-        """Every rule says why, and one that violates says what would have been right."""
+        """Every rule says why, and one that violates says what was expected instead."""
         for rule in observer.rules:
             violates = observer.state(rule.to).verdict is Verdict.VIOLATED
             assert rule.why
@@ -87,9 +88,10 @@ class TestObserver:
                 assert observer.per_request or not here, rule.name
 
     def test_names(self, observer: Observer) -> None:
-        """No two rules of an observer have one name and one guard."""
-        names = [(rule.guard, rule.name) for rule in observer.rules]
+        """Each rule has a name of its own, of at least two words in snake case."""
+        names = [rule.name for rule in observer.rules]
         assert len(names) == len(set(names))
+        assert [] == [name for name in names if not re.fullmatch(r"[a-z]+(_[a-z]+)+", name)]
 
 
 class TestModes:

@@ -324,7 +324,7 @@ class TestCase:
         """A rule of the claim itself is taken once, however many requests there are."""
         course = Course("explicit_acceptance", requests="rs")
         course.take(Kind.CLAIM_ACCEPTED, view(footprint=2))
-        assert {("explicit_acceptance", "accepted"): 1} == course.case.taken
+        assert {("explicit_acceptance", "acceptance_reported"): 1} == course.case.taken
 
     def test_unstated(self) -> None:
         """A count that is not stated is 0 to the ledgers."""
@@ -353,12 +353,12 @@ class TestCase:
 
     def test_one_end(self) -> None:
         """Where all is known a proof is right or wrong."""
-        assert Finding(Verdict.SATISFIED, 2, "stated") == self.proved(4, 2)
-        assert Finding(Verdict.VIOLATED, 2, "proof") == self.proved(5, 2)
+        assert Finding(Verdict.SATISFIED, 2, "footprint_reported") == self.proved(4, 2)
+        assert Finding(Verdict.VIOLATED, 2, "wrong_capacity_proof") == self.proved(5, 2)
 
     def test_two_ends(self) -> None:
         """It is wrong where it is wrong for all that may be, and else nobody knows."""
-        assert Finding(Verdict.VIOLATED, 2, "proof") == self.proved(7, 4, 2)
+        assert Finding(Verdict.VIOLATED, 2, "wrong_capacity_proof") == self.proved(7, 4, 2)
         assert Finding(Verdict.INCONCLUSIVE, 2) == self.proved(6, 4, 2)
         assert Finding(Verdict.INCONCLUSIVE, 2) == self.proved(5, 4, 2)
 
@@ -378,7 +378,7 @@ class TestCase:
         crowded, roomy = view(**ELSEWHERE, rest=2), view(**ELSEWHERE, rest=1)
         course.take(Kind.REQUEST_DEFERRED, crowded, here="r")
         course.take(Kind.REQUEST_DEFERRED, crowded, roomy, here="r")
-        assert Finding(Verdict.SATISFIED, 3, "acted") == course.found(CONFLICT)
+        assert Finding(Verdict.SATISFIED, 3, "conflict_action_reported") == course.found(CONFLICT)
 
     def reused(self, course: Course) -> Verdict:
         """What the reuse by the request comes to, which computes the claim before."""
@@ -456,7 +456,7 @@ class TestFindings:
         """What is back where it began was found by no event."""
         course = Course(TOLD, lead=0)
         course.take(Kind.BLOCK_CACHED, view(lead=2))
-        assert Finding(Verdict.PENDING, 1, "rose") == course.found(TOLD)
+        assert Finding(Verdict.PENDING, 1, "predicate_became_true") == course.found(TOLD)
         course.take(Kind.BLOCK_LOST, view(lead=0))
         assert Finding(Verdict.UNEXERCISED) == course.found(TOLD)
 
@@ -467,7 +467,7 @@ class TestFindings:
             course.take(Kind.BLOCK_CACHED, view(lead=2))
             course.take(Kind.CLAIM_MATERIALIZED)
             course.take(Kind.BLOCK_EVICTED, view(lead=0))
-        assert Finding(Verdict.SATISFIED, 5, "materialized") == course.found(TOLD)
+        assert Finding(Verdict.SATISFIED, 5, "materialization_reported") == course.found(TOLD)
 
     def test_satisfied_before(self) -> None:
         """What was satisfied in a state that is left stands before what requests come to."""
@@ -475,6 +475,6 @@ class TestFindings:
         course.arrives(5, 6)
         course.take(Kind.REQUEST_DEFERRED, view(**ELSEWHERE), here="r")
         course.take(Kind.REQUEST_DEFERRED, view(**ELSEWHERE), here="r")
-        assert Finding(Verdict.SATISFIED, 3, "acted") == course.found(CONFLICT)
+        assert Finding(Verdict.SATISFIED, 3, "conflict_action_reported") == course.found(CONFLICT)
         course.take(Kind.REQUEST_FINISHED, view(**ELSEWHERE), here="r")
-        assert Finding(Verdict.SATISFIED, 3, "acted") == course.found(CONFLICT)
+        assert Finding(Verdict.SATISFIED, 3, "conflict_action_reported") == course.found(CONFLICT)

@@ -1,0 +1,59 @@
+"""Which modes the claims of a trace state, as its lines come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.input.records import CANONICAL
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from monitor.input.records import Record
+
+__all__ = ["Stated"]
+
+
+class Stated:
+    """Looks at each line for a mode that nobody judges by yet.
+
+    Args:
+        judged: the modes by which claims are judged.
+        only: look at the claim of this id alone.
+    """
+
+    def __init__(self, judged: Collection[Mode], only: str | None = None) -> None:
+        self.modes: set[Mode] = set()
+        self.more: Mode | None = None
+        self._judged, self._only = frozenset(judged), only
+        self._read_from: dict[Mode, set[str]] = {}
+        self._usual: dict[str, Mode | None] = {}
+
+    def note(self, record: Record) -> bool:
+        """One line; whether it states a mode that nobody judges by, which is `more`."""
+        form = record.stamp.form
+        if record.stamp.stream not in self._usual:
+            self._usual[record.stamp.stream] = form.usual
+        for event, _ in record.events:
+            if event.mode is None or event.mode not in MODES:
+                continue
+            if self._only not in (None, event.claim_id):
+                continue
+            mode = Mode(event.mode)
+            self.modes.add(mode)
+            if mode not in self._judged:
+                self.more = mode
+                return True
+            if form is not CANONICAL:
+                self._read_from.setdefault(mode, set()).add(form.name)
+        return False
+
+    def forms(self, mode: Mode) -> frozenset[str]:
+        """The recorded forms in which claims state a mode."""
+        return frozenset(self._read_from.get(mode, ()))
+
+    def usual(self, stream: str) -> Mode | None:
+        """The mode that recordings in the form of a stream are mostly judged by."""
+        return self._usual.get(stream)

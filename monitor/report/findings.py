@@ -1,0 +1,130 @@
+"""The claims of a report for people: what was owed or said, where, and what was expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from monitor.engine import ModeVerdict
+from monitor.report.layout import VERDICT_STYLES, Row, grid, place
+from monitor.report.quote import shortened
+from spec.language.prose import printable
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from monitor.report.quote import QuotedLine
+    from monitor.report.verdict import ClaimReport, ObligationReport, Place, Report
+
+__all__ = ["claim_text", "places", "shown_claims"]
+
+_ABSENT: Final = ("not accepted", "not registered", "it was accepted in another mode")
+_ORDER: Final = tuple(reversed(Verdict))
+_SHOWN: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PENDING)
+
+
+def shown_claims(report: Report, *, verbose: bool) -> list[ClaimReport]:
+    """The claims with something to show, the worst first: of a report that is violated those that
+    are, of one that is kept none, unless all is asked for.
+    """
+    if report.verdict is ModeVerdict.KEPT and not verbose:
+        return []
+    only_worst = report.verdict is ModeVerdict.VIOLATED and not verbose
+    least = {ModeVerdict.VIOLATED} if only_worst else {*ModeVerdict} - {ModeVerdict.KEPT}
+    return sorted((c for c in report.claims if c.verdict in least), key=_gravity)
+
+
+def places(claims: list[ClaimReport]) -> list[Place]:
+    """Where these claims were violated."""
+    found = [each for claim in claims for each in claim.obligations.values()]
+    violated = (each.at for each in found if each.verdict is Verdict.VIOLATED)
+    return [at for at in violated if at is not None]
+
+
+def claim_text(
+    claim: ClaimReport,
+    width: int,
+    quoted: Mapping[Place, list[QuotedLine]],
+    *,
+    several: bool,
+    verbose: bool,
+) -> Text:
+    """One claim.
+
+    Args:
+        quoted: the lines at which obligations were violated, with some before them.
+        several: name the mode that judged it, for there are others.
+        verbose: with its state, and in full what is open beside a violation.
+    """
+    mode = f", {claim.mode}" if several else ""
+    text = Text().append(f"claim {printable(claim.claim_id)}{mode}: {claim.verdict}\n", "bold")
+    rows: list[Row] = [("stream", printable(claim.stream))]
+    if verbose:
+        rows.append(("state", f"{claim.state}, as reported"))
+    if claim.declared_mode not in (None, claim.mode):
+        rows.append(("declared", printable(claim.declared_mode or "")))
+    if claim.why.startswith(_ABSENT):
+        rows.append(("because", claim.why))
+    text.append(grid(rows, width))
+    in_short = claim.verdict is ModeVerdict.VIOLATED and not verbose
+    rest: dict[Verdict, list[str]] = {}
+    for names, found in _alike(claim):
+        if in_short and found.verdict is not Verdict.VIOLATED:
+            rest.setdefault(found.verdict, []).extend(names)
+            continue
+        text.append("\n")
+        text.append(_finding(names, found, width, quoted))
+    if rest:
+        text.append("\n")
+        each = ((_styled(verdict), ", ".join(names)) for verdict, names in rest.items())
+        text.append(grid(each, width))
+    return text
+
+
+def _finding(
+    names: list[str],
+    found: ObligationReport,
+    width: int,
+    quoted: Mapping[Place, list[QuotedLine]],
+) -> Text:
+    rows: list[Row] = [(_styled(found.verdict), ", ".join(names))]
+    after: list[Row] = [("because", printable(found.why))]
+    if found.allowed:
+        after.append(("expected instead", found.allowed))
+    if found.at is None:
+        return grid([*rows, *after], width)
+    text = grid([*rows, ("at", place(found.at))], width)
+    digits = len(str(found.at.line))
+    for line in quoted.get(found.at, ()):
+        meant = line.number == found.at.line
+        margin = f"{'>' if meant else ' '} {line.number:>{digits}} | "
+        style = "" if meant else "bright_black"
+        text.append(f"{margin}{shortened(line.text, width - len(margin))}\n", style)
+    return text.append(grid(after, width))
+
+
+def _styled(verdict: Verdict) -> Text:
+    return Text(verdict, VERDICT_STYLES[verdict])
+
+
+def _alike(claim: ClaimReport) -> Iterator[tuple[list[str], ObligationReport]]:
+    """The obligations to show, those with one and the same finding together: the worst first, and
+    of one verdict the earliest."""
+    found: dict[ObligationReport, list[str]] = {}
+    for name, obligation in claim.obligations.items():
+        if obligation.verdict in _SHOWN:
+            found.setdefault(obligation, []).append(name)
+    for obligation in sorted(found, key=_urgency):
+        yield found[obligation], obligation
+
+
+def _urgency(found: ObligationReport) -> tuple[int, int]:
+    return _ORDER.index(found.verdict), 0 if found.at is None else found.at.line
+
+
+def _gravity(claim: ClaimReport) -> tuple[bool, int]:
+    weights = [o.verdict for o in claim.obligations.values()]
+    broken = weights.count(Verdict.VIOLATED)
+    return claim.verdict is not ModeVerdict.VIOLATED, -broken

@@ -1,0 +1,90 @@
+"""The verdict in a sentence that counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.engine import ModeVerdict
+from monitor.report.tally import tallies
+from spec.language.prose import counted, printable
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from monitor.report.tally import Tally
+    from monitor.report.verdict import Report
+
+__all__ = ["headline", "summary"]
+
+
+def headline(report: Report) -> str:
+    """The verdict over all modes, with the modes, claims and obligations that it is about."""
+    found = tallies(report)
+    unjudged = len(report.unjudged.claims) + report.unjudged.forgotten
+    if len(found) == 1 and not unjudged:
+        return _one(found[0])
+    total = sum(each.total for each in found) + unjudged
+    about = f"{counted(len(found), 'mode')}, {counted(total, 'claim')}"
+    if report.verdict is ModeVerdict.INCONCLUSIVE:
+        whole = f"{about}; {report.why}" if found else report.why
+        return f"inconclusive: {printable(whole)}"
+    if report.verdict is ModeVerdict.VIOLATED:
+        broken = [each for each in found if each.mode.verdict is ModeVerdict.VIOLATED]
+        rest = f"; {counted(unjudged, 'claim')} not judged" if unjudged else ""
+        return f"violated: {about}; {'; '.join(map(_not_kept, broken))}{rest}"
+    each_in = ", ".join(f"{each.mode.mode} in {_share(each)}" for each in found)
+    number = sum(len(each.pooled) for each in found)
+    idle = sum(len(each.having(Verdict.UNEXERCISED)) for each in found)
+    return f"kept: {about}; {each_in}; {_exercised(number, idle)}"
+
+
+def summary(found: Tally) -> str:
+    """The verdict of one of several modes, in short."""
+    part, verdict = found.mode, found.mode.verdict
+    if verdict is ModeVerdict.VIOLATED:
+        return f"violated in {_share(found)}: {', '.join(found.having(Verdict.VIOLATED))}"
+    if verdict is ModeVerdict.KEPT:
+        idle = len(found.having(Verdict.UNEXERCISED))
+        return f"kept in {_share(found)}: {_exercised(len(found.pooled), idle)}"
+    return f"inconclusive: {printable(part.why)}"
+
+
+def _one(found: Tally) -> str:
+    part, total = found.mode, found.total
+    if part.verdict is ModeVerdict.VIOLATED:
+        broken = found.having(Verdict.VIOLATED)
+        what = f"{len(broken)} of {len(found.pooled)} obligations: {', '.join(broken)}"
+        return f"violated: {what}; {part.mode} was not kept in {_part(found)}"
+    if part.verdict is ModeVerdict.KEPT:
+        idle = found.having(Verdict.UNEXERCISED)
+        what = _exercised(len(found.pooled), len(idle))
+        what += f": {', '.join(idle)}" if idle else ""
+        rest = total - found.claims[part.verdict]
+        more = f"; {rest} cannot be judged" if rest else ""
+        return f"kept: {what}; {part.mode} was kept in {_part(found)}{more}"
+    return f"inconclusive: {printable(part.why)}"
+
+
+def _not_kept(found: Tally) -> str:
+    names = ", ".join(found.having(Verdict.VIOLATED))
+    return f"{found.mode.mode} was not kept in {_share(found)}: {names}"
+
+
+def _exercised(number: int, idle: int) -> str:
+    said = f"{number - idle} of {number} obligations exercised"
+    return f"{said}, {idle} not put to the test" if idle else said
+
+
+def _part(found: Tally) -> str:
+    """How many of the claims have the verdict of the one mode."""
+    alike, total = found.claims[found.mode.verdict], found.total
+    if alike == total:
+        return "the one claim" if alike == 1 else f"all {alike} claims"
+    return f"{alike} of {total} claims"
+
+
+def _share(found: Tally) -> str:
+    """How many of the claims of a mode, which is one of several, have its verdict."""
+    alike, total = found.claims[found.mode.verdict], found.total
+    if alike == total:
+        return "its one claim" if alike == 1 else f"all its {alike} claims"
+    return f"{alike} of its {total} claims"

@@ -1,0 +1,90 @@
+"""Labels and values side by side, and the words in them, for reports to people."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from spec.cli.screens import STYLES
+from spec.language.prose import printable
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from monitor.report.verdict import Place
+
+__all__ = [
+    "GLUE",
+    "LABEL",
+    "VERDICT_STYLES",
+    "Row",
+    "counts",
+    "file_name",
+    "grid",
+    "place",
+    "some",
+    "verdict_word",
+]
+
+GLUE: Final = "\ue000"
+"""A space at which no line is broken; no text from a trace holds it."""
+
+LABEL: Final = 16
+"""Columns of a label."""
+
+VERDICT_STYLES: Final = {**STYLES, "kept": "green"}
+
+Row = tuple[str | Text, str]
+
+_MOST_NAMES: Final = 20
+
+
+def grid(rows: Iterable[Row], width: int) -> Text:
+    """Labels and values side by side; a path stays in one piece, so that it can be copied."""
+    made = Text()
+    margin = " " * (LABEL + 2)
+    for label, value in rows:
+        lines = textwrap.wrap(
+            value,
+            width,
+            initial_indent=margin,
+            subsequent_indent=margin,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        style = label.style if isinstance(label, Text) else "bright_black"
+        made.append(str(label).ljust(LABEL), style)
+        made.append("\n".join(lines)[LABEL:] + "\n")
+    return made
+
+
+def place(at: Place) -> str:
+    """File, line and number of an event."""
+    sequence = "" if at.sequence is None else f", sequence {at.sequence}"
+    return f"{file_name(at.file)}:{at.line}{sequence}"
+
+
+def file_name(name: str) -> str:
+    """A file as it was named."""
+    return "standard input" if name == "-" else printable(name)
+
+
+def verdict_word(verdict: Verdict) -> str:
+    """A verdict as people read it."""
+    return "not exercised" if verdict is Verdict.UNEXERCISED else str(verdict)
+
+
+def counts(found: Mapping[str, int]) -> str:
+    """Names with their numbers, a long list cut short."""
+    each = [f"{number}{GLUE}{printable(name)}" for name, number in found.items()]
+    return ", ".join(some(each))
+
+
+def some(items: Sequence[str], most: int = _MOST_NAMES) -> list[str]:
+    """The first of the items, and how many more there are."""
+    if len(items) <= most:
+        return list(items)
+    return [*items[:most], f"and {len(items) - most} more"]

@@ -1,0 +1,195 @@
+"""What must be reported when a restore fails: an outcome that names the claim."""
+
+from __future__ import annotations
+
+from spec.contract.ledgers import fails, kind, req_was
+from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.obligations._restore import back, computed, finished, needs, ours, reused
+from spec.contract.vocabulary import e
+from spec.events.alphabet import Kind
+from spec.language.machine import Guard, Observer, Rule
+from spec.language.terms import conj
+
+__all__ = ["RESTORATION_FAILURE_OUTCOME"]
+
+_refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.echo
+_reported = ours & kind(Kind.CLAIM_RESTORATION_FAILED)
+_alleged = conj(e.here, kind(Kind.REQUEST_REFUSED), e.blamed, e.alleges)
+_stated = _reported & e.outcome & ~e.echo
+_relaxed = e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED)
+_served = reused | computed
+
+RESTORATION_FAILURE_OUTCOME = Observer(
+    name="restoration_failure_outcome",
+    code="RF",
+    reason="When the bytes do not come back, a report must say what became of the claim. "
+    "Otherwise a cache miss, an unrelated error and an unreported recomputation look alike.",
+    source=TABLE_1,
+    per_request=True,
+    states=(
+        idle("no restore failed"),
+        idle("the request waits for a restore", name="waiting"),
+        idle("a restore failed for another request while this one waited", name="thwarted"),
+        pending("owed", "a restore failed, and no outcome that names the claim is reported yet"),
+        pending(
+            "refusing", "a refusal was announced as the outcome, and the request is not refused yet"
+        ),
+        pending(
+            "harming",
+            "harm was announced as the outcome, and no report of the claim's harm "
+            "or end follows yet",
+        ),
+        satisfied(
+            "refused",
+            "the failed restore ended in a refusal that names the claim",
+        ),
+        satisfied(
+            "answered",
+            "the failed restore ended in an outcome that names the claim",
+        ),
+        violated(
+            "the failed restore has no outcome that names the claim, or its outcome is false "
+            "or blames another claim"
+        ),
+    ),
+    rules=(
+        Rule(
+            Guard.SAID,
+            "failure_reported_without_failed_load",
+            (_reported | _alleged) & ~req_was.broke,
+            VIOLATED,
+            source=("idle", "waiting", "owed", "refusing", "harming", "refused", "answered"),
+            why="a failed restore is reported, but no load of this claim failed for the request "
+            "or while it waited",
+            allowed="the report after a load of this claim failed",
+        ),
+        Rule(
+            Guard.SAID,
+            "outcome_blames_wrong_claim",
+            ((e.here & kind(Kind.REQUEST_REFUSED)) | _reported) & e.smear & req_was.failed,
+            VIOLATED,
+            why="the outcome names a claim whose restore did not fail",
+            allowed="an outcome that names this claim, and only claims whose restore failed",
+        ),
+        Rule(
+            Guard.BROKE,
+            "fallback_before_outcome",
+            _served,
+            VIOLATED,
+            source=("owed", "refusing", "harming"),
+            why="the request computed or reused the claim before its failed restore had an outcome",
+            allowed="a refusal, demotion, expiry or harm that names the claim, before any fallback",
+        ),
+        Rule(
+            Guard.BROKE,
+            "served_after_refusal",
+            (e.here & kind(Kind.PREFIX_REUSED)) | computed,
+            VIOLATED,
+            source=("refused",),
+            why="the request was refused for its failed restore and was served nevertheless: it "
+            "reused a prefix, or computed the claim",
+            allowed="the end of the request after its refusal",
+        ),
+        Rule(
+            Guard.MOOT,
+            "refused_request_ended",
+            finished,
+            "answered",
+            source=("refused",),
+            why="the refused request ended; a later request with the same id may be served",
+        ),
+        Rule(
+            Guard.TOLD,
+            "refusal_reported",
+            _refused & e.blamed,
+            "refused",
+            source=("owed", "harming", "thwarted", "answered"),
+            why="the request was refused for its failed restore, and the refusal names the claim",
+        ),
+        Rule(
+            Guard.TOLD,
+            "announced_refusal_reported",
+            _refused,
+            "refused",
+            source=("refusing",),
+            why="the refusal that was announced as the outcome is reported",
+        ),
+        Rule(
+            Guard.TOLD,
+            "outcome_reported",
+            _relaxed,
+            "answered",
+            source=("owed", "refusing", "harming"),
+            why="the failed restore ended in a demotion, expiry or harm that names the claim",
+        ),
+        Rule(
+            Guard.OWED,
+            "refusal_announced",
+            _stated & e.refusal,
+            "refusing",
+            source=("owed", "thwarted"),
+            why="claim_restoration_failed announces a refusal as the outcome",
+        ),
+        Rule(
+            Guard.OWED,
+            "harm_announced",
+            _stated & e.harm,
+            "harming",
+            source=("owed", "thwarted"),
+            why="claim_restoration_failed announces harm as the outcome",
+        ),
+        Rule(
+            Guard.DUE,
+            "outcome_not_reported",
+            finished,
+            VIOLATED,
+            source=("owed", "refusing", "harming"),
+            why="the request ended, and its failed restore has no outcome that names the claim",
+            allowed="a refusal, demotion, expiry or harm that names the claim, before the request "
+            "ends",
+        ),
+        Rule(
+            Guard.OWED,
+            "restore_failed",
+            e.here & fails,
+            "owed",
+            source=("idle", "waiting", "thwarted", "answered"),
+            why="a load of the claim's blocks failed, and the predicate is false",
+        ),
+        Rule(
+            Guard.NOTED,
+            "restore_required",
+            needs & req_was.arrived,
+            "waiting",
+            source=("idle",),
+            why="the request needs the claim restored",
+        ),
+        Rule(
+            Guard.NOTED,
+            "restore_failed_for_another_request",
+            fails,
+            "thwarted",
+            source=("waiting",),
+            why="a load of the claim failed for another request, and this request may have waited "
+            "for it",
+        ),
+        Rule(
+            Guard.NOTED,
+            "predicate_true_again",
+            back,
+            "waiting",
+            source=("thwarted",),
+            why="the predicate is true again",
+        ),
+        Rule(
+            Guard.NOTED,
+            "wait_ended",
+            (e.here & kind(Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED))
+            | (e.mine & kind(Kind.CLAIM_RESTORED)),
+            "idle",
+            source=("waiting", "thwarted"),
+            why="the request no longer waits: the claim was restored, or the request was refused "
+            "or ended",
+        ),
+    ),
+)
