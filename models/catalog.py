@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from spec.language.suggest import resolve
 from spec.lowering.load import read_descriptor
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ __all__ = ["FOLDER", "NAMES", "descriptor"]
 
 FOLDER: Final = Path(__file__).parent / "descriptors"
 
-NAMES: Final = (
+_FIRST: Final = (
     "tensorrt_llm_06cff70502",
     "tensorrt_llm_1_3_0rc14",
     "tensorrt_llm_1_3_0rc15",
@@ -29,10 +30,12 @@ NAMES: Final = (
     "mooncake",
     "processfork",
 )
-"""The papers' first, in their order."""
+
+NAMES: Final = (*_FIRST, *sorted({file.stem for file in FOLDER.glob("*.yaml")} - {*_FIRST}))
+"""The papers' first, in their order; those that are added, after them."""
 
 
 @cache
 def descriptor(name: str) -> Descriptor:
-    """The shipped descriptor of that name, one of NAMES."""
-    return read_descriptor(FOLDER / f"{name}.yaml")
+    """The shipped descriptor of that name, one of NAMES; raises UnknownName."""
+    return read_descriptor(FOLDER / f"{resolve(name, NAMES, what='descriptor')}.yaml")
