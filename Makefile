@@ -33,7 +33,7 @@ demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 test: $(STAMP) ## Run the tests, but for those that take long
 	$(BIN)/python -m pytest -n 2 -m 'not slow'
 
-test-slow: $(STAMP) ## Run those that take long: proofs of every mode by every engine
+test-slow: $(STAMP) ## Run those that take long: every mode asked everything, by every engine
 	$(BIN)/python -m pytest -n 2 -m slow
 
 # With every extra, and with none; the versions are those of the lock.

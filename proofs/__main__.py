@@ -19,6 +19,8 @@ from proofs.lowering.command import LOWERING, run_check
 from proofs.mutation import commands as commands_mutation
 from proofs.report.junit import to_junit
 from proofs.report.pages import pages
+from proofs.report.summary import print_summary
+from proofs.report.table import print_row, print_total
 from proofs.report.text import print_check
 from proofs.traces.itf import check_suffix
 from spec import __version__
@@ -58,10 +60,18 @@ def check(
         str, typer.Option(help=f"What decides soundness: {', '.join(EngineName)}.")
     ] = EngineName.AUTO,
     depth: Annotated[int, typer.Option(help="Events that bounded searches go to.")] = DEPTH,
-    story: Annotated[bool, typer.Option("--story", help="Tell every run, in full.")] = False,
-    verbose: Annotated[
+    full: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help=f"Of {FRAME}: what each lemma says, and rests on."),
+        typer.Option(
+            "--full",
+            help="Ask for receptiveness, scenarios, coverage, guards, cores and paper, too.",
+        ),
+    ] = False,
+    story: Annotated[
+        bool, typer.Option("--story", help="Print every run that was found; implies --full -v.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print everything that was found.")
     ] = False,
     certificate: Annotated[
         Path | None, typer.Option(help="Write what `recheck` checks again to this folder.")
@@ -79,9 +89,13 @@ def check(
 ) -> None:
     """Prove what the obligations of a mode are worth.
 
-    Is it consistent (some run keeps it and exercises all of it), and is it sound (an auditor who
-    reads only reports concludes what is true)? What does the paper's bundle lack, and which
-    obligations are needed?
+    Is it sound: does an auditor who reads only reports conclude what is true, in every run? Do the
+    lemmas hold on which that leans? Is it consistent: does some run keep all of it and exercise all
+    of it? Is each obligation necessary: does a run break a clause without it?
+
+    --full asks more: can a runtime always keep it, is each state and rule reached and each clause
+    compared, which rules (guards) are necessary, which obligations does each clause rest on (its
+    core), and what does the paper's bundle lack?
 
     In place of a mode, lowering: does the relation that labels runtimes fail closed, for every
     descriptor, and is it the same in both implementations?
@@ -89,13 +103,13 @@ def check(
     Or frame: does an event that is not delivered to a claim change nothing of it, and is the
     Python that the monitor runs what the specification says? For the modes named after it, or all.
 
-    Exit 0: witnessed and proved. 1: refuted; a lemma fails; a clause is never compared; or an
-    obligation became redundant, or needed again, and nobody has said so. 2: bad input. 3: unknown,
-    vacuous, or shown only within a bound.
+    Exit 0: all that was asked is shown. 1: refuted; a lemma fails; an obligation became redundant,
+    or needed again, and nobody has said so; or, with --full, a clause is never compared. 2: bad
+    input. 3: unknown, vacuous, or shown only within a bound.
     """
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
-    strange = any((*asked, story, certificate, trace))
+    strange = any((*asked, full, story, certificate, trace))
     special = None if name is None else resolve(name, [*Mode, LOWERING, FRAME], what="mode")
     if special == LOWERING:
         if strange or every or more or verbose:
@@ -114,10 +128,8 @@ def check(
         chosen_modes = [Mode(resolve(each, list(Mode), what="mode")) for each in more]
         modes_once = list(dict.fromkeys(chosen_modes)) or list(Mode)
         raise typer.Exit(run_frame(modes_once, form, junit, verbose=verbose))
-    if more or verbose:
-        raise SpecError(
-            f"several modes and -v go with {FRAME} alone", "name one mode, or ask for --all"
-        )
+    if more:
+        raise SpecError(f"several modes go with {FRAME} alone", "name one mode, or ask for --all")
     modes = _modes(name, every)
     chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
     by = EngineName(resolve(engine, list(EngineName), what="engine"))
@@ -133,6 +145,7 @@ def check(
     check_target(junit)
     check_target(certificate, folder=True)
     checks, spinner = list[Check](), console(stderr=True)
+    text, certified = form is Format.TEXT, certificate is not None
     spinner.quiet = not spinner.is_terminal
     with second_process() as beside, spinner.status("") as status:
         for each in modes:
@@ -143,17 +156,26 @@ def check(
                     depth,
                     status.update,
                     engine=by,
+                    full=full or story,
                     plain=story,
                     beside=beside,
                     certificate=certificate,
                     trace=trace,
                 )
             )
-            if form is Format.TEXT:
+            if text:
                 status.stop()
                 with page() as out:
-                    print_check(out, checks[-1], story=story, certified=certificate is not None)
+                    if verbose or story:
+                        print_check(out, checks[-1], story=story, certified=certified)
+                    elif every:
+                        print_row(out, checks[-1], first=len(checks) == 1)
+                    else:
+                        print_summary(out, checks[-1], certified=certified)
                 status.start()
+    if text and every:
+        with page() as out:
+            print_total(out, checks, certified=certified)
     if junit is not None:
         write_bytes(junit, to_junit(checks))
     if form is Format.JSON:

@@ -1,5 +1,8 @@
-"""What is asked of a mode: is it consistent, is it sound, and what of it is needed? The engines
-answer."""
+"""Checks a mode: is it consistent, is it sound, and which obligations are necessary?
+
+That much is asked of every check. A full check adds stories, coverage, receptiveness, single rules,
+what each clause rests on, and the paper's bundle.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from proofs.checks.soundness import sound_by
 from proofs.engines.answers import EngineName
 from proofs.engines.assumption_bmc import AssumptionBmc, readable_contract
 from proofs.engines.background import Task
-from proofs.report.results import SCHEMA, Added, Check, Checks, Consistent, exit_code, proof_schema
+from proofs.report.results import SCHEMA, Added, Check, Checks, Consistent, proof_schema
+from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
 from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
@@ -51,24 +55,27 @@ DEPTH = 16
 
 
 class _Runs(NamedTuple):
-    """What there is to be seen in runs, and what can always be done."""
+    """What runs show, and what can always be done; None where it was not asked."""
 
     witness: Outcome
     seconds: float
-    told: list[Tale]
-    reached: Reached
-    receptive: Receptive
+    told: list[Tale] | None
+    reached: Reached | None
+    receptive: Receptive | None
     lemmas: list[Leaned]
     written: dict[str, bytes]  # of lemmas and frame, if a certificate is wanted
 
 
 class _Apart(NamedTuple):
-    """The contract taken apart; no paper where it is the contract."""
+    """The contract without its parts, one at a time; None where it was not asked.
 
-    paper: Paper | None
+    `paper` is None, too, where the paper's bundle is the contract.
+    """
+
     necessary: dict[str, Lacking]
-    guards: dict[str, Lacking]
-    cores: Cores
+    guards: dict[str, Lacking] | None = None
+    cores: Cores | None = None
+    paper: Paper | None = None
 
 
 def check_mode(
@@ -78,15 +85,17 @@ def check_mode(
     progress: Callable[[str], None] = lambda _: None,
     *,
     engine: EngineName = EngineName.AUTO,
+    full: bool = False,
     plain: bool = False,
     beside: Executor | None = None,
     certificate: Path | None = None,
     trace: Path | None = None,
 ) -> Check:
-    """Every question about one mode.
+    """Decide theorem, witness, lemmas and necessity of one mode; with `full`, everything.
 
     Args:
         depth: how many events the bounded searches go to.
+        full: ask for stories, coverage, receptiveness, guards, cores and the paper's bundle, too.
         progress: told what is being worked on.
         engine: answers whether the theorem holds.
         plain: of the runs that an obligation or rule prevents, find the plainest.
@@ -98,14 +107,15 @@ def check_mode(
     Raises:
         SpecError: `certificate` or `trace` cannot be written.
     """
-    runs = Task(beside, partial(_runs, mode, bundle, depth, wanted=certificate is not None))
-    progress(f"{mode}: proving the auditor's theorem")
+    started, wanted = time.perf_counter(), certificate is not None
+    runs = Task(beside, partial(_runs, mode, bundle, depth, full=full, wanted=wanted))
+    progress(f"{mode}: proving the theorem")
     sound, answer = sound_by(engine, mode, bundle, depth)
-    progress(f"{mode}: taking the contract apart")
+    progress(f"{mode}: is each obligation necessary?")
     same = bundle is Bundle.CONTRACT and answer.engine is EngineName.RECORDED
     known = answer.proof if same else None  # which is what would be asked for again
-    apart, spec = _apart(mode, depth, plain, known or proof_of(mode)), MODES[mode]
-    progress(f"{mode}: telling its story, and whether anybody can be forced")
+    apart, spec = _apart(mode, depth, plain, known or proof_of(mode), full=full), MODES[mode]
+    progress(f"{mode}: finding runs that exercise every obligation")
     found, readable = runs.result(), readable_contract(mode)
     witnessed = found.witness.found
     shown = None if witnessed is None else (readable, witnessed)
@@ -113,10 +123,10 @@ def check_mode(
         shown = (answer.shown.model, answer.shown.found)
     if trace is not None:
         _write(trace, bundle, sound, shown)
-    wanted = certificate is not None
     written = _certified(mode, bundle, answer.proof, found) if wanted else None
     if certificate is not None and written is not None:
         write_certificate(certificate, mode, bundle, written)
+    cores = apart.cores
     return Check(
         mode=mode,
         bundle=bundle,
@@ -127,19 +137,20 @@ def check_mode(
         sound=sound,
         receptive=found.receptive,
         lemmas=found.lemmas,
-        paper=apart.paper or paper_as_contract(sound),
+        paper=(apart.paper or paper_as_contract(sound)) if full else None,
         added=[Added(name, why) for name, why in spec.added.items()],
         necessary=apart.necessary,
         redundancy=redundancy(mode, apart.necessary),
         guards=apart.guards,
-        core=apart.cores.core,
-        in_every_core=apart.cores.in_every,
-        unused=apart.cores.unused,
+        core=None if cores is None else cores.core,
+        in_every_core=None if cores is None else cores.in_every,
+        unused=None if cores is None else cores.unused,
         certificate=None if written is None else str(certificate),
+        seconds=round(time.perf_counter() - started, 3),
     )
 
 
-def _runs(mode: Mode, bundle: Bundle, depth: int, *, wanted: bool) -> _Runs:
+def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -> _Runs:
     started = time.perf_counter()
     added = frozenset(MODES[mode].added)
     witness = AssumptionBmc(mode).witness(depth, added if bundle is Bundle.PAPER else frozenset())
@@ -158,9 +169,9 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, wanted: bool) -> _Runs:
     return _Runs(
         witness,
         seconds,
-        tales(mode),
-        reachable(mode),
-        receptive(mode),
+        tales(mode) if full else None,
+        reachable(mode) if full else None,
+        receptive(mode) if full or wanted else None,
         lemmas,
         written,
     )
@@ -180,7 +191,7 @@ def _certified(
     mode: Mode, bundle: Bundle, proof: Proof | None, runs: _Runs
 ) -> dict[str, bytes] | None:
     """What a certificate is made of, or None where a part of it is not shown."""
-    shown = runs.receptive.result == "proved"
+    shown = runs.receptive is not None and runs.receptive.result == "proved"
     shown = shown and all(lemma.result == "proved" for lemma in runs.lemmas)
     if not shown or proof is None or proof.invariant is None or runs.witness.found is None:
         return None
@@ -191,19 +202,20 @@ def _certified(
     )
 
 
-def _apart(mode: Mode, depth: int, plain: bool, proof: Proof) -> _Apart:
+def _apart(mode: Mode, depth: int, plain: bool, proof: Proof, *, full: bool) -> _Apart:
     rests = rests_on(mode, proof)
     runs = AssumptionBmc(
         mode, plain=plain, rests={name: each.names for name, each in rests.items()}
     )
-    lacks = lacking(runs, (*runs.obligations, *runs.guards))
-    necessary = {name: lacks[name] for name in runs.obligations}
+    necessary = lacking(runs, runs.obligations)
+    if not full:
+        return _Apart(necessary)
     by_clause = MODES[mode].added or proof.invariant is None
     return _Apart(
-        paper_by_clause(runs, depth, rests) if by_clause else None,
         necessary,
-        {name: lacks[name] for name in runs.guards},
+        lacking(runs, runs.guards),
         cores_of(mode, proof, rests, necessary),
+        paper_by_clause(runs, depth, rests) if by_clause else None,
     )
 
 

@@ -8,6 +8,7 @@ neither is it that soft_priority's comparison of runs compares anything.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import z3
@@ -56,6 +57,11 @@ class Valid:
 
     parts: Callable[[], Mapping[str, Expr]]
 
+    @cached_property
+    def formulas(self) -> Mapping[str, Expr]:
+        """Each part, made once: that takes longer than to prove it."""
+        return self.parts()
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -92,8 +98,8 @@ class Lemma:
             case Always() as always:
                 proof = prove(f"lemma {self.name}", always.model())
                 return Proven(_SAID[proof.result], invariant=proof.invariant)
-            case Valid(parts):
-                answers = [_valid(formula) for formula in parts().values()]
+            case Valid() as valid:
+                answers = [_valid(formula) for formula in valid.formulas.values()]
                 return Proven(next((a for a in answers if a != "proved"), "proved"))
             case Runs(controls):
                 runs, complete = find(controls)
@@ -104,8 +110,8 @@ class Lemma:
     def parts(self) -> tuple[str, ...]:
         """The questions of which it consists; none where it is a single one."""
         match self.states:
-            case Valid(parts):
-                return tuple(parts())
+            case Valid() as valid:
+                return tuple(valid.formulas)
             case Runs(controls):
                 return tuple(control.name for control in controls)
         return ()

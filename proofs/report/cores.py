@@ -11,6 +11,8 @@ from rich.text import Text
 from proofs.report.layout import indented
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from proofs.report.results import Check
@@ -19,8 +21,9 @@ __all__ = ["print_cores"]
 
 
 def print_cores(console: Console, check: Check) -> None:
-    """A column for each clause, by number."""
-    numbers = {clause: str(number) for number, clause in enumerate(check.core, start=1)}
+    """A column for each clause, by number; nothing if it was not asked."""
+    core, in_every = check.core or {}, check.in_every_core or {}
+    numbers = {clause: str(number) for number, clause in enumerate(core, start=1)}
     said = "each clause is proved from the obligations of its column alone; X: every set that "
     said += "suffices has it, x: another set does without."
     indented(console, Text(f"Rests on: {said}"))
@@ -29,12 +32,12 @@ def print_cores(console: Console, check: Check) -> None:
         rows.add_column(no_wrap=True)
     rows.add_row("", *numbers.values())
     for name in check.necessary:
-        rows.add_row(name, *(_mark(check, clause, name) for clause in check.core))
+        rows.add_row(name, *(_mark(name, core[clause], in_every[clause]) for clause in core))
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
     indented(console, Text(", ".join(f"{n} {clause}" for clause, n in numbers.items())), 4)
 
 
-def _mark(check: Check, clause: str, name: str) -> str:
-    if name not in check.core[clause]:
+def _mark(name: str, core: Sequence[str], in_every: Sequence[str]) -> str:
+    if name not in core:
         return "."
-    return "X" if name in check.in_every_core[clause] else "x"
+    return "X" if name in in_every else "x"

@@ -27,7 +27,7 @@ _HEAD = (
     f"{_HERE}: another set does without it. A column without {_HERE} is the only smallest set; "
     "otherwise it is one of several.",
     "The sets come from unsat cores: the lemmas of an invariant, and the obligations, that a "
-    "clause needs. `python -m proofs check MODE` finds them anew. "
+    "clause needs. `python -m proofs check MODE --full -v` finds them anew. "
     "[Findings](findings.md#guards-that-no-proof-needs) lists the rules that can be taken out, one "
     "at a time, with every clause still proved.",
 )

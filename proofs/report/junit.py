@@ -9,10 +9,13 @@ from spec.cli.junit import JunitCase, junit_suite
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from proofs.checks.coverage import Reached
     from proofs.report.results import Check
     from proofs.traces.narrative import Line
 
 __all__ = ["to_junit"]
+
+_LIMIT = "the work limit was reached"
 
 
 class _Case(NamedTuple):
@@ -25,7 +28,8 @@ class _Case(NamedTuple):
 
 
 def to_junit(checks: list[Check]) -> bytes:
-    """One test suite; a refuted or vacuous part is a failure, an unknown one an error.
+    """One test suite of what was asked; a refuted or vacuous part is a failure, an unknown one an
+    error.
 
     What the paper's bundle carries is told and fails nothing, and nor does an obligation that is
     known to be redundant.
@@ -47,56 +51,44 @@ def _written(check: Check, case: _Case) -> JunitCase:
 
 
 def _cases(check: Check) -> Iterator[_Case]:
-    limit, sound = "the work limit was reached", check.sound
+    sound = check.sound
     yield _Case(
         "consistent",
         check.consistent.seconds,
         failure="vacuous: no witness" if check.consistent.result == "vacuous" else "",
-        error=limit if check.consistent.result == "unknown" else "",
+        error=_LIMIT if check.consistent.result == "unknown" else "",
     )
     yield _Case(
         "sound",
         sound.seconds,
         failure=f"refuted: {', '.join(sound.failed)}" if sound.result == "refuted" else "",
         story=tuple(sound.story),
-        error={"unknown": limit, "bounded": "shown only within a bound"}.get(sound.result, ""),
+        error={"unknown": _LIMIT, "bounded": "shown only within a bound"}.get(sound.result, ""),
     )
-    for tale in check.consistent.tales:
+    for tale in check.consistent.tales or ():
         yield _Case(
             f"story.{tale.story}",
             tale.seconds,
             failure=f"no run of up to {tale.depth} events" if tale.result == "untold" else "",
-            error=limit if tale.result == "unknown" else "",
+            error=_LIMIT if tale.result == "unknown" else "",
             said=_said(tale.result, tale.depth),
         )
-    reached = check.consistent.reached
-    unexplained = [*reached.missing, *(name for name, why in reached.dead.items() if not why)]
-    yield _Case(
-        "reached",
-        reached.seconds,
-        failure=f"unexplained: {', '.join(unexplained)}" if unexplained else "",
-        error="" if reached.complete else limit,
-        said=f"{len(reached.fewest)} reached, {len(reached.dead)} out of reach",
-    )
-    yield _Case(
-        "compared",
-        failure=f"never compared: {', '.join(reached.uncompared)}" if reached.uncompared else "",
-        said=f"{len(reached.compared)} ways in which a clause could fail",
-    )
-    receptive = check.receptive
-    yield _Case(
-        "receptive",
-        receptive.seconds,
-        failure=", ".join(receptive.failed) if receptive.result == "refuted" else "",
-        error=limit if receptive.result == "unknown" else "",
-    )
+    if check.consistent.reached is not None:
+        yield from _covered(check.consistent.reached)
+    if (receptive := check.receptive) is not None:
+        yield _Case(
+            "receptive",
+            receptive.seconds,
+            failure=", ".join(receptive.failed) if receptive.result == "refuted" else "",
+            error=_LIMIT if receptive.result == "unknown" else "",
+        )
     for lemma in check.lemmas:
         yield _Case(
             f"lemma.{lemma.name}",
             failure="it fails" if lemma.result == "failed" else "",
-            error=limit if lemma.result == "unknown" else "",
+            error=_LIMIT if lemma.result == "unknown" else "",
         )
-    for name, clause in check.paper.clauses.items():
+    for name, clause in (check.paper.clauses if check.paper else {}).items():
         yield _Case(f"paper.{name}", said=_said(clause.result, clause.length))
     changed = [*check.redundancy.unasked, *check.redundancy.needed]
     yield _Case(
@@ -104,13 +96,29 @@ def _cases(check: Check) -> Iterator[_Case]:
         failure=f"not as known: {', '.join(changed)}" if changed else "",
         said=f"known to be redundant: {', '.join(check.redundancy.known) or 'none'}",
     )
-    for part, found in (("necessary", check.necessary), ("guard", check.guards)):
+    for part, found in (("necessary", check.necessary), ("guard", check.guards or {})):
         for name, without in found.items():
             yield _Case(
                 f"{part}.{name}",
-                error=limit if without.result == "unknown" else "",
+                error=_LIMIT if without.result == "unknown" else "",
                 said=_said(without.result, without.length),
             )
+
+
+def _covered(reached: Reached) -> Iterator[_Case]:
+    unexplained = [*reached.missing, *(name for name, why in reached.dead.items() if not why)]
+    yield _Case(
+        "reached",
+        reached.seconds,
+        failure=f"unexplained: {', '.join(unexplained)}" if unexplained else "",
+        error="" if reached.complete else _LIMIT,
+        said=f"{len(reached.fewest)} reached, {len(reached.dead)} out of reach",
+    )
+    yield _Case(
+        "compared",
+        failure=f"never compared: {', '.join(reached.uncompared)}" if reached.uncompared else "",
+        said=f"{len(reached.compared)} ways in which a clause could fail",
+    )
 
 
 def _said(result: str, length: int | None) -> str:

@@ -14,7 +14,7 @@ from proofs.traces.narrative import Line
 from proofs.traces.scenario_search import Tale
 from spec.events.canonical import Event
 
-__all__ = ["SCHEMA", "Added", "Check", "Checks", "Consistent", "exit_code", "proof_schema"]
+__all__ = ["SCHEMA", "Added", "Check", "Checks", "Consistent", "proof_schema"]
 
 SCHEMA = "resident-claims/proof/1"
 
@@ -24,7 +24,8 @@ class Consistent(msgspec.Struct, frozen=True):
 
     `vacuous`: there is none of up to `depth` events. `unknown`: the work limit was reached.
     `tales` are the runs that tell the mode's whole story, `reached` says which states and rules
-    some run of the contract exercises; both are about the contract, whichever bundle is checked.
+    some run of the contract exercises; both are about the contract, whichever bundle is checked,
+    and null where they were not asked.
     """
 
     result: str
@@ -32,8 +33,8 @@ class Consistent(msgspec.Struct, frozen=True):
     witness: list[Event]
     story: list[Line]
     seconds: float
-    tales: list[Tale]
-    reached: Reached
+    tales: list[Tale] | None
+    reached: Reached | None
 
 
 class Added(msgspec.Struct, frozen=True):
@@ -47,13 +48,16 @@ class Check(msgspec.Struct, frozen=True):
     """One mode, by one bundle; `readings` names the choices under which the result holds, and
     `world` the kinds of events that there are in it.
 
+    Null is what was not asked: `--full` asks for everything, and a certificate for `receptive`.
+
     `paper`, `added`, `necessary` and `guards` compare the two bundles and take the contract apart,
     whichever bundle is checked.
 
     `core` gives for each clause obligations from which alone it is proved, and `in_every_core`
     those of them that no such set can do without; `unused` are the rules of which these proofs make
     no use. All three speak of the contract, and are empty unless an invariant proves it.
-    `certificate` is the folder of the certificate, where one was written.
+    `certificate` is the folder of the certificate, where one was written. `seconds` is how long the
+    whole check took.
     """
 
     mode: str
@@ -63,17 +67,18 @@ class Check(msgspec.Struct, frozen=True):
     obligations: list[str]
     consistent: Consistent
     sound: Sound
-    receptive: Receptive
+    receptive: Receptive | None
     lemmas: list[Leaned]
-    paper: Paper
+    paper: Paper | None
     added: list[Added]
     necessary: dict[str, Lacking]
     redundancy: Redundancy
-    guards: dict[str, Lacking]
-    core: dict[str, list[str]]
-    in_every_core: dict[str, list[str]]
-    unused: list[str]
+    guards: dict[str, Lacking] | None
+    core: dict[str, list[str]] | None
+    in_every_core: dict[str, list[str]] | None
+    unused: list[str] | None
     certificate: str | None = None
+    seconds: float = 0.0
 
 
 class Checks(msgspec.Struct, frozen=True):
@@ -88,37 +93,3 @@ class Checks(msgspec.Struct, frozen=True):
 def proof_schema() -> dict[str, Any]:
     """The JSON Schema of `Checks`."""
     return msgspec.json.schema(Checks)
-
-
-def exit_code(checks: list[Check]) -> int:
-    """0 if each mode is witnessed, told, proved and receptive, 1 if one is refuted, 3 otherwise.
-
-    A mode is refuted, too, where a lemma fails, where no run compares a clause, and where an
-    obligation has become redundant of which that is not known, or is needed again. A gap in the
-    paper's bundle is no failure unless that is the bundle which was asked about.
-    """
-    if any(map(_refuted, checks)):
-        return 1
-    return 0 if checks and all(map(_holds, checks)) else 3
-
-
-def _refuted(check: Check) -> bool:
-    reached, redundancy = check.consistent.reached, check.redundancy
-    return (
-        "refuted" in (check.sound.result, check.receptive.result)
-        or any(lemma.result == "failed" for lemma in check.lemmas)
-        or bool(reached.uncompared and reached.complete)
-        or bool(redundancy.unasked or redundancy.needed)
-    )
-
-
-def _holds(check: Check) -> bool:
-    found = check.consistent
-    return (
-        check.sound.result == check.receptive.result == "proved"
-        and all(lemma.result == "proved" for lemma in check.lemmas)
-        and found.result == "witnessed"
-        and all(tale.result == "told" for tale in found.tales)
-        and found.reached.explained
-        and not check.redundancy.undecided
-    )

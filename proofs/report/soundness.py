@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from proofs.checks.results import Sound
 
-__all__ = ["counterexample_to_induction", "how"]
+__all__ = ["by", "counterexample_to_induction", "how"]
 
 _ENGINES = {
     "search": "bounded search",
@@ -16,6 +16,16 @@ _ENGINES = {
     "spacer": "Spacer",
     "explicit": "explicit states",
 }
+
+
+def by(sound: Sound) -> str:
+    """Which engine answered, and what was checked again."""
+    if sound.result != "proved":
+        return _ENGINES[sound.engine]
+    if sound.engine == "induction":
+        return f"k-induction ({sound.reason}); base and step were checked again by plain Z3"
+    found = "a recorded invariant" if sound.engine == "recorded" else "an invariant of Spacer"
+    return f"{found}, checked again by plain Z3"
 
 
 def how(sound: Sound) -> str:

@@ -1,4 +1,4 @@
-"""Checks for people: what was shown, how far, and by what."""
+"""Prints everything that a check found: what was shown, how far, and by what."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from rich.text import Text
 
 from proofs.report.cores import print_cores
 from proofs.report.layout import indented
-from proofs.report.results import exit_code
+from proofs.report.runs import print_run
 from proofs.report.soundness import counterexample_to_induction, how
+from proofs.report.verdict import sentence
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.prose import printable
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from proofs.checks.coverage import Reached
     from proofs.checks.receptiveness import Receptive
     from proofs.checks.redundancy import Redundancy
-    from proofs.checks.results import Lacking, Leaned, PaperClause, Sound
+    from proofs.checks.results import Lacking, Leaned, Paper, PaperClause, Sound
     from proofs.report.results import Check, Consistent
-    from proofs.traces.narrative import Line
+    from proofs.traces.scenario_search import Tale
 
 __all__ = ["print_check"]
 
@@ -43,22 +44,20 @@ _STYLE = {
 }
 _PAPER = "Paper's bundle"
 _INDENT = 4
-_SIGNS = {"proved": "holds", "refuted": "intact", "bounded": "so far"}
-_VERDICTS = {0: "holds", 1: "refuted", 3: "undecided"}
+_SIGNS = {"proved": "holds", "refuted": "not broken", "bounded": "so far"}
 
 
 def print_check(
     console: Console, check: Check, *, story: bool = False, certified: bool = False
 ) -> None:
-    """One mode, in plain words.
+    """Everything about one mode.
 
     Args:
         certified: a certificate was asked for.
         story: tell every run that breaks a clause of the paper's bundle, or that an obligation
             prevents.
     """
-    verdict = _VERDICTS[exit_code([check])]
-    console.print(Text(f"{verdict}: {check.mode}, {check.bundle} bundle", style="bold"))
+    console.print(Text(sentence(check), style="bold"))
     _print_sound(console, check.sound)
     if check.certificate is not None:
         indented(console, Text(f"Certificate: {printable(check.certificate)}"))
@@ -68,15 +67,20 @@ def print_check(
     _print_lemmas(console, check.lemmas)
     _print_consistent(console, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
-        _print_tales(console, check.consistent, story=story)
-        _print_receptive(console, check.receptive)
-    _print_paper(console, check, story=story)
+        _print_scenarios(console, check.consistent.tales or [], story=story)
+        if check.consistent.reached is not None:
+            _print_reached(console, check.consistent.reached)
+        if check.receptive is not None:
+            _print_receptive(console, check.receptive)
+    if check.paper is not None:
+        _print_paper(console, check, check.paper, story=story)
     _print_lacking(console, "Necessary", "obligations", check.necessary, story=story)
     _print_redundancy(console, check.redundancy)
-    if story:
-        _print_lacking(console, "Guards", "guards", check.guards, story=story)
-    else:
-        _print_guards(console, check.guards)
+    if check.guards is not None:
+        if story:
+            _print_lacking(console, "Guards", "guards", check.guards, story=story)
+        else:
+            _print_guards(console, check.guards)
     if check.core:
         print_cores(console, check)
     outside = ", ".join(sorted(set(Kind) - set(check.world)))
@@ -98,19 +102,18 @@ def _print_consistent(console: Console, found: Consistent, obligations: int) -> 
     else:
         said = f"the work limit was reached after {found.depth} events."
     _headline(console, "Consistent", found.result, said)
-    _print_story(console, found.story)
+    print_run(console, found.story)
 
 
-def _print_tales(console: Console, found: Consistent, *, story: bool) -> None:
-    for tale in found.tales:
+def _print_scenarios(console: Console, tales: Sequence[Tale], *, story: bool) -> None:
+    for tale in tales:
         said = "; ".join(tale.episodes.values())
         far = f"in up to {tale.depth} events"
         if tale.result == "told":
             far = f"{tale.depth} events are the fewest"
         _headline(console, "Story", tale.result, f"{far}: {said}.")
         if story:
-            _print_story(console, tale.lines)
-    _print_reached(console, found.reached)
+            print_run(console, tale.lines)
 
 
 def _print_reached(console: Console, found: Reached) -> None:
@@ -172,19 +175,18 @@ def _print_sound(console: Console, sound: Sound) -> None:
         rows.add_column(overflow="fold")
     for name, says in sound.clauses.items():
         failed = name in sound.failed
-        sign = _SIGNS.get(sound.result, "?") if not failed else "FAILS"
+        sign = _SIGNS.get(sound.result, "?") if not failed else "violated"
         style = "red" if failed else "green" if sound.result == "proved" else ""
         rows.add_row(Text(sign, style=style), Text(name, style="bold"), Text(says))
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
     if sound.story:
         indented(console, Text("A shortest run that keeps every obligation and breaks it:"))
-        _print_story(console, sound.story)
+        print_run(console, sound.story)
     if sound.possibly_unreachable:
         indented(console, Text(counterexample_to_induction(sound)))
 
 
-def _print_paper(console: Console, check: Check, *, story: bool) -> None:
-    paper = check.paper
+def _print_paper(console: Console, check: Check, paper: Paper, *, story: bool) -> None:
     results = {clause.result for clause in paper.clauses.values()}
     result = next(r for r in ("refuted", "unknown", "proved") if r in results)
     if paper.is_contract and result == "proved":
@@ -197,7 +199,7 @@ def _print_paper(console: Console, check: Check, *, story: bool) -> None:
     for name, clause in paper.clauses.items():
         if story and clause.story:
             indented(console, Text(f"A shortest run that keeps the paper's bundle, not {name}:"))
-            _print_story(console, clause.story)
+            print_run(console, clause.story)
 
 
 def _print_lacking(
@@ -215,7 +217,7 @@ def _print_lacking(
     for name, each in found.items():
         if story and each.story:
             indented(console, Text(f"Without {name}, {_length(each)} can break {_failed(each)}:"))
-            _print_story(console, each.story)
+            print_run(console, each.story)
 
 
 def _print_redundancy(console: Console, found: Redundancy) -> None:
@@ -269,29 +271,6 @@ def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) 
         else:
             rows.add_row(first, Text(name), Text(length), Text(clause))
     console.print(Padding(rows, (0, 0, 0, _INDENT), expand=False))
-
-
-def _print_story(console: Console, story: list[Line]) -> None:
-    """Each event, where it leaves the claim if that is news, what it changed; and what fails."""
-    rows = Table.grid(padding=(0, 1))
-    rows.add_column(justify="right")
-    for _ in range(3):
-        rows.add_column(overflow="fold")
-    stood = list[str]()
-    for line in story:
-        what, stands = Text(line.about), [str(claim) for claim in line.claims]
-        for claim in stands:
-            if claim not in stood:
-                what.append(f"\n= {claim}", style="dim")
-        for change in line.changes:
-            what.append(f"\n-> {change}", style="dim")
-        for ending in line.fails:
-            what.append(f"\nbreaks {ending.clause}: {ending.why}", style="red")
-        deed = Text("fact" if line.fact else "report", style="dim")
-        rows.add_row(str(line.number), deed, Text(line.kind, style="bold"), what)
-        stood = stands
-    if story:
-        console.print(Padding(rows, (0, 0, 0, 4), expand=False))
 
 
 def _headline(console: Console, title: str, result: str, said: str) -> None:

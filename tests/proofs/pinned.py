@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
 
 import msgspec
 
-from proofs.check import Check, check_mode
+from proofs.check import Check, Checks, check_mode
+from proofs.checks.cores import Cores
+from proofs.checks.results import Lacking
 from spec.claims.claim import Mode
 
-__all__ = ["GUARDS_NOT_NEEDED", "NECESSARY", "UNWRITABLE", "checked"]
+__all__ = [
+    "GUARDS_NOT_NEEDED",
+    "NECESSARY",
+    "UNWRITABLE",
+    "checked",
+    "checked_cores",
+    "checked_guards",
+    "command",
+]
+
+_ROOT = Path(__file__).parents[2]
 
 # Without this obligation a clause fails: the fewest events that show it, or None: it is redundant.
 NECESSARY = {
@@ -184,17 +198,52 @@ GUARDS_NOT_NEEDED = {
 
 
 @cache
-def checked(mode: Mode) -> Check:
-    """The contract of a mode, checked once for all tests, in whatever process they run."""
+def command() -> tuple[int, bytes]:
+    """Exit code and output of `python -m proofs check --full --all --format json`, run once for all
+    tests, in whatever process they run."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     if run is None:
-        return check_mode(mode)
-    file = Path(gettempdir()) / f"resident-claims-{run}-{mode}.json"
+        return _called()
+    file = Path(gettempdir()) / f"resident-claims-{run}.json"
     with file.open("a+b") as shared:
         fcntl.flock(shared, fcntl.LOCK_EX)
         shared.seek(0)
         if said := shared.read():
-            return msgspec.json.decode(said, type=Check)
-        check = check_mode(mode)
-        shared.write(msgspec.json.encode(check))
-    return check
+            code, _, output = said.partition(b"\n")
+            return int(code), output
+        done = _called()
+        shared.write(b"%d\n%s" % done)
+    return done
+
+
+def _called() -> tuple[int, bytes]:
+    line = [sys.executable, "-m", "proofs", "check", "--full", "--all", "--format", "json"]
+    done = subprocess.run(line, cwd=_ROOT, capture_output=True)
+    assert b"" == done.stderr, done.stderr.decode()
+    return done.returncode, done.stdout
+
+
+@cache
+def checked(mode: Mode) -> Check:
+    """The full check of a mode's contract: as the command answers, or of this mode alone where the
+    tests run in one process."""
+    if "PYTEST_XDIST_TESTRUNUID" not in os.environ:
+        return check_mode(mode, full=True)
+    checks = msgspec.json.decode(command()[1], type=Checks).checks
+    return next(check for check in checks if check.mode == mode)
+
+
+def checked_guards(mode: Mode) -> dict[str, Lacking]:
+    """What the check of a mode found without each rule that binds."""
+    guards = checked(mode).guards
+    assert guards is not None
+    return guards
+
+
+def checked_cores(mode: Mode) -> Cores:
+    """What the check of a mode found each clause to rest on."""
+    check = checked(mode)
+    assert check.core is not None
+    assert check.in_every_core is not None
+    assert check.unused is not None
+    return Cores(check.core, check.in_every_core, check.unused)

@@ -1,15 +1,17 @@
 """The questions about each mode: consistent, sound, carried by the paper, and all of it needed."""
 
+import msgspec
 import pytest
 
-from proofs.check import DEPTH, check_mode, exit_code
+from proofs.check import DEPTH, Checks, check_mode, exit_code
 from proofs.engines.background import second_process
 from proofs.engines.spacer import Invariant, ProofResult, prove, recheck
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
+from proofs.report.verdict import verdict
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
-from tests.proofs.pinned import NECESSARY, checked
+from tests.proofs.pinned import NECESSARY, checked, command
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +52,32 @@ class TestContract:
         )
         assert 0 == exit_code([check])
 
+    def test_full_check_of_every_mode(self) -> None:
+        """`check --full --all` asks everything of every mode, and exits 0."""
+        code, output = command()
+        checks = msgspec.json.decode(output, type=Checks).checks
+
+        assert 0 == code
+        assert list(Mode) == [check.mode for check in checks]
+        for check in checks:
+            assert "holds" == verdict(check)
+            asked = (check.receptive, check.paper, check.guards, check.core, check.unused)
+            assert None not in (*asked, check.consistent.tales, check.consistent.reached)
+
+    @pytest.mark.parametrize("mode", Mode)
+    def test_what_is_not_asked(self, mode: Mode) -> None:
+        """A check that is not full says of a mode what a full one says, less what it leaves out."""
+        short, full = check_mode(mode), checked(mode)
+
+        assert 0 == exit_code([short])
+        assert (full.redundancy, full.lemmas) == (short.redundancy, short.lemmas)
+        assert {name: (each.result, each.length) for name, each in full.necessary.items()} == {
+            name: (each.result, each.length) for name, each in short.necessary.items()
+        }
+        assert full.consistent.witness == short.consistent.witness
+        left = (short.receptive, short.paper, short.guards, short.core, short.in_every_core)
+        assert {None} == {*left, short.unused, short.consistent.tales, short.consistent.reached}
+
     def test_proved_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The proof of the contract is what its clauses are traced to; it is asked for once."""
         monkeypatch.setattr(
@@ -65,6 +93,7 @@ class TestPaper:
     def test_gaps(self, mode: Mode) -> None:
         """Each clause is proved by itself, or refuted in a pinned number of events."""
         paper = checked(mode).paper
+        assert paper is not None
         gaps, length = PAPER.get(mode, (set(), 0))
 
         found = {n: (c.result, c.length) for n, c in paper.clauses.items()}
@@ -93,6 +122,7 @@ class TestPaper:
         check = checked(mode)
 
         assert dict(MODES[mode].added) == {added.obligation: added.why for added in check.added}
+        assert check.paper is not None
         assert check.paper.is_contract == (not check.added)
 
     def test_bundles_differ_where_something_was_added(self) -> None:
@@ -104,10 +134,13 @@ class TestSecondProcess:
     def test_same_answer(self) -> None:
         """A second process changes the time that a check takes, and nothing that it says."""
         with second_process() as beside:
-            check = check_mode(Mode.EXPIRING, beside=beside)
+            check = check_mode(Mode.EXPIRING, full=True, beside=beside)
 
-        assert checked(Mode.EXPIRING).consistent.story == check.consistent.story
-        assert checked(Mode.EXPIRING).paper.clauses == check.paper.clauses
+        alone = checked(Mode.EXPIRING)
+        assert alone.consistent.story == check.consistent.story
+        assert alone.paper is not None
+        assert check.paper is not None
+        assert alone.paper.clauses == check.paper.clauses
         assert NECESSARY[Mode.EXPIRING] == {n: w.length for n, w in check.necessary.items()}
 
 

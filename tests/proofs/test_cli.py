@@ -23,20 +23,41 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, out, err
 
 
+LINES = 15
+
+
 class TestCheck:
-    def test_text(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The text says what was shown, how far, and by what, within 80 columns."""
-        code, out, _ = run(capsys, "check", "hard_protected")
+    @pytest.mark.parametrize("more", [[], ["--full"]], ids=["short", "full"])
+    @pytest.mark.parametrize("mode", [Mode.HARD_PROTECTED, Mode.ROUTED_REUSE])
+    def test_text(self, mode: Mode, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        """The first sentence is the verdict and says how far it goes; fifteen lines say all."""
+        code, out, _ = run(capsys, "check", mode, *more)
+        said = " ".join(out.split())
 
         assert 0 == code
-        assert "Consistent: witnessed" in out
-        assert "runs of every length and any number of blocks" in " ".join(out.split())
-        assert "checked again by plain Z3" in " ".join(out.split())
+        assert said.startswith(f"holds: {mode}, contract bundle. Its ")
+        assert "of the theorem, for runs of every length and any number of blocks. " in said
+        assert "checked again by plain Z3" in said
+        assert ("not asked" in said) == (not more)
+        assert len(out.splitlines()) <= LINES
+        assert all(len(line) <= 80 for line in out.splitlines())
+
+    def test_verbose(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """-v prints everything that was found, below the same sentence."""
+        short = run(capsys, "check", "expiring")[1]
+        code, out, _ = run(capsys, "check", "expiring", "-v")
+
+        assert 0 == code
+        assert short.splitlines()[:2] == out.splitlines()[:2]
+        assert "Consistent: witnessed, 7 events are the fewest" in out
+        assert "holds harm" in out
+        assert "Assumed: facts are facts, and there is no stream_disorder" in out
+        assert "Guards" not in out
         assert all(len(line) <= 80 for line in out.splitlines())
 
     def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The JSON has the published form and decodes by its own schema."""
-        code, out, _ = run(capsys, "check", "expiring", "--format", "json")
+        """The JSON of a full check has the published form and decodes by its own schema."""
+        code, out, _ = run(capsys, "check", "expiring", "--full", "--format", "json")
 
         document = json.loads(out)
         assert 0 == code
@@ -48,7 +69,7 @@ class TestCheck:
         assert {"result": "proved", "engine": "recorded", "bound": None, "rechecked": True} == {
             key: only["sound"][key] for key in ("result", "engine", "bound", "rechecked")
         }
-        assert 0 < only["sound"]["seconds"]
+        assert 0 < only["sound"]["seconds"] < only["seconds"]
         assert ["claim_harm_attribution"] == [added["obligation"] for added in only["added"]]
         assert {"responsibility": "proved", "harm": "refuted", "promise": "proved"} == {
             clause: found["result"] for clause, found in only["paper"]["clauses"].items()
@@ -58,19 +79,57 @@ class TestCheck:
         assert {"necessary", "redundant"} == {found["result"] for found in only["guards"].values()}
         msgspec.json.decode(out, type=Checks)
 
-    def test_refutation_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """A refuted bundle exits 1, names the clause and tells the shortest run."""
+    def test_json_of_what_was_not_asked(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Where a check is not full, what it did not ask is null, and the rest is there."""
+        code, out, _ = run(capsys, "check", "expiring", "--format", "json")
+
+        (only,) = json.loads(out)["checks"]
+        assert 0 == code
+        assert {"receptive", "paper", "guards", "core", "in_every_core", "unused"} == {
+            name for name, value in only.items() if value is None and name != "certificate"
+        }
+        assert {"tales", "reached"} == {n for n, v in only["consistent"].items() if v is None}
+        assert {"necessary"} == {found["result"] for found in only["necessary"].values()}
+        msgspec.json.decode(out, type=Checks)
+
+    def test_refutation(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A refuted bundle exits 1, names the clause and prints the shortest run."""
         code, out, _ = run(capsys, "check", "expiring", "--bundle", "paper")
+        said = " ".join(out.split())
 
         assert 1 == code
+        assert said.startswith(
+            "refuted: expiring, paper bundle. A run of 3 events keeps all 4 obligations and breaks "
+            "harm. 1 fact claim_committed"
+        )
+        assert "3 report claim_harmed" in said
+        assert "breaks harm: the auditor counts 1, the facts 0" in said
+
+        code, out, _ = run(capsys, "check", "expiring", "--bundle", "paper", "-v")
+        rows = [line.split()[:2] for line in out.splitlines()]
+        assert 1 == code
+        assert ["violated", "harm"] in rows
         assert "Sound: refuted" in out
-        assert "FAILS  harm" in out
-        assert "claim_harmed" in out
+
+    def test_vacuous(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A bundle that no run exercises within the depth is undecided, and exits 3."""
+        code, out, _ = run(capsys, "check", "expiring", "--depth", "2")
+
+        assert 3 == code
+        assert " ".join(out.split()).startswith(
+            "undecided: expiring, contract bundle. No run of up to 2 events exercises and "
+            "satisfies every obligation."
+        )
 
     def test_redundant_is_said_and_passes(self, capsys: pytest.CaptureFixture[str]) -> None:
         """A redundant obligation is named as such; it fails nothing."""
         code, out, _ = run(capsys, "check", "routed_reuse")
+        said = " ".join(out.split())
+        assert 0 == code
+        assert "4 of 6 necessary, 2 redundant" in said
+        assert "known to be redundant: materialization_predicate, claim_scoped_telemetry" in said
 
+        code, out, _ = run(capsys, "check", "routed_reuse", "--full", "-v")
         rows = [line.split()[:2] for line in out.splitlines()]
         assert 0 == code
         assert ["redundant", "materialization_predicate"] in rows
@@ -78,7 +137,7 @@ class TestCheck:
         assert "Paper's bundle: proved, as printed it is the contract." in out
 
     def test_story(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """--story tells the runs that the paper's bundle and each left-out obligation allow."""
+        """--story prints the runs that the paper's bundle and each left-out obligation allow."""
         code, out, _ = run(capsys, "check", "expiring", "--story")
         said = " ".join(out.split())
 
@@ -89,7 +148,7 @@ class TestCheck:
 
     def test_guards(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The rules that no clause needs are named; --story lists each rule that binds."""
-        code, out, _ = run(capsys, "check", "best_effort")
+        code, out, _ = run(capsys, "check", "best_effort", "--full", "-v")
         said = " ".join(out.split())
         assert 0 == code
         assert "Guards: 6 of 13 guards of the contract" in said
@@ -108,7 +167,8 @@ class TestCheck:
         refuted."""
         file = tmp_path / "proofs.xml"
 
-        code, _, _ = run(capsys, "check", "expiring", "--bundle", "paper", "--junit", str(file))
+        asked = ("check", "expiring", "--bundle", "paper", "--full")
+        code, _, _ = run(capsys, *asked, "--junit", str(file))
 
         suite = ET.parse(file).getroot()
         assert 1 == code
@@ -127,6 +187,22 @@ class TestCheck:
         ] == [case.get("name") for case in suite]
         assert ["sound"] == [case.get("name") for case in suite if case.find("failure") is not None]
 
+    def test_junit_of_what_was_asked(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Where a check is not full, JUnit XML has cases for what it asked, and no others."""
+        file = tmp_path / "proofs.xml"
+
+        code, _, _ = run(capsys, "check", "best_effort", "--junit", str(file))
+
+        assert 0 == code
+        assert [
+            "consistent",
+            "sound",
+            "redundancy",
+            *(f"necessary.{name}" for name in MODES[Mode.BEST_EFFORT].names()),
+        ] == [case.get("name") for case in ET.parse(file).getroot()]
+
 
 class TestBadInput:
     @pytest.mark.parametrize(
@@ -135,6 +211,9 @@ class TestBadInput:
             (["check", "hard_protcted"], "did you mean hard_protected?"),
             (["check"], "ask for --all"),
             (["check", "expiring", "--all"], "ask for --all"),
+            (["check", "expiring", "demotable"], "several modes go with frame alone"),
+            (["check", "lowering", "--full"], "takes --format and --junit alone"),
+            (["check", "frame", "--full"], "-v, --format and --junit alone"),
             (["check", "expiring", "--depth", "0"], "--depth is 0"),
             (["check", "expiring", "--depth", "-3"], "--depth is -3"),
             (["check", "expiring", "--bundle", "papr"], "did you mean paper?"),

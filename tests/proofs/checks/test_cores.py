@@ -17,19 +17,13 @@ from proofs.model.of_mode import model_of
 from proofs.report.cores_page import cores_page, cores_section
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
-from tests.proofs.pinned import GUARDS_NOT_NEEDED, NECESSARY, checked
+from tests.proofs.pinned import GUARDS_NOT_NEEDED, NECESSARY, checked, checked_cores
 
 pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[3] / "docs" / "cores.md"
 
 modes = pytest.mark.parametrize("mode", Mode)
-
-
-def found(mode: Mode) -> Cores:
-    """The cores in the check of a mode."""
-    check = checked(mode)
-    return Cores(check.core, check.in_every_core, check.unused)
 
 
 class TestCores:
@@ -40,15 +34,15 @@ class TestCores:
         """Each clause rests on some obligations of the bundle, and on what is in every core."""
         names = MODES[mode].names()
 
-        assert list(checked(mode).sound.clauses) == list(found(mode).core)
-        for clause, core in found(mode).core.items():
+        assert list(checked(mode).sound.clauses) == list(checked_cores(mode).core)
+        for clause, core in checked_cores(mode).core.items():
             assert core
-            assert set(found(mode).in_every[clause]) <= set(core) <= set(names)
+            assert set(checked_cores(mode).in_every[clause]) <= set(core) <= set(names)
 
     @modes
     def test_suffices(self, mode: Mode) -> None:
         """Each clause is proved anew of the bundle that consists of its core alone."""
-        for clause, core in found(mode).core.items():
+        for clause, core in checked_cores(mode).core.items():
             assert Proof(ProofResult.PROVED, True) == prove(
                 question_of(mode, clause, frozenset(core)).model(Integers())
             )
@@ -56,8 +50,8 @@ class TestCores:
     @modes
     def test_guards_are_unused(self, mode: Mode) -> None:
         """Each clause is proved anew of its core where no unused guard is in force."""
-        for clause, core in found(mode).core.items():
-            without = {*MODES[mode].names()} - {*core} | {*found(mode).unused}
+        for clause, core in checked_cores(mode).core.items():
+            without = {*MODES[mode].names()} - {*core} | {*checked_cores(mode).unused}
             model = model_of(
                 mode,
                 Bundle.CONTRACT,
@@ -70,12 +64,12 @@ class TestCores:
     @modes
     def test_unused_is_not_needed(self, mode: Mode) -> None:
         """A guard that no proof uses is one that can be taken out by itself."""
-        assert set(found(mode).unused) <= GUARDS_NOT_NEEDED[mode]
+        assert set(checked_cores(mode).unused) <= GUARDS_NOT_NEEDED[mode]
 
     @modes
     def test_in_every_core(self, mode: Mode) -> None:
         """What every core has is needed: without it a run breaks the clause, and keeps the rest."""
-        for clause, needed in found(mode).in_every.items():
+        for clause, needed in checked_cores(mode).in_every.items():
             for name in needed:
                 model = model_of(
                     mode,
@@ -92,14 +86,14 @@ class TestCores:
         obligation that is necessary is in some core."""
         for name, without in checked(mode).necessary.items():
             for clause in without.failed:
-                assert name in found(mode).in_every[clause]
+                assert name in checked_cores(mode).in_every[clause]
             if NECESSARY[mode][name] is not None:
-                assert any(name in core for core in found(mode).core.values())
+                assert any(name in core for core in checked_cores(mode).core.values())
 
     def test_one_of_two(self) -> None:
         """Of two obligations that owe the outcome of a failed restore either will do; the first is
         taken, and is not said to be in every core."""
-        cores = found(Mode.OFFLOADABLE)
+        cores = checked_cores(Mode.OFFLOADABLE)
 
         assert ["claim_identity", "restoration_failure_outcome"] == cores.core["failure"]
         assert ["claim_identity"] == cores.in_every["failure"]
@@ -140,14 +134,16 @@ class TestCommand:
         file = tmp_path / "cores.md"
 
         assert 0 == main(["cores", "-o", str(file)])
-        assert cores_page({Mode.BEST_EFFORT: found(Mode.BEST_EFFORT)}) == file.read_text("utf-8")
+        assert cores_page({Mode.BEST_EFFORT: checked_cores(Mode.BEST_EFFORT)}) == file.read_text(
+            "utf-8"
+        )
 
     def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
         """For programs the same is JSON, with the unused guards."""
         assert 0 == main(["cores", "--format", "json"])
 
         cores = json.loads(capsys.readouterr().out)["best_effort"]
-        assert found(Mode.BEST_EFFORT).core == cores["core"]
+        assert checked_cores(Mode.BEST_EFFORT).core == cores["core"]
         assert set(cores["unused"]) <= GUARDS_NOT_NEEDED[Mode.BEST_EFFORT]
 
     def test_out_of_work(
@@ -169,7 +165,9 @@ class TestPage:
     @modes
     def test_is_fresh(self, mode: Mode) -> None:
         """The table of each mode in docs is the one that a check finds (else: make docs)."""
-        assert f"\n\n{cores_section(mode, found(mode))}\n" in PAGE.read_text(encoding="utf-8")
+        assert f"\n\n{cores_section(mode, checked_cores(mode))}\n" in PAGE.read_text(
+            encoding="utf-8"
+        )
 
     def test_head_and_order(self) -> None:
         """The page begins as it is generated, and has a section for each mode, in order."""
@@ -189,4 +187,7 @@ class TestPage:
         """A proof made for the page gives the cores that a check gives."""
         cores = contract_cores(Mode.BEST_EFFORT)
 
-        assert (found(Mode.BEST_EFFORT).core, found(Mode.BEST_EFFORT).in_every) == cores[:2]
+        assert (
+            checked_cores(Mode.BEST_EFFORT).core,
+            checked_cores(Mode.BEST_EFFORT).in_every,
+        ) == cores[:2]

@@ -7,7 +7,7 @@ import pytest
 from proofs.check import check_mode
 from proofs.checks.redundancy import REDUNDANT, redundancy
 from proofs.checks.results import Lacking
-from proofs.report.results import exit_code
+from proofs.report.verdict import exit_code
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 

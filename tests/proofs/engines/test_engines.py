@@ -316,11 +316,11 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("engine", "said"),
         [
-            ("search", "no run of up to 5 events, with up to 7 of anything that is counted in"),
-            ("explicit", "no run of any length, with up to 2 of anything that is counted in"),
+            ("search", "No run of up to 5 events, with up to 7 of anything that is counted in"),
+            ("explicit", "No run of any length, with up to 2 of anything that is counted in"),
             ("induction", "base and step were checked again by plain Z3"),
             ("recorded", "recorded invariant"),
-            ("spacer", "initiation, consecution, implication"),
+            ("spacer", "an invariant of Spacer, checked again by plain Z3"),
         ],
     )
     def test_text(self, engine: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -341,7 +341,7 @@ class TestCommand:
         )
         monkeypatch.setattr(portfolio, "induct", lambda *_: stuck)
 
-        code = main(["check", "best_effort", "--engine", "induction"])
+        code = main(["check", "best_effort", "--engine", "induction", "-v"])
         out = " ".join(capsys.readouterr().out.split())
 
         assert 3 == code
@@ -351,7 +351,7 @@ class TestCommand:
 
     def test_matrix(self, capsys: pytest.CaptureFixture[str]) -> None:
         """The text has a row for each obligation and a column for each clause."""
-        main(["check", "expiring"])
+        main(["check", "expiring", "--full", "-v"])
         rows = [line.split() for line in capsys.readouterr().out.splitlines()]
 
         assert ["claim_expired_boundary", "X", ".", "X"] in rows

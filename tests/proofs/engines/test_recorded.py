@@ -21,7 +21,7 @@ from proofs.model.of_mode import Model
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from tests.proofs.goldens import WRITE
-from tests.proofs.pinned import checked
+from tests.proofs.pinned import checked, checked_cores, checked_guards
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +29,7 @@ SMALL = Question(Mode.BEST_EFFORT)
 
 
 def redundant(mode: Mode) -> list[str]:
-    check = checked(mode)
-    found = {**check.necessary, **check.guards}
+    found = {**checked(mode).necessary, **checked_guards(mode)}
     return [name for name, without in found.items() if without.result == "redundant"]
 
 
@@ -39,7 +38,7 @@ def possible(mode: Mode) -> Iterator[Question]:
     each clause from its core."""
     yield Question(mode)
     yield from (question_without(mode, name) for name in redundant(mode))
-    for clause, core in checked(mode).core.items():
+    for clause, core in checked_cores(mode).core.items():
         yield question_of(mode, clause, frozenset(core))
 
 
@@ -50,7 +49,7 @@ def useful(mode: Mode) -> Iterator[Question]:
     used = frozenset[str]().union(*(each.names for each in rests.values()))
     yield Question(mode)
     yield from (question_without(mode, name) for name in redundant(mode) if name in used)
-    for clause, core in checked(mode).core.items():
+    for clause, core in checked_cores(mode).core.items():
         if frozenset(core) != rests[clause].obligations:
             yield question_of(mode, clause, frozenset(core))
 

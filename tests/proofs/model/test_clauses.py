@@ -13,7 +13,7 @@ from proofs.logic.encode import Bits, Integers
 from proofs.model import pair, theorems
 from proofs.model.of_mode import Model, model_of
 from proofs.model.theorems import CLAUSES, Clause
-from proofs.report.results import exit_code
+from proofs.report.verdict import exit_code
 from spec.claims.claim import Mode
 from spec.contract.ledgers import now
 from spec.contract.modes import MODES, Bundle
@@ -124,8 +124,9 @@ class TestCompared:
                 ),
             ),
         )
-        check = check_mode(Mode.EXPIRING)
+        check = check_mode(Mode.EXPIRING, full=True)
 
+        assert check.consistent.reached is not None
         assert ["responsibility: owed"] == check.consistent.reached.uncompared
         assert 1 == exit_code([check])
 

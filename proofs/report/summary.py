@@ -1,0 +1,154 @@
+"""Prints the verdict on one mode, and in a line each what it comes from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from proofs.report.runs import print_run
+from proofs.report.soundness import by
+from proofs.report.verdict import sentence, verdict
+from spec.contract.modes import Bundle
+from spec.events.alphabet import Kind
+from spec.language.prose import counted, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rich.console import Console
+
+    from proofs.checks.results import Lacking, Leaned, Paper
+    from proofs.report.results import Check, Consistent
+
+__all__ = ["NO_CERTIFICATE", "STYLES", "print_summary"]
+
+NO_CERTIFICATE = "none is written: not all that it says is shown (-v)"
+STYLES = {"holds": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
+
+
+def print_summary(console: Console, check: Check, *, certified: bool = False) -> None:
+    """One mode in at most fifteen lines, and the run that refutes it, if one does.
+
+    Args:
+        certified: a certificate was asked for.
+    """
+    said = verdict(check)
+    head = Text(sentence(check))
+    head.stylize(STYLES[said], 0, len(said))
+    console.print(head)
+    print_run(console, check.sound.story)
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(no_wrap=True)
+    rows.add_column(overflow="fold")
+    for name, text in _rows(check, certified=certified):
+        rows.add_row(Text(name, style="bold"), Text(text))
+    console.print(Padding(rows, (0, 0, 0, 2), expand=False))
+
+
+def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:
+    sound = check.sound
+    yield "theorem", _theorem(check)
+    if sound.possibly_unreachable:
+        yield "", "a state out of which induction cannot go on, and which may not occur (-v)"
+    if check.lemmas:
+        yield "lemmas", _lemmas(check.lemmas)
+    if check.receptive is not None:
+        yield "receptive", _receptive(check.receptive.result, check.receptive.failed)
+    yield "witness", _witness(check.consistent, len(check.obligations))
+    if check.consistent.tales is not None:
+        lengths = [str(tale.depth) for tale in check.consistent.tales if tale.result == "told"]
+        of = f"{len(lengths)} of {len(check.consistent.tales)} found"
+        yield "scenarios", f"{of}, in {' and '.join(lengths)} events" if lengths else of
+    if check.consistent.reached is not None:
+        yield "coverage", _coverage(check.consistent)
+    of = "" if check.bundle == Bundle.CONTRACT else " of the contract"
+    yield "obligations", _needed(check.necessary, list(check.redundancy.known), of)
+    if check.guards is not None:
+        yield "guards", _counts(check.guards)
+    if check.paper is not None:
+        yield "paper", _paper(check, check.paper)
+    if certified:
+        yield "certificate", printable(check.certificate or NO_CERTIFICATE)
+    yield "assumed", _assumed(check)
+    if check.guards is None:
+        asked = "receptiveness, " if check.receptive is None else ""
+        yield "not asked", f"{asked}scenarios, coverage, guards, cores, paper (--full)"
+
+
+def _theorem(check: Check) -> str:
+    sound, clauses = check.sound, list(check.sound.clauses)
+    match sound.result:
+        case "proved":
+            return f"{', '.join(clauses)}: proved by {by(sound)}"
+        case "refuted":
+            rest = [name for name in clauses if name not in sound.failed]
+            said = f"refuted by {by(sound)}: a run breaks {', '.join(sound.failed) or 'a clause'}"
+            return f"{said}; it keeps {', '.join(rest)}" if sound.failed and rest else said
+    return f"{', '.join(clauses)}: not proved, by {by(sound)}"
+
+
+def _lemmas(lemmas: Sequence[Leaned]) -> str:
+    proved = sum(lemma.result == "proved" for lemma in lemmas)
+    rest = ", ".join(f"{x.name} {x.result}" for x in lemmas if x.result != "proved")
+    said = f"{proved} of {len(lemmas)} proved, on which the theorem leans"
+    return f"{said}; {rest}" if rest else said
+
+
+def _receptive(result: str, failed: Sequence[str]) -> str:
+    if result == "proved":
+        return "proved: a runtime can always keep every obligation"
+    return f"{result}: {', '.join(failed)}"
+
+
+def _witness(found: Consistent, obligations: int) -> str:
+    if found.result == "witnessed":
+        length = counted(len(found.story), "event")
+        return f"{length} exercise and satisfy all {obligations} obligations; fewer do not"
+    return f"{found.result}: none of up to {counted(found.depth, 'event')}"
+
+
+def _coverage(found: Consistent) -> str:
+    reached = found.reached
+    if reached is None:
+        return ""
+    every = len(reached.fewest) + len(reached.dead) + len(reached.missing)
+    compared = len(reached.compared)
+    return (
+        f"{len(reached.fewest)} of {every} states and rules reached, {len(reached.dead)} proved "
+        f"unreachable; {compared} of {compared + len(reached.uncompared)} comparisons made"
+    )
+
+
+def _needed(found: Mapping[str, Lacking], known: Sequence[str], of: str) -> str:
+    lengths = [each.length for each in found.values() if each.length is not None]
+    said = _counts(found, of)
+    if lengths:
+        said += f": without one, {counted(max(lengths), 'event')} or fewer break a clause"
+    return f"{said}; known to be redundant: {', '.join(known)}" if known else said
+
+
+def _counts(found: Mapping[str, Lacking], of: str = "") -> str:
+    results = Counter(each.result for each in found.values())
+    rest = "".join(
+        f", {number} {result}" for result, number in results.items() if result != "necessary"
+    )
+    return f"{results['necessary']} of {len(found)}{of} necessary{rest}"
+
+
+def _paper(check: Check, paper: Paper) -> str:
+    left = [
+        f"{n} {clause.result}" for n, clause in paper.clauses.items() if clause.result != "proved"
+    ]
+    if not left:
+        same = "it is the contract" if paper.is_contract else "every clause is proved"
+        return f"proved as printed: {same}"
+    return f"{', '.join(left)}; added: {', '.join(added.obligation for added in check.added)}"
+
+
+def _assumed(check: Check) -> str:
+    kinds = f"{len(check.world)} of {len(Kind)} kinds of events"
+    return f"facts are facts; {kinds}; {counted(len(check.readings), 'reading')} (-v)"

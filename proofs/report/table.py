@@ -1,0 +1,95 @@
+"""Prints many modes: a line each, and one that sums up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from proofs.report.summary import NO_CERTIFICATE, STYLES
+from proofs.report.verdict import FAR, sentence, verdict
+from spec.language.prose import counted, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from proofs.report.results import Check
+
+__all__ = ["print_row", "print_total"]
+
+_WIDTHS = (16, 11, 18, 11, 13, 8)
+
+
+def print_row(console: Console, check: Check, *, first: bool = False) -> None:
+    """One mode, below the names of the columns if it is the first."""
+    if first:
+        head = ("mode", "verdict", "clauses", "witness", "necessary", "seconds")
+        console.print(Text(_line(head), style="bold"))
+    needed = sum(each.result == "necessary" for each in check.necessary.values())
+    said = verdict(check)
+    row = Text(
+        _line(
+            (
+                check.mode,
+                said,
+                _clauses(check),
+                _witness(check),
+                f"{needed} of {len(check.necessary)}",
+                f"{check.seconds:.1f}",
+            )
+        )
+    )
+    row.stylize(STYLES[said], _WIDTHS[0], _WIDTHS[0] + len(said))
+    console.print(row)
+
+
+def print_total(console: Console, checks: Sequence[Check], *, certified: bool = False) -> None:
+    """How many hold and how far; and of each of the others, why it does not.
+
+    Args:
+        certified: a certificate was asked for.
+    """
+    left = [check for check in checks if verdict(check) != "holds"]
+    bundle = checks[0].bundle
+    if not left:
+        said = f"All {counted(len(checks), 'mode')} hold ({bundle} bundle), {FAR}."
+        console.print(Text(said, style="bold"))
+    else:
+        held = len(checks) - len(left)
+        console.print(
+            Text(f"{held} of {counted(len(checks), 'mode')} hold ({bundle} bundle).", style="bold")
+        )
+    for check in left:
+        console.print(Text(sentence(check)))
+    if certified:
+        names = [check.mode for check in checks if check.certificate is None]
+        folder = next((check.certificate for check in checks if check.certificate), None)
+        if folder is not None:
+            console.print(Text(f"certificate: {printable(folder)}"))
+        if names:
+            console.print(Text(f"certificate of {', '.join(names)}: {NO_CERTIFICATE}"))
+
+
+def _clauses(check: Check) -> str:
+    sound = check.sound
+    match sound.result:
+        case "proved":
+            return f"{len(sound.clauses)} of {len(sound.clauses)} proved"
+        case "refuted":
+            return (
+                f"{len(sound.failed)} of {len(sound.clauses)} broken" if sound.failed else "broken"
+            )
+    return sound.result
+
+
+def _witness(check: Check) -> str:
+    found = check.consistent
+    if found.result != "witnessed":
+        return found.result
+    return counted(len(found.story), "event")
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "".join(f"{cell:<{width}}" for cell, width in zip(cells, _WIDTHS, strict=True)).rstrip()

@@ -1,0 +1,146 @@
+"""The verdict on a checked mode: holds, refuted or undecided; why, and in which sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spec.language.prose import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from proofs.checks.coverage import Reached
+    from proofs.checks.results import Sound
+    from proofs.report.results import Check, Consistent
+
+__all__ = ["FAR", "exit_code", "refuting", "sentence", "undecided", "verdict"]
+
+FAR = "for runs of every length and any number of blocks"
+"""How far a proof goes."""
+
+
+def exit_code(checks: list[Check]) -> int:
+    """0 if every mode holds, 1 if one is refuted, 3 otherwise, as when nothing was checked.
+
+    A mode holds if it is witnessed and proved, and if everything else that was asked is shown, too.
+    It is refuted, too, where a lemma fails, where no run compares a clause, and where an obligation
+    has become redundant of which that is not known, or is needed again. A gap in the paper's bundle
+    is no failure unless that is the bundle which was asked about.
+    """
+    verdicts = set(map(verdict, checks))
+    if "refuted" in verdicts:
+        return 1
+    return 0 if verdicts == {"holds"} else 3
+
+
+def verdict(check: Check) -> str:
+    """`holds`, `refuted` or `undecided`."""
+    if refuting(check):
+        return "refuted"
+    return "undecided" if undecided(check) else "holds"
+
+
+def sentence(check: Check) -> str:
+    """The verdict, and how far it goes or why it is one."""
+    said = verdict(check)
+    head = f"{said}: {check.mode}, {check.bundle} bundle"
+    if said == "holds":
+        number = len(check.sound.clauses)
+        clauses = f"all {number} clauses" if number > 1 else "the one clause"
+        obligations = counted(len(check.obligations), "obligation")
+        return f"{head}. Its {obligations} carry {clauses} of the theorem, {FAR}."
+    why = refuting(check) or undecided(check)
+    return f"{head}. {'; '.join(why)[:1].upper()}{'; '.join(why)[1:]}."
+
+
+def refuting(check: Check) -> list[str]:
+    """Each reason why the mode is refuted."""
+    why, reached = [], check.consistent.reached
+    if check.sound.result == "refuted":
+        why.append(_broken(check))
+    if check.receptive is not None and check.receptive.result == "refuted":
+        why.append(f"a runtime cannot always keep it: {', '.join(check.receptive.failed)}")
+    why += [
+        f"the lemma {lemma.name} fails, on which the theorem leans"
+        for lemma in check.lemmas
+        if lemma.result == "failed"
+    ]
+    if reached is not None and reached.uncompared and reached.complete:
+        why.append(_uncompared(reached))
+    where = "proofs/checks/redundancy.py"
+    why += [
+        f"the obligation {name} is redundant, and {where} does not say so"
+        for name in check.redundancy.unasked
+    ]
+    why += [
+        f"the obligation {name} is needed, and {where} says otherwise"
+        for name in check.redundancy.needed
+    ]
+    return why
+
+
+def undecided(check: Check) -> list[str]:
+    """Each thing that was asked and is neither shown nor refuted."""
+    why = [] if check.sound.result in ("proved", "refuted") else [_how_far(check.sound)]
+    why += [
+        f"the lemma {lemma.name} is neither proved nor refuted"
+        for lemma in check.lemmas
+        if lemma.result not in ("proved", "failed")
+    ]
+    why += _not_seen(check.consistent)
+    if check.receptive is not None and check.receptive.result not in ("proved", "refuted"):
+        why.append("whether a runtime can always keep it is unknown")
+    why += [
+        f"whether the obligation {name} is necessary is unknown: the work limit was reached"
+        for name in check.redundancy.undecided
+    ]
+    return why
+
+
+def _broken(check: Check) -> str:
+    sound, obligations = check.sound, counted(len(check.obligations), "obligation")
+    if not sound.story:
+        reason = f" ({sound.reason})" if sound.reason else ""
+        return f"some run keeps all {obligations} and breaks a clause{reason}"
+    length = counted(len(sound.story), "event")
+    return f"a run of {length} keeps all {obligations} and breaks {' and '.join(sound.failed)}"
+
+
+def _how_far(sound: Sound) -> str:
+    if sound.result == "bounded":
+        length = "any length" if sound.bound is None else f"up to {counted(sound.bound, 'event')}"
+        return (
+            f"no run of {length}, with up to {sound.blocks} of anything that is counted in blocks, "
+            "breaks a clause, and nothing is known beyond that"
+        )
+    reason = f" ({sound.reason})" if sound.reason else ""
+    return f"the theorem is neither proved nor refuted{reason}"
+
+
+def _not_seen(found: Consistent) -> Iterator[str]:
+    """What no run was found to show."""
+    depth = counted(found.depth, "event")
+    if found.result == "vacuous":
+        yield f"no run of up to {depth} exercises and satisfies every obligation"
+    elif found.result != "witnessed":
+        yield f"the work limit was reached after {depth}, and no witness was found"
+    for tale in found.tales or ():
+        if tale.result == "untold":
+            yield f"no run of up to {counted(tale.depth, 'event')} has the scenario {tale.story}"
+        elif tale.result != "told":
+            yield f"whether a run has the scenario {tale.story} is unknown"
+    reached = found.reached
+    if reached is None:
+        return
+    strange = [*reached.missing, *(name for name, why in reached.dead.items() if not why)]
+    if strange:
+        yield f"no run reaches {', '.join(strange)}, and no reason is known"
+    if not reached.complete:
+        yield f"coverage is known up to {counted(reached.depth, 'event')} only"
+        if reached.uncompared:
+            yield _uncompared(reached)
+
+
+def _uncompared(reached: Reached) -> str:
+    depth = counted(reached.depth, "event")
+    return f"no run of up to {depth} compares {', '.join(reached.uncompared)}"
