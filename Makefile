@@ -94,6 +94,8 @@ docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m monitor docs
 	$(BIN)/python -m proofs cores -o docs/cores.md
 	$(BIN)/python -m proofs docs
+	$(BIN)/python -m tests.docs_api
+	$(BIN)/python -m tests.notebooks
 
 lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
 	@echo "Pinning the dependencies in requirements.lock ..."
