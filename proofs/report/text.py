@@ -224,10 +224,10 @@ def _print_redundancy(console: Console, found: Redundancy) -> None:
     for name, why in found.known.items():
         indented(console, Text(f"Known to be redundant: {name}, since {why}."))
     for name in found.unasked:
-        text = f"REDUNDANT, and not known to be: {name} (proofs/checks/redundancy.py)."
+        text = f"REDUNDANT, and not known to be: {name} (its place in spec/contract/obligations)."
         indented(console, Text(text, style="red"))
     for name in found.needed:
-        text = f"NEEDED, and known as redundant: {name} (proofs/checks/redundancy.py)."
+        text = f"NEEDED, and known as redundant: {name} (its place in spec/contract/obligations)."
         indented(console, Text(text, style="red"))
 
 

@@ -45,7 +45,7 @@ def obligations_page() -> str:
         ((f"`{v.code}`", link(v.name), ", ".join(_modes(v))) for v in views),
     )
     parts = [
-        "# The nineteen obligations",
+        "# The obligations",
         "Each obligation ([glossary](glossary.md)) is an observer, a small state machine: it "
         "stands in one state, reads the events that concern one claim, and tries its rules in "
         "order; the first that applies is taken, and where none applies nothing changes. An "
