@@ -235,7 +235,7 @@ class TestToys:
             copy.told(f"python -m monitor check {name}.jsonl --mode MODE")
             for name in ("KEPT", "BROKEN")
         )
-        (check,) = copy.told("python -m proofs check MODE")["checks"]
+        (check,) = copy.told("python -m proofs check MODE --full")["checks"]
         shown = copy.told("python -m spec show NAME")
 
         assert ("kept", "satisfied") == (kept["verdict"], kept["obligations"]["block_notice"])
@@ -257,16 +257,16 @@ class TestToys:
         assert dumb != text
         edits = {**OBLIGATION.edits, "spec/contract/obligations/NAME.py": lambda _: dumb}
         copy = Copy(tmp_path / "tree", Toy(OBLIGATION.title, edits, OBLIGATION.names))
-        done = copy.run("python -m proofs check MODE")
+        (check,) = copy.told("python -m proofs check MODE --full")["checks"]
 
-        assert 1 == done.returncode
-        assert "Receptive: refuted, strategy: there is a move" in done.stdout
+        assert "refuted" == check["receptive"]["result"]
+        assert "strategy: there is a move" in check["receptive"]["failed"]
 
     def test_kind(self, copies: Callable[[Toy], Copy]) -> None:
         """It is in the world of the theorem, on the page, and concerns the claim that it names."""
         copy = copies(KIND)
         kept = copy.told("python -m monitor check KEPT.jsonl --mode MODE")
-        (check,) = copy.told("python -m proofs check MODE")["checks"]
+        (check,) = copy.told("python -m proofs check MODE --full")["checks"]
         nobody = copy.run("python -m monitor check BAD.jsonl --mode MODE")
 
         assert ("kept", 4) == (kept["verdict"], kept["events"]["read"])
