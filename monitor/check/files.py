@@ -157,4 +157,4 @@ def _by_each(asked: Asked, reading: _Reading, stated: Stated) -> Report:
             left = judge.theorem.left(left for _, left in judge.monitor.left())
             parts.append(concluded.part(mode, conclusion, left, stated.forms(mode)))
     read = reading.read(conclusions[0])
-    return by_each(asked, read, parts, concluded.unjudged(conclusions[0], stated.usual))
+    return by_each(asked, read, parts, concluded.unjudged(conclusions, stated.usual))
