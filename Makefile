@@ -5,6 +5,7 @@ PYTHON ?= python3
 UV_VERSION := 0.13.9
 
 VENV  := .venv
+WHEEL := build/wheel
 VLLM_VENV ?= .venv-vllm
 GPU_VENV ?=
 BIN   := $(VENV)/bin
@@ -13,7 +14,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-vllm test-vllm-gpu setup-vllm witness bench differential mutate lint docs lock clean
+.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench differential mutate lint docs lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +35,20 @@ test: $(STAMP) ## Run the tests, but for those that take long
 
 test-slow: $(STAMP) ## Run those that take long: proofs of every mode by every engine
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# With every extra, and with none; the versions are those of the lock.
+test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's commands outside this folder
+	@rm -rf $(WHEEL)
+	$(BIN)/python -m hatchling build -t wheel -d $(WHEEL)
+	@sed -n 's/^\([a-z0-9._-]*==[^ ;]*\).*/\1/p' requirements.lock > $(WHEEL)/versions.txt
+	@for each in core all; do $(PYTHON) -m venv $(WHEEL)/$$each && \
+		$(WHEEL)/$$each/bin/python -m pip --disable-pip-version-check --no-input install -qq \
+		-c $(WHEEL)/versions.txt "resident-claims$$([ $$each = core ] || echo '[all]') @ \
+		file://$$(ls $(CURDIR)/$(WHEEL)/*.whl)" || exit 1; done
+	RESIDENT_CLAIMS_WHEEL_PYTHON=$(CURDIR)/$(WHEEL)/all/bin/python \
+		RESIDENT_CLAIMS_CORE_PYTHON=$(CURDIR)/$(WHEEL)/core/bin/python \
+		$(BIN)/python -m pytest -n 2 tests/test_readme.py \
+		tests/spec/test_installed.py::TestShadowed tests/spec/test_installed.py::TestWheel
 
 setup-vllm: $(VLLM_VENV)/.stamp ## Install a vLLM that needs no GPU into .venv-vllm (1.8 GB)
 
@@ -79,6 +94,8 @@ docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m monitor docs
 	$(BIN)/python -m proofs cores -o docs/cores.md
 	$(BIN)/python -m proofs docs
+	$(BIN)/python -m tests.docs_api
+	$(BIN)/python -m tests.notebooks
 
 lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
 	@echo "Pinning the dependencies in requirements.lock ..."

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from spec.language.suggest import resolve
 from spec.lowering.load import read_descriptor
 
 if TYPE_CHECKING:
@@ -34,5 +35,5 @@ NAMES: Final = (
 
 @cache
 def descriptor(name: str) -> Descriptor:
-    """The shipped descriptor of that name, one of NAMES."""
-    return read_descriptor(FOLDER / f"{name}.yaml")
+    """The shipped descriptor of that name, one of NAMES; raises UnknownName."""
+    return read_descriptor(FOLDER / f"{resolve(name, NAMES, what='descriptor')}.yaml")

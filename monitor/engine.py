@@ -158,6 +158,10 @@ class Monitor:
         """Every claim of every stream, as it stands."""
         return (claim for stream in self._streams.values() for claim in stream.claims.values())
 
+    def standing(self) -> Iterable[ClaimVerdict]:
+        """The verdict on every claim in hand, as if the streams ended here; they go on."""
+        return self._claims()
+
     def altered(self) -> Iterable[ClaimRun]:
         """One for each kind of forgotten claims of which less can be concluded since."""
         pasts = (stream.past for stream in self._streams.values())

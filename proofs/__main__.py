@@ -183,11 +183,16 @@ def _modes(mode: str | None, every: bool) -> list[Mode]:
     return list(Mode) if mode is None else [Mode(resolve(mode, list(Mode), what="mode"))]
 
 
+def own_process() -> typer.Typer:
+    """The command line for a process that does nothing else."""
+    gc.set_threshold(_ROUND)
+    return app
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     return run(app, argv)
 
 
 if __name__ == "__main__":
-    gc.set_threshold(_ROUND)
-    sys.exit(main())
+    sys.exit(run(own_process()))

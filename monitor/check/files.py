@@ -18,14 +18,15 @@ from monitor.stream.claim_store import Keep
 from spec.claims.claim import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from monitor.engine import Conclusion
     from monitor.input.errors import InputError
+    from monitor.input.sources import Account
     from monitor.report.verdict import Report
     from spec.contract.modes import Bundle
 
-__all__ = ["ENDED", "EXIT_CODES", "check"]
+__all__ = ["ENDED", "EXIT_CODES", "check", "report_of"]
 
 ENDED: Final = 10_000
 """Claims that are listed after they have ended, of each stream; others are counted."""
@@ -72,7 +73,7 @@ def check(
     if mode is not None:
         reading = _Reading([judge(mode, own=False)], None)
         reading.run(paths, lenient, stdin, progress)
-        return _by_one(asked, reading)
+        return reading.report()
     modes: set[Mode] = set()
     with seekable(paths, stdin) as copy:
         while True:
@@ -135,17 +136,35 @@ class _Reading:
 
     def read(self, conclusion: Conclusion) -> Read:
         """What was read."""
-        inputs = [input_of(account) for account in self._source.accounts]
-        events = Events(conclusion.read, conclusion.unknown, conclusion.rejected)
-        return Read(inputs, events, self._trusted.report())
+        return _read(self._source.accounts, conclusion, self._trusted)
+
+    def report(self) -> Report:
+        """The report by its only judge."""
+        (judge,) = self.judges
+        return report_of(judge.monitor, self._trusted, judge.theorem, self._source.accounts)
 
 
-def _by_one(asked: Asked, reading: _Reading) -> Report:
-    (judge,) = reading.judges
-    conclusion = judge.monitor.conclude()
-    left = judge.theorem.left(left for _, left in judge.monitor.left())
-    part = concluded.part(judge.monitor.mode, conclusion, left)
-    return by_one(asked, reading.read(conclusion), part, concluded.others(conclusion))
+def _read(accounts: Iterable[Account], conclusion: Conclusion, trusted: Trusted) -> Read:
+    events = Events(conclusion.read, conclusion.unknown, conclusion.rejected)
+    return Read([input_of(account) for account in accounts], events, trusted.report())
+
+
+def report_of(
+    monitor: Monitor, trusted: Trusted, theorem: Theorem, accounts: Iterable[Account]
+) -> Report:
+    """The report on what the monitor of one mode has read, every stream being finished.
+
+    Args:
+        trusted: noted the same records.
+        theorem: noted the same records.
+        accounts: one of each file that was read.
+    """
+    conclusion = monitor.conclude()
+    left = theorem.left(left for _, left in monitor.left())
+    part = concluded.part(monitor.mode, conclusion, left)
+    asked = Asked(monitor.bundle, monitor.strict, monitor.only)
+    read = _read(accounts, conclusion, trusted)
+    return by_one(asked, read, part, concluded.others(conclusion))
 
 
 def _by_each(asked: Asked, reading: _Reading, stated: Stated) -> Report:

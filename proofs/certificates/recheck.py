@@ -20,6 +20,7 @@ from proofs.certificates.write import read
 from spec import __version__
 from spec.cli.common import Code
 from spec.digest import spec_digest
+from spec.installed import how_to_install
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -175,5 +176,5 @@ def _import_cvc5() -> Any:
         return import_module("cvc5")
     except ImportError:
         raise SolverMissing(
-            "cvc5 is not installed", "pip install 'resident-claims[cvc5]', or --solver z3"
+            "cvc5 is not installed", f"{how_to_install('cvc5')}, or say --solver z3"
         ) from None

@@ -29,6 +29,8 @@ from spec.language.prose import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from typer.core import TyperGroup
+
 __all__ = [
     "DEBUG",
     "Code",
@@ -100,13 +102,22 @@ def _root(version: VersionOption = False) -> None:
     """The options that stand before any command."""
 
 
-def new_app(name: str, says: str) -> typer.Typer:
-    """An application called by `python -m NAME`, with `--version` and no commands yet."""
+def new_app(
+    name: str, says: str, *, cls: type[TyperGroup] | None = None, epilog: str | None = None
+) -> typer.Typer:
+    """An application called by `python -m NAME`, with `--version` and no commands yet.
+
+    Args:
+        cls: the group of a program of its own, which can install shell completion.
+        epilog: what its help ends with.
+    """
     app = typer.Typer(
         name=name,
+        cls=cls,
         help=says,
+        epilog=epilog,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=cls is not None,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -225,6 +236,7 @@ def run(
     argv: list[str] | None = None,
     *,
     bad_input: tuple[type[Exception], ...] = (),
+    program: str | None = None,
 ) -> int:
     """Run `app` on `argv` (the process's arguments if None) and return the exit code.
 
@@ -233,8 +245,9 @@ def run(
 
     Args:
         bad_input: errors besides SpecError that a person can put right.
+        program: how `app` is called; `python -m` and its name if None.
     """
-    name = app.info.name if isinstance(app.info.name, str) else "spec"
+    name = program or f"python -m {app.info.name}"
     command = typer.main.get_command(app)
     arguments = sys.argv[1:] if argv is None else list(argv)
     stdout = sys.stdout
@@ -244,7 +257,7 @@ def run(
         return _complain("standard output is closed; send it somewhere", Code.BAD_INPUT)
     theirs: tuple[type[Exception], ...] = (SpecError, *bad_input)
     try:
-        code = command.main(arguments, prog_name=f"python -m {name}", standalone_mode=False)
+        code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except theirs as problem:
         return _complain(str(problem), Code.BAD_INPUT)
@@ -268,7 +281,7 @@ def _usage(problem: Exception, name: str) -> int:
         getattr(problem, "show", lambda: None)()
         return Code.BAD_INPUT
     context = getattr(problem, "ctx", None)
-    path = context.command_path if context is not None else f"python -m {name}"
+    path = context.command_path if context is not None else name
     form = getattr(problem, "format_message", lambda: message)()
     return _complain(f"{' '.join(form.split())} See {path} --help", Code.BAD_INPUT)
 

@@ -9,13 +9,15 @@ import sysconfig
 import textwrap
 from html import escape
 from itertools import pairwise
-from typing import Final
-
-import graphviz
+from typing import TYPE_CHECKING, Final
 
 from spec.docs.diagrams import GUARD_LOOKS, Diagram, Edge, Group, Look, Node
+from spec.installed import how_to_install
 from spec.language.errors import DrawingError
 from spec.language.machine import Guard
+
+if TYPE_CHECKING:
+    import graphviz
 
 __all__ = ["COLOURS", "draw", "find_dot", "to_dot"]
 
@@ -41,7 +43,17 @@ _TIMEOUT_S: Final = 60
 
 
 def to_dot(diagram: Diagram) -> str:
-    """The diagram in the DOT language, the same text each time."""
+    """The diagram in the DOT language, the same text each time.
+
+    Raises DrawingError where the package `graphviz` is not installed.
+    """
+    try:
+        import graphviz  # what judges streams beside an engine does without it
+    except ImportError:
+        raise DrawingError(
+            "DOT, SVG and PNG need graphviz, which is not installed",
+            f"{how_to_install('diagrams')}; .mmd needs none",
+        ) from None
     columns = any(group.columns for group in diagram.groups)
     graph = graphviz.Digraph(
         graph_attr={
@@ -207,7 +219,7 @@ def find_dot() -> str:
     if found is None:
         raise DrawingError(
             "no program is here that draws diagrams",
-            "install Graphviz, or pip install graphviz-pure; .dot and .mmd need none",
+            f"install Graphviz, or {how_to_install('diagrams')}; .dot and .mmd need none",
         )
     return found
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from monitor.input.dialects import allocator, canonical, connector, reference
-from monitor.input.dialects._json import parse
-from monitor.input.errors import InputError, did_you_mean
+from monitor.input.dialects._json import no_kind, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,6 +75,4 @@ class Reader:
                 if adapter is None:
                     adapter = self._adapters[number] = dialect(self._file)
                 return adapter
-        near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")
-        hint = near or "every event has a kind (or, in a recorded dialect, an event)"
-        raise InputError(self._file, "an event without a kind", line=line, field="kind", hint=hint)
+        raise no_kind(obj, self._file, line)

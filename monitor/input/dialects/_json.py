@@ -16,7 +16,7 @@ from spec.language.errors import PredicateError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KIND_LIMIT", "kind_in", "known_predicate", "parse", "predicate_in", "struct"]
+__all__ = ["KIND_LIMIT", "kind_in", "known_predicate", "no_kind", "parse", "predicate_in", "struct"]
 
 KIND_LIMIT: Final = 256
 """Longest name of a kind, in characters, known or not."""
@@ -99,6 +99,13 @@ def kind_in(obj: dict[str, object], field: str, file: str, line: int) -> str:
         return value
     reason = "an event without a kind" if value in (None, "") else f"{shown(value)} is no kind"
     raise InputError(file, reason, line=line, field=field, hint="give the name of a kind of event")
+
+
+def no_kind(obj: dict[str, object], file: str, line: int) -> InputError:
+    """What is wrong with a line that no dialect recognises."""
+    near = next((did_you_mean(key, ("kind", "event")) for key in obj), "")
+    hint = near or "every event has a kind (or, in a recorded dialect, an event)"
+    return InputError(file, "an event without a kind", line=line, field="kind", hint=hint)
 
 
 def struct(obj: dict[str, object], form: type[S], file: str, line: int) -> S:

@@ -253,4 +253,5 @@ class TestCommand:
         assert 2 == called(folder, "--solver", "cvc5")
         out, err = capsys.readouterr()
         assert "" == out
-        assert "error: cvc5 is not installed; pip install 'resident-claims[cvc5]'" in err
+        assert "error: cvc5 is not installed; install resident-claims with its extra" in err
+        assert "pip install '.[cvc5]'" in err

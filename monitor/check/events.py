@@ -1,0 +1,124 @@
+"""Judges a stream event by event, to the same report as a check of its file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from monitor.check.files import ENDED, report_of
+from monitor.check.parts import Trusted, place_of
+from monitor.check.theorem import Theorem
+from monitor.engine import ModeVerdict, Monitor
+from monitor.input.errors import InputError
+from monitor.input.given import record_of
+from monitor.input.records import At
+from monitor.input.sources import Account
+from monitor.stream.claim_store import Keep
+from spec.contract.modes import Bundle
+from spec.contract.names import find_mode
+from spec.language.errors import SpecError
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from monitor.input.given import Given
+    from monitor.report.verdict import Place, Report
+    from spec.claims.claim import Mode
+
+__all__ = ["EventMonitor", "Violation"]
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """An obligation of a claim that was violated, which no later event undoes.
+
+    `at` is the event that decided; `allowed` says what was expected there instead.
+    """
+
+    claim_id: str
+    obligation: str
+    at: Place | None
+    why: str
+    allowed: str
+
+
+class EventMonitor:
+    """Judges canonical events by one mode, as they come.
+
+    Memory is bounded by the claims and requests that are in hand, and by 10,000 claims that ended.
+    It is no thread-safe object: feed it from one thread.
+
+    Args:
+        mode: the mode, or its name. Claims that ask for another are counted and not judged.
+        bundle: which bundle of the mode.
+        claim: judge the claim of this id alone.
+        strict: an obligation that no claim exercised makes the verdict inconclusive.
+        name: what places and messages cite as the file, and the stream of events that name none.
+
+    Raises:
+        UnknownName: there is no such mode.
+    """
+
+    def __init__(
+        self,
+        mode: Mode | str,
+        *,
+        bundle: Bundle = Bundle.CONTRACT,
+        claim: str | None = None,
+        strict: bool = False,
+        name: str = "events",
+    ) -> None:
+        judged_by = find_mode(mode).mode
+        keep = Keep(ended=ENDED)
+        self._monitor = Monitor(judged_by, bundle, only=claim, strict=strict, keep=keep)
+        self._trusted, self._theorem = Trusted(), Theorem(judged_by)
+        self._account = Account(name)
+        self._report: Report | None = None
+
+    def feed(self, event: Given) -> None:
+        """Judge one event; `event` is an Event, a StreamMark, or the fields of one.
+
+        Raises:
+            InputError: a reader of traces would refuse it. What it would have said is missing from
+                then on, so the verdict is inconclusive at best.
+            SpecError: `finish` was called.
+        """
+        if self._report is not None:
+            raise SpecError("the stream is finished", "judge the next one by another monitor")
+        account = self._account
+        account.lines += 1
+        try:
+            record = record_of(event, account.file, account.lines)
+        except InputError as error:
+            account.rejected += 1
+            account.rejection = account.rejection or error
+            self._monitor.reject(At(account.file, account.lines))
+            raise
+        self._trusted.note(record)
+        self._theorem.note(record)
+        self._monitor.take(record)
+
+    def violations(self) -> list[Violation]:
+        """The violations so far, by claim in the order of their registration.
+
+        Every claim in hand is looked at, of those that ended and were violated the first 1,000:
+        with thousands of claims, ask once a step and not at each event.
+        """
+        return [
+            Violation(
+                judged.claim.claim_id,
+                name,
+                None if found.at is None else place_of(found.at),
+                found.why,
+                found.allowed,
+            )
+            for judged in self._monitor.standing()
+            if judged.verdict is ModeVerdict.VIOLATED
+            for name, found in judged.findings.items()
+            if found.verdict is Verdict.VIOLATED
+        ]
+
+    def finish(self) -> Report:
+        """The report, the stream being over; the second time, the same."""
+        if self._report is None:
+            self._report = report_of(self._monitor, self._trusted, self._theorem, [self._account])
+        return self._report

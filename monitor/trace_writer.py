@@ -1,0 +1,179 @@
+"""Writes a trace in the canonical form, each event checked as the reader will check it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, Self
+
+from monitor.input.errors import InputError, shown
+from monitor.input.given import fields_given, record_of
+from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
+from spec.language.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+
+__all__ = ["TraceWriter"]
+
+
+class TraceWriter:
+    """Writes the events of one stream, between the marks of its beginning and its end.
+
+    Each line goes to the file in the call that writes it. The events are numbered here. One that is
+    refused leaves the file as it was and its number unused, so that a reader sees that something is
+    missing: a caller that swallows the error gets no verdict on less than what happened. Left by an
+    exception, a `with` block writes no end, and a reader sees that the stream was cut.
+
+    It may be called from several threads; the order of the lines is that of the calls.
+
+    Args:
+        to: a path, at which there must be nothing yet, or a file open for writing bytes, which the
+            caller closes.
+        stream: the name of the stream; where it is empty, the file is the stream.
+        observes: the kinds of facts of which the hooks state each one, where that is not all.
+        clock: gives the time of an event that has none, in nanoseconds, such as
+            `time.monotonic_ns`.
+
+    Raises:
+        InputError: `stream` or `observes` is nothing that a trace can state.
+        OSError: the file is there already, or cannot be made.
+    """
+
+    def __init__(
+        self,
+        to: str | os.PathLike[str] | BinaryIO,
+        *,
+        stream: str = "",
+        observes: Iterable[str] | None = None,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        path = os.fspath(to) if isinstance(to, str | os.PathLike) else None
+        self._name = path or str(getattr(to, "name", "<trace>"))
+        self._stream, self._clock = stream, clock
+        self._lock = threading.Lock()
+        self._sequence = self._lines = self._size = 0
+        self._over = ""
+        opened = self._mark(Mark.STREAM_OPENED, None if observes is None else tuple(observes))
+        if path is None:
+            assert not isinstance(to, str | os.PathLike)
+            self._file, self._own = to, False
+        else:
+            if path.endswith(".gz"):
+                raise InputError(path, "not compressed here", hint="give gzip.open(path, 'xb')")
+            self._file, self._own = open(path, "xb", buffering=0), True  # noqa: SIM115
+        try:
+            self._put(opened)
+        except BaseException:
+            self.close(complete=False)
+            raise
+
+    def write(self, event: Event | Mapping[str, object]) -> None:
+        """Write one event with the next number.
+
+        Args:
+            event: an Event without a `sequence`, or its fields as a line of a trace has them.
+
+        Raises:
+            InputError: a reader of traces would refuse it.
+            OSError: the line cannot be written.
+            SpecError: the trace is closed, or an earlier line was written in part.
+        """
+        with self._lock:
+            self._require_open()
+            number = self._sequence
+            self._sequence += 1
+            record = record_of(self._stamped(event, number), self._name, self._lines + 1)
+            if not record.events:
+                self._refuse("kind", "the writer states the marks", "close() writes the last one")
+            for told, _ in record.events:
+                self._put(told)
+
+    def close(self, *, complete: bool = True) -> None:
+        """Write the end of the stream, and close the file if it was opened here.
+
+        The second time, nothing happens.
+
+        Args:
+            complete: nothing is missing. If not, the end is left out, and the claims that are alive
+                there are inconclusive.
+        """
+        with self._lock:
+            if self._over == "closed":
+                return
+            try:
+                if complete and not self._over:
+                    self._put(self._mark(Mark.STREAM_CLOSED))
+            finally:
+                self._over = "closed"
+                if self._own:
+                    self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close(complete=kind is None)
+
+    def _mark(self, kind: Mark, observes: tuple[str, ...] | None = None) -> StreamMark:
+        """A mark with the next number."""
+        time_ns = None if self._clock is None else self._clock()
+        mark = StreamMark(
+            kind=kind,
+            stream=self._stream,
+            sequence=self._sequence,
+            time_ns=time_ns,
+            observes=observes,
+        )
+        self._sequence += 1
+        record_of(mark, self._name, self._lines + 1)
+        return mark
+
+    def _stamped(self, event: Event | Mapping[str, object], number: int) -> dict[str, object]:
+        fields = fields_given(event)
+        if fields.get("sequence") is not None:
+            self._refuse("sequence", "the writer numbers the events", "leave it out")
+        if fields.get("stream") not in (None, "", self._stream):
+            reason = f"{shown(fields['stream'])} is not the stream of this trace"
+            self._refuse("stream", reason, "leave it out, or write another trace")
+        stamp: dict[str, object] = {"stream": self._stream, "sequence": number}
+        if self._clock is not None and fields.get("time_ns") is None:
+            stamp["time_ns"] = self._clock()
+        return fields | stamp
+
+    def _put(self, line: Event | StreamMark) -> None:
+        """Have a whole line in the file, or nothing of it."""
+        rest = memoryview(EVENT_ENCODER.encode(line) + b"\n")
+        size = len(rest)
+        try:
+            while rest:
+                taken = self._file.write(rest)
+                if not taken:
+                    raise OSError(f"{self._name}: the file takes no more")
+                rest = rest[taken:]
+        except BaseException:
+            self._take_back()
+            raise
+        self._size += size
+        self._lines += 1
+
+    def _take_back(self) -> None:
+        """Leave the whole lines; where that cannot be, write no more after a part of one."""
+        self._over = "broken off: an earlier line was written in part"
+        if self._own:
+            self._file.truncate(self._size)
+            self._file.seek(self._size)
+            self._over = ""
+
+    def _require_open(self) -> None:
+        if self._over:
+            raise SpecError(f"the trace {self._name} is {self._over}", "write another one")
+
+    def _refuse(self, field: str, reason: str, hint: str) -> NoReturn:
+        raise InputError(self._name, reason, line=self._lines + 1, field=field, hint=hint)

@@ -1,0 +1,155 @@
+"""A stream that is judged event by event comes to the report of its file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from monitor.check.by_name import check_files
+from monitor.check.events import EventMonitor, Violation
+from monitor.input.errors import InputError
+from monitor.report.verdict import Place, Report
+from monitor.samples import sample
+from monitor.trace_writer import TraceWriter
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.language.errors import SpecError, UnknownName
+from tests.monitor.test_trace_writer import KEPT
+
+HOSTILE = sorted((Path(__file__).parents[1] / "hostile").glob("*.jsonl"))
+EVICTED = {"kind": "block_evicted", "block_ids": [7]}
+
+
+def fed(path: Path, mode: Mode) -> Report:
+    """The report on the lines of a file, fed one by one."""
+    monitor = EventMonitor(mode, name=str(path))
+    for line in path.read_text().splitlines():
+        monitor.feed(json.loads(line))
+    return monitor.finish()
+
+
+def as_of_file(path: Path, mode: Mode) -> Report:
+    """The report on a file, without the digest of its bytes."""
+    report = check_files(path, mode)
+    inputs = [msgspec.structs.replace(each, sha256="") for each in report.inputs]
+    return msgspec.structs.replace(report, inputs=inputs)
+
+
+class TestEventMonitor:
+    @pytest.mark.parametrize("mode", Mode)
+    def test_as_of_the_file(self, mode: Mode) -> None:
+        """Of canonical samples and of streams made to fool it, the report is that of the file."""
+        paths = [sample("hard_protected_refusal"), sample("hard_protected_victim"), *HOSTILE[::4]]
+
+        assert [as_of_file(path, mode) for path in paths] == [fed(path, mode) for path in paths]
+
+    def test_what_is_not_observed(self, tmp_path: Path) -> None:
+        """A stream whose hooks do not state each fact leaves the theorem, fed or in a file."""
+        path = tmp_path / "t.jsonl"
+        with TraceWriter(path, observes=[Kind.BLOCK_CACHED]) as trace:
+            for event in KEPT:
+                trace.write(event)
+
+        report = fed(path, Mode.HARD_PROTECTED)
+
+        assert as_of_file(path, Mode.HARD_PROTECTED) == report
+        assert report.theorem.because.startswith("unobserved are ")
+
+    def test_violations(self) -> None:
+        """A violation is seen after the event that it lies in, and not before."""
+        monitor = EventMonitor("hard_protected")
+        for event in KEPT[:5]:
+            monitor.feed(event)
+            assert [] == monitor.violations()
+
+        monitor.feed(EVICTED)
+
+        assert monitor.violations() == [
+            Violation(
+                "a",
+                "victim_exclusion_before_violation",
+                Place("events", 6, None),
+                "a block of the claim was chosen as a victim while the runtime was responsible",
+                "another victim, or refusing or deferring the request first",
+            )
+        ]
+        assert "violated" == monitor.finish().verdict
+
+    @pytest.mark.parametrize("more", [{"mode": "demotable"}, {"claim": "b"}])
+    def test_not_judged(self, more: dict[str, Any]) -> None:
+        """Claims of another mode, and other claims than the one asked for, have no violations."""
+        monitor = EventMonitor(**{"mode": "hard_protected", **more})
+
+        for event in (*KEPT[:5], EVICTED):
+            monitor.feed(event)
+
+        assert [] == monitor.violations()
+
+    def test_refused(self) -> None:
+        """Who swallows a refusal is not told that the mode was kept."""
+        monitor = EventMonitor("hard_protected")
+        for event in KEPT[:5]:
+            monitor.feed(event)
+
+        with pytest.raises(InputError, match="events:6: block_id: no such field"):
+            monitor.feed({"kind": "block_evicted", "block_id": 7})
+        for event in KEPT[5:]:
+            monitor.feed(event)
+        report = monitor.finish()
+
+        assert ("inconclusive", 1) == (report.verdict, report.events.rejected)
+        assert (8, 1) == (report.inputs[0].lines, report.inputs[0].rejected)
+
+    def test_strict(self) -> None:
+        """What no claim exercised makes it inconclusive if asked."""
+        found = []
+        for strict in (False, True):
+            monitor = EventMonitor("hard_protected", strict=strict)
+            for event in KEPT:
+                monitor.feed(event)
+            found.append(monitor.finish().verdict)
+
+        assert ["kept", "inconclusive"] == found
+
+    def test_finished(self) -> None:
+        """After the report nothing is judged, and the report stays what it is."""
+        monitor = EventMonitor("hard_protected")
+        report = monitor.finish()
+
+        with pytest.raises(SpecError, match="finished"):
+            monitor.feed(EVICTED)
+
+        assert report is monitor.finish()
+
+    def test_unknown_mode(self) -> None:
+        """A mode that there is not is named, with what was perhaps meant."""
+        with pytest.raises(UnknownName, match="hard_protected"):
+            EventMonitor("hard_protect")
+
+
+class TestCheckFiles:
+    def test_one_path(self) -> None:
+        """One path is one file, as a text or as a path, and no sequence of letters."""
+        path = sample("hard_protected_refusal")
+        reports = [check_files(given, "hard-protected") for given in (path, str(path), [path])]
+
+        assert [reports[0]] * 3 == reports
+        assert "kept" == reports[0].verdict
+
+    def test_several(self) -> None:
+        """Files in a row are read once each, and options are those of the command."""
+        paths = [sample("offloadable_restore"), sample("offloadable_failed_restore")]
+
+        found = check_files((p for p in paths), Mode.OFFLOADABLE, strict=True)
+
+        assert [str(path) for path in paths] == [each.file for each in found.inputs]
+        assert ("kept", True) == (found.verdict, found.strict)
+
+    def test_no_file(self) -> None:
+        """A file that is not there is an error that says so."""
+        with pytest.raises(InputError, match="no such file"):
+            check_files("nowhere.jsonl", "hard_protected")

@@ -1,0 +1,178 @@
+"""Events given as Python objects are checked as lines are."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.input.dialects import Reader
+from monitor.input.errors import InputError
+from monitor.input.given import record_of
+from monitor.input.records import Record
+from spec.events.alphabet import Kind
+from spec.events.canonical import CapacityProof, Event, Mark, StreamMark
+from spec.events.fields import FIELDS, fields_of, required_of
+
+NAMES = [name for name in FIELDS if name != "kind"]
+STRANGE = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.sampled_from(["", "nope"]),
+    st.lists(st.integers(-1, 9), max_size=3),
+    st.lists(st.sampled_from(["a", "b", ""]), max_size=2),
+)
+LISTS: dict[str, list[Any]] = {"block_ids": [1, 2], "positions": [0, 1], "content_keys": ["k", "k"]}
+FITTING: dict[str, Any] = {
+    "predicate": "leading_prefix_at_least(2)",
+    "mode": "hard_protected",
+    "duration": "15 s",
+    "blocking_claim_ids": ["a", "b"],
+    "proof": {"resident": 1, "active": 2, "total": 3, "usable": 2, "shortfall": 1},
+    "observes": ["block_cached"],
+    **dict.fromkeys(("found", "restore", "echo", "from_tier", "hit"), True),
+    **LISTS,
+}
+COUNTS = {"sequence", "time_ns", "priority", "lowest_priority", "cost"} | {
+    name for name, (unit, _) in FIELDS.items() if "list" not in unit and "block" in unit
+}
+
+
+def fitting(kind: Kind | Mark) -> dict[str, Any]:
+    """A line of a kind with each field that the kind has."""
+    own = (*required_of(kind), *fields_of(kind)) if isinstance(kind, Kind) else ()
+    opening = ("observes",) if kind is Mark.STREAM_OPENED else ()
+    return {"kind": str(kind)} | {
+        name: FITTING.get(name, 3 if name in COUNTS else "a") for name in (*own, *opening)
+    }
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> dict[str, Any]:
+    """A line whose fields fit, or do not quite: some left out, some changed, some added."""
+    line = fitting(draw(st.sampled_from([*Kind, *Mark])))
+    for name in draw(st.sets(st.sampled_from(sorted(line)), max_size=1)) - {"kind"}:
+        del line[name]
+    for _ in range(draw(st.integers(0, 2))):
+        line[draw(st.sampled_from(["kind", "blocks", *line, *NAMES]))] = draw(STRANGE)
+    return line
+
+
+class TestRecordOf:
+    @pytest.mark.parametrize("kind", [*Kind, *Mark])
+    def test_fitting(self, kind: Kind | Mark) -> None:
+        """A line of each kind, with all of its fields, is taken."""
+        record = record_of(fitting(kind), "f", 1)
+
+        assert kind == (record.stamp.mark or record.events[0][0].kind)
+
+    def test_both_ways(self) -> None:
+        """Of the lines that are drawn here many are taken and many refused."""
+        found: Counter[str] = Counter()
+
+        @settings(max_examples=200, database=None, derandomize=True)
+        @given(lines())
+        def look(line: dict[str, Any]) -> None:
+            found[type(_outcome(lambda: record_of(line, "f", 1))).__name__] += 1
+
+        look()
+
+        assert min(found["Record"], found["_Refused"]) > 20
+
+    @given(lines())
+    def test_as_the_reader(self, line: dict[str, Any]) -> None:
+        """A mapping becomes what its line becomes, or is refused with the same words."""
+        read = _outcome(lambda: Reader("f").feed(json.dumps(line).encode(), 7)[0])
+
+        assert read == _outcome(lambda: record_of(line, "f", 7))
+
+    @given(lines())
+    def test_event(self, line: dict[str, Any]) -> None:
+        """An event that was read is given again as it was."""
+        try:
+            record = record_of(line, "f", 1)
+        except InputError:
+            return
+        for event, _ in record.events:
+            assert record == record_of(event, "f", 1)
+
+    def test_nothing_is_something(self) -> None:
+        """A count of 0 is not one that was left out."""
+        found = Event(kind=Kind.PREFIX_LOOKUP, claim_id="a", request_id="r", held=0)
+
+        ((event, _),) = record_of(found, "f", 1).events
+
+        assert 0 == event.held
+
+    def test_mark(self) -> None:
+        """A mark is a record without events."""
+        mark = StreamMark(kind=Mark.STREAM_OPENED, sequence=0, observes=("block_cached",))
+
+        record = record_of(mark, "f", 1)
+
+        assert ((), Mark.STREAM_OPENED) == (record.events, record.stamp.mark)
+        assert frozenset({Kind.BLOCK_CACHED}) == record.stamp.observes
+
+    def test_proof(self) -> None:
+        """A capacity proof may be given as what it is."""
+        proof = CapacityProof(resident=3, active=2, total=5, usable=4, shortfall=1)
+        refusal = Event(
+            kind=Kind.REQUEST_REFUSED, request_id="r", blocking_claim_ids=("a",), proof=proof
+        )
+
+        ((event, _),) = record_of(refusal, "f", 1).events
+
+        assert refusal == event
+
+    @pytest.mark.parametrize(
+        ("wrong", "says"),
+        [
+            ({"block_ids": {1, 2}}, "set is no type of JSON"),
+            ({"priority": float("nan")}, "Out of range float values"),
+            ({"claim_id": "\ud800"}, "no UTF-8"),
+            ({"claim_id": b"a"}, "bytes is no type of JSON"),
+            ({"claim_id": "a" * (1 << 20)}, "the line is longer than 1048576 bytes"),
+            ({1: 2}, "1: no such field"),
+        ],
+    )
+    def test_no_json(self, wrong: dict[Any, Any], says: str) -> None:
+        """What no line can hold is refused: a set has no order, and null would hide a NaN."""
+        with pytest.raises(InputError, match=says):
+            record_of({"kind": "block_evicted", "block_ids": [1], **wrong}, "f", 1)
+
+    def test_unbounded(self) -> None:
+        """What contains itself, or is nested without end, is refused."""
+        own: list[object] = []
+        own.append(own)
+        deep: object = 1
+        for _ in range(100_000):
+            deep = [deep]
+        for value in (own, deep):
+            with pytest.raises(InputError, match="cannot be written as JSON"):
+                record_of({"kind": "block_evicted", "block_ids": value}, "f", 1)
+
+    def test_not_checked_before(self) -> None:
+        """msgspec makes an Event of anything, and it is refused here."""
+        two = Event(kind=Kind.BLOCK_CACHED, claim_id="a", block_ids=(1, 2), positions=(0,))
+
+        with pytest.raises(InputError, match="1 positions for 2 blocks"):
+            record_of(two, "f", 1)
+
+
+@dataclass(frozen=True)
+class _Refused:
+    text: str
+
+
+def _outcome(make: Any) -> Record | _Refused:
+    try:
+        record: Record = make()
+    except InputError as error:
+        return _Refused(str(error))
+    return record

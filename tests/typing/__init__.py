@@ -1,0 +1,1 @@
+"""Calls of the Python API that are checked by mypy, and run."""
