@@ -16,7 +16,7 @@ __all__ = ["FOLDER", "NAMES", "descriptor"]
 
 FOLDER: Final = Path(__file__).parent / "descriptors"
 
-NAMES: Final = (
+_FIRST: Final = (
     "tensorrt_llm_06cff70502",
     "tensorrt_llm_1_3_0rc14",
     "tensorrt_llm_1_3_0rc15",
@@ -30,7 +30,9 @@ NAMES: Final = (
     "mooncake",
     "processfork",
 )
-"""The papers' first, in their order."""
+
+NAMES: Final = (*_FIRST, *sorted({file.stem for file in FOLDER.glob("*.yaml")} - {*_FIRST}))
+"""The papers' first, in their order; those that are added, after them."""
 
 
 @cache

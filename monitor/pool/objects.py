@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from monitor.pool.bloom_filter import digest
 from monitor.pool.terms import same
+from spec.contract.observed import resting_on
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable
 
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
@@ -24,18 +25,7 @@ _RESTS: Final = frozenset(
         *(Kind.LOAD_FINISHED, Kind.PREFIX_REUSED),
     }
 )
-_JUDGED: Final[Mapping[Kind, frozenset[str]]] = {
-    Kind.LOAD_FAILED: frozenset(
-        {
-            "offload_restorability",
-            "restoration_failure_outcome",
-            "claim_harm_attribution",
-            "blocking_claim_ids",
-        }
-    ),
-    Kind.REQUEST_ROUTED: frozenset({"route_cost_attribution", "placement_attribution"}),
-    Kind.REUSE_SERVED: frozenset({"reuse_routing_attribution"}),
-}
+_OF_A_REQUEST: Final = frozenset({Kind.LOAD_FAILED, Kind.REQUEST_ROUTED, Kind.REUSE_SERVED})
 
 
 def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
@@ -45,7 +35,7 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
     """
     if kind in _RESTS:
         return obligations if "offload_restorability" in obligations else frozenset()
-    return obligations & _JUDGED.get(kind, frozenset())
+    return obligations & resting_on(kind) if kind in _OF_A_REQUEST else frozenset()
 
 
 def means(event: Event, claim: ClaimRun) -> bool:

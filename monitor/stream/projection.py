@@ -15,6 +15,7 @@ from monitor.requests.routes import follow_routes
 from monitor.stream.authority import ends_early
 from monitor.stream.block_events import BlockEvents
 from monitor.stream.stream_state import AT_REQUEST, BEGINS, INTRODUCES, REGISTRY
+from spec.contract.observed import reading
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
 
@@ -28,7 +29,7 @@ __all__ = ["Stream"]
 _STATES = REGISTRY | INTRODUCES
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _UNSEEN = "lines are missing, and with them perhaps the caching of blocks that it holds"
-_OF_LOSSES = frozenset({"claim_scoped_telemetry"})
+_OF_LOSSES = reading("unsaid")
 _STRAYED = "it may be about blocks behind the end of the claim, which are none of its loss"
 _WHOSE = "claims on this object ended so long ago that nobody knows whether it is theirs"
 

@@ -22,6 +22,7 @@ from proofs.model.strategy import Duty
 from proofs.model.system import System
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
+from spec.contract.obligations import STATED
 from spec.language.machine import Register
 from spec.language.terms import Const, Sort
 from spec.language.verdicts import Verdict
@@ -39,40 +40,14 @@ WIDTH = 5
 RLIMIT = 400_000_000
 _FIRED = "fired"
 
-_UNRANKED = "only where ranks matter is each lost block owed"
-_SAME = "whoever says so also breaks claim_scoped_telemetry.loss_reported_while_predicate_true"
-_SORTED = "a run is in order: disorder is what a reader of files notices"
-_ORDER_RULES = {"ordered_lifecycle_events.stream_out_of_order": _SORTED}
-_TELEMETRY_RULES = {
-    "claim_scoped_telemetry.block_loss_reported": _UNRANKED,
-    "claim_scoped_telemetry.loss_reported_without_new_loss": _UNRANKED,
-    "claim_scoped_telemetry.wrong_block_reported_lost": _UNRANKED,
-    "claim_scoped_telemetry.ranked_claim_lost_block": _UNRANKED,
-    "claim_scoped_telemetry:thinned": _UNRANKED,
-    "claim_scoped_telemetry.predicate_true_again_while_loss_due": _UNRANKED,
-    "materialization_predicate.predicate_reported_false_while_true": _SAME,
-}
-
 DEAD: dict[Mode, dict[str, str]] = {
-    Mode.BEST_EFFORT: _TELEMETRY_RULES,
-    Mode.SOFT_PRIORITY: {
-        "claim_scoped_telemetry.predicate_true_again_by_load": (
-            "where ranks matter a lost block is owed even so"
-        ),
-    },
-    Mode.HARD_PROTECTED: {
-        **_ORDER_RULES,
-        "explicit_conflict_action.reused_request_id_fits": "a request id arrives once",
-    },
-    Mode.DEMOTABLE: _ORDER_RULES,
-    Mode.EXPIRING: _ORDER_RULES,
-    Mode.OFFLOADABLE: {
-        **_ORDER_RULES,
-        "claim_harm_attribution.harm_reported_while_predicate_true": (
-            "where copies count harm may be of a copy"
-        ),
-    },
-    Mode.ROUTED_REUSE: _TELEMETRY_RULES,
+    mode: {
+        f"{name}{part}": why
+        for name, stated in STATED.items()
+        if (place := stated.place(mode))
+        for part, why in place.unreached.items()
+    }
+    for mode in Mode
 }
 """What no run of a mode's own world reaches while all other obligations are kept, and why."""
 

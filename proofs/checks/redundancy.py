@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from spec.claims.claim import Mode
+from spec.contract.obligations import STATED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,17 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["REDUNDANT", "Redundancy", "redundancy"]
 
-_NOT_PROMISED = "the promise is about cost, placement and reuse, and the predicate is not in it"
-
 REDUNDANT: dict[Mode, dict[str, str]] = {
-    Mode.OFFLOADABLE: {
-        "restoration_failure_outcome": "claim_harm_attribution owes an outcome of the same "
-        "failure, by the same event, with the same answers",
-    },
-    Mode.ROUTED_REUSE: {
-        "materialization_predicate": _NOT_PROMISED,
-        "claim_scoped_telemetry": _NOT_PROMISED,
-    },
+    mode: why
+    for mode in Mode
+    if (why := {n: p.redundant for n, o in STATED.items() if (p := o.place(mode)) and p.redundant})
 }
 """What the bundles keep as printed, and no clause of the mode needs (docs/findings.md)."""
 

@@ -69,7 +69,7 @@ CARRIES: dict[Kind, tuple[str, ...]] = {
 }
 """The fields that say something on an event of a kind, besides whom it is about."""
 
-LIFE: tuple[Kind, ...] = (
+_LIFE: tuple[Kind, ...] = (
     Kind.CLAIM_REGISTERED,
     Kind.CLAIM_COMMITTED,
     Kind.CLAIM_ACCEPTED,
@@ -112,6 +112,7 @@ LIFE: tuple[Kind, ...] = (
     Kind.CLAIM_REJECTED,
     Kind.STREAM_DISORDER,
 )
+LIFE: tuple[Kind, ...] = (*_LIFE, *sorted(set(Kind) - set(_LIFE)))
 """The kinds in the order in which a life goes: where two will do, the earlier comes first."""
 
 _TRUE_WHERE_PLAIN = frozenset({"authorised"})

@@ -12,6 +12,7 @@ import z3
 
 from spec.claims.states import RESPONSIBLE, TERMINAL, ClaimState
 from spec.contract.ledgers import CLAIM_FACTS, REQUEST_FACTS
+from spec.contract.obligations import STATED
 from spec.contract.obligations.ends import STAGES
 from spec.language.terms import Sort
 
@@ -23,7 +24,6 @@ __all__ = ["region"]
 
 _LIVE = tuple(sorted(RESPONSIBLE))
 _ENDED = tuple(sorted(TERMINAL - {ClaimState.REFUSED}))
-_TOLD_ROUTES = ("route_cost_attribution", "placement_attribution")
 
 
 def region(of: Owed) -> dict[str, Expr]:
@@ -63,46 +63,12 @@ def _counts(of: Owed) -> dict[str, Expr]:
 
 def _owed(of: Owed) -> dict[str, Expr]:
     """What must be true where something is owed, so that saying it is possible and true."""
-    at = of.at
-    fallen = at("claim_scoped_telemetry", "fallen")
-    thinned = at("claim_scoped_telemetry", "thinned")
-    ranked = of.system.spec.constants["ranked"]
-    answers = at("restoration_failure_outcome", "owed", "refusing", "harming")
-    routes = [at(name, "owed") for name in _TOLD_ROUTES]
-    reuse = at("reuse_routing_attribution", "owed")
-    decides = at("explicit_conflict_action", "owed")
-    names = at("blocking_claim_ids", "unnamed")
-    failed = at("claim_harm_attribution", "failed")
-    rise = at("claim_materialized_event", "owed")
-    decided = at("explicit_conflict_action", "owed", "acted", "noted", "settled")
-    return {
-        "what was decided was seen": z3.Implies(decided, of["req_was.seen"]),
-        "a rise owed is held": z3.Implies(rise, z3.And(of.held, of["was.registered"], of.live)),
-        "a fall owed is not held": z3.Implies(fallen, z3.Not(of.held)),
-        "a loss owed is registered": z3.Implies(
-            z3.Or(fallen, thinned), z3.And(of["was.registered"], of.live)
-        ),
-        "a lost block owed is unsaid": z3.Implies(
-            z3.And(z3.Or(fallen, thinned), z3.BoolVal(ranked)), of["was.unsaid"]
-        ),
-        "what a request owes is owed while it is in hand": z3.Implies(
-            z3.Or(answers, decides, failed, names, reuse, *routes), of["req_was.arrived"]
-        ),
-        "who waits is in hand": z3.Implies(
-            at("restoration_failure_outcome", "waiting", "thwarted"), of["req_was.arrived"]
-        ),
-        "a restore owed has a request": z3.Implies(
-            at("offload_restorability", "owed"), of["req_was.seen"]
-        ),
-        "an answer owed follows a failure": z3.Implies(
-            z3.Or(at("restoration_failure_outcome", "owed"), failed), of["req_was.failed"]
-        ),
-        "a route owed was taken": z3.Implies(z3.Or(routes), of["req_was.routed"]),
-        "a route owed is of a registered claim": z3.Implies(
-            z3.Or(*routes, reuse), of["was.registered"]
-        ),
-        "a reuse owed was served": z3.Implies(reuse, of["req_was.served"]),
-    }
+    parts: dict[str, list[Expr]] = {}
+    for name, stated in STATED.items():
+        for each in stated.invariants:
+            stands = of.at(name, *each.states)
+            parts.setdefault(each.name, []).append(z3.Implies(stands, of.value(each.holds)))
+    return {name: z3.And(holds) for name, holds in parts.items()}
 
 
 def _harmed(of: Owed) -> dict[str, Expr]:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from proofs.logic.encode import Expr
     from proofs.model.system import System
+    from spec.language.terms import Term
 
-__all__ = ["ACCEPT", "HARM", "ORDER", "RISE", "Owed"]
+__all__ = ["Owed"]
 
-ACCEPT, HARM, RISE = "explicit_acceptance", "claim_harm_attribution", "claim_materialized_event"
-ORDER, _ACTION = "ordered_lifecycle_events", "explicit_conflict_action"
-_STAGE = f"own.{ORDER}.stage"
+_ACCEPT, _HARM, _RISE = "explicit_acceptance", "claim_harm_attribution", "claim_materialized_event"
+_ACTION, _STAGE = "explicit_conflict_action", "own.ordered_lifecycle_events.stage"
 
 
 class Owed:
@@ -45,6 +45,10 @@ class Owed:
         index = {s.name: i for i, s in enumerate(o.states)}
         now, const = self[f"state.{observer}"], self.system.numbers.const
         return z3.Or([now == const(index[s]) for s in states])
+
+    def value(self, term: Term) -> Expr:
+        """A term over the constants and the facts before an event."""
+        return self.system.value(term, self._state)
 
     @property
     def staged(self) -> bool:
@@ -101,10 +105,10 @@ class Owed:
     def debt(self) -> Expr:
         """How much is left to do; 0 where nothing is owed and no request is in hand."""
         parts = [*self._having(Verdict.PENDING), self["req_was.arrived"], self.unmet]
-        parts.append(z3.And(self.at(RISE, "owed"), self.stage(ClaimState.RESTORING)))
-        parts.append(self.at(ACCEPT, "owed"))  # twice: accepting may bring a conflict to light
+        parts.append(z3.And(self.at(_RISE, "owed"), self.stage(ClaimState.RESTORING)))
+        parts.append(self.at(_ACCEPT, "owed"))  # twice: accepting may bring a conflict to light
         counted = [z3.If(part, z3.IntVal(1), z3.IntVal(0)) for part in parts]
-        if HARM in self.observers:
-            untold = self[f"own.{HARM}.untold"]
-            counted.append(z3.If(self.at(HARM, "owed"), untold, z3.IntVal(0)))
+        if _HARM in self.observers:
+            untold = self[f"own.{_HARM}.untold"]
+            counted.append(z3.If(self.at(_HARM, "owed"), untold, z3.IntVal(0)))
         return z3.Sum(counted)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import z3
 
 from proofs.model.inductive_invariant import region
-from proofs.model.owed import ACCEPT, HARM, ORDER, RISE, Owed
-from spec.claims.states import ClaimState
+from proofs.model.owed import Owed
+from spec.contract.obligations import STATED
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
@@ -22,12 +22,27 @@ if TYPE_CHECKING:
 
     from proofs.logic.encode import Expr
     from proofs.model.system import System
+    from spec.contract.obligation import Answer
 
 __all__ = ["Duty", "Move"]
 
-_ROUTES = ("route_cost_attribution", "placement_attribution", "reuse_routing_attribution")
-_TELEMETRY, _BOUNDARY = "claim_scoped_telemetry", "claim_expired_boundary"
-_FAILURE, _RESTORE = "restoration_failure_outcome", "offload_restorability"
+_EARLY: Final = (
+    *(Kind.CLAIM_ACCEPTED, Kind.CLAIM_HARMED),
+    *(Kind.CLAIM_RESTORED, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED),
+    Kind.CLAIM_BLOCK_LOST,
+)
+_LATE: Final = (
+    *(Kind.CLAIM_EXPIRED, Kind.CLAIM_RELEASED),
+    *(Kind.ROUTE_COST_REPORTED, Kind.ROUTE_PLACEMENT_REPORTED, Kind.ROUTE_REUSE_REPORTED),
+)
+"""Reports in the order in which the strategy makes them; those of neither list are between."""
+
+
+def _first(answer: tuple[str, Answer]) -> int:
+    kind = answer[1].kind
+    if kind in _EARLY:
+        return _EARLY.index(kind) - len(_EARLY)
+    return 1 + _LATE.index(kind) if kind in _LATE else 0
 
 
 @dataclass(frozen=True)
@@ -80,35 +95,27 @@ class Duty(Owed):
         return found
 
     def _wanted(self) -> list[Move]:
-        yes, no = z3.BoolVal(True), z3.BoolVal(False)
-        at, rise = self.at, self.at(RISE, "owed")
-        restoring = z3.And(rise, self.stage(ClaimState.RESTORING))
-        fallen, thinned = at(_TELEMETRY, "fallen"), at(_TELEMETRY, "thinned")
-        cost, worker, hit = (at(route, "owed") for route in _ROUTES)
-        answers = at(_FAILURE, "owed", "refusing", "harming")
-        failed = z3.Or(answers, at(HARM, "failed"))
-        here = z3.Or(self.unmet, answers, at(_RESTORE, "owed"))
-        at_request = z3.Or(here, self["req_was.failed"])
-        said = {"footprint": self["was.footprint"]}
-        priced, placed = {"cost": self["req_was.cost"]}, {"worker": self["req_was.worker"]}
-        served, blame = {"hit": self["req_was.hit"]}, self._blame(failed)
-        breaks = {"breaks": z3.Not(self.held), "unsaid": self["was.unsaid"]}
-        end = self["req_was.arrived"]
+        stated = [(name, STATED[name]) for name in self.observers if name in STATED]
+        answers = [(name, each) for name, o in stated for each in o.answers]
+        reports = [self._answer(name, each) for name, each in sorted(answers, key=_first)]
+        refusals = [(self.at(name, *r.states), r) for name, o in stated for r in o.refusals]
+        failed = z3.Or([stands for stands, refusal in refusals if refusal.for_restore])
+        here = z3.Or([self.unmet, *(stands for stands, r in refusals if r.at_request)])
+        at_request, blame = z3.Or(here, self["req_was.failed"]), self._blame(failed)
+        yes, end = z3.BoolVal(True), self["req_was.arrived"]
         return [
-            Move("accept", Kind.CLAIM_ACCEPTED, at(ACCEPT, "owed"), no, said),
-            Move("tell the harm", Kind.CLAIM_HARMED, at(HARM, "owed"), no),
-            Move("tell the restore", Kind.CLAIM_RESTORED, restoring, no, {"from_tier": yes}),
-            Move("tell the rise", Kind.CLAIM_MATERIALIZED, rise, no),
-            Move("tell the fall", Kind.CLAIM_UNMATERIALIZED, fallen, no),
-            Move("tell the lost block", Kind.CLAIM_BLOCK_LOST, thinned, no, breaks),
-            Move("tell the boundary", Kind.CLAIM_EXPIRED, at(_BOUNDARY, "owed"), no),
-            Move("tell the end", Kind.CLAIM_RELEASED, at(ORDER, "owed"), no),
-            Move("tell the cost", Kind.ROUTE_COST_REPORTED, cost, yes, priced),
-            Move("tell the placement", Kind.ROUTE_PLACEMENT_REPORTED, worker, yes, placed),
-            Move("tell the reuse", Kind.ROUTE_REUSE_REPORTED, hit, yes, served),
+            *reports,
             Move("refuse", Kind.REQUEST_REFUSED, z3.Or(here, failed), at_request, blame, False),
             Move("end the request", Kind.REQUEST_FINISHED, end, yes, about_claim=False),
         ]
+
+    def _answer(self, name: str, answer: Answer) -> Move:
+        """The move by which a report answers what the obligation of this name owes."""
+        when = self.at(name, *answer.states)
+        if answer.stages:
+            when = z3.And(when, self.stage(*answer.stages))
+        fields = {field: self.value(term) for field, term in answer.fields.items()}
+        return Move(answer.name, answer.kind, when, z3.BoolVal(answer.of_request), fields)
 
     def _blame(self, failed: Expr) -> dict[str, Expr]:
         """Whom a refusal names: the claim whose restore failed, or those that are in the way.

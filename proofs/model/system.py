@@ -159,15 +159,19 @@ class System:
         made["kind"] = self.numbers.kind_var(f"e.kind{suffix}")
         return made
 
-    def live(self, state: Mapping[str, Expr]) -> Expr:
-        """News of the claim is owed in a state (`spec.contract.ledgers.live`)."""
+    def value(self, term: Term, state: Mapping[str, Expr]) -> Expr:
+        """A term over the constants and the facts before an event, in a state."""
 
         def resolve(scope: Scope, name: str) -> Expr:
-            if scope is Scope.CLAIM:
+            if scope is Scope.CLAIM and name != "threshold":
                 return z3.BoolVal(self.spec.constants[name])
             return state[f"{scope.value}.{name}"]
 
-        return encode(live(was), resolve, {}, self.numbers)
+        return encode(term, resolve, {}, self.numbers)
+
+    def live(self, state: Mapping[str, Expr]) -> Expr:
+        """News of the claim is owed in a state (`spec.contract.ledgers.live`)."""
+        return self.value(live(was), state)
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
         """The state before any event, for any threshold of at least one block."""

@@ -1,4 +1,4 @@
-"""The seven modes: what each promises, and the obligations that carry the promise.
+"""The seven modes: what each promises; which obligations carry it is stated with those.
 
 `paper` is the bundle as "Fail-Closed Lowering of Resident KV Claims" prints it (section 3,
 evidence-to-obligation summary). `contract` completes it where the auditor's theorem needs more; the
@@ -13,8 +13,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from spec.claims.claim import Mode
-from spec.contract.obligations import OBLIGATIONS
+from spec.contract.obligations import OBLIGATIONS, STATED
 from spec.contract.readings import READINGS
+from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 
 if TYPE_CHECKING:
@@ -52,19 +53,6 @@ SAID_BY: dict[ConflictAction, tuple[Kind, ...]] = {
     ConflictAction.RELAX: (Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED),
 }
 """The reports by which an action is said to have been taken."""
-
-
-class Depth(StrEnum):
-    """How deep in a runtime an adapter reaches, shallow to deep (table 4 of the same paper)."""
-
-    NONE = "none"
-    TELEMETRY_JOIN = "telemetry_join"
-    CLAIM_REGISTRY = "claim_registry"
-    STORAGE_RESTORABILITY = "storage_restorability"
-    ROUTING_HOOK = "routing_hook"
-    SCHEDULER_HOOK = "scheduler_hook"
-    ALLOCATOR_HOOK = "allocator_hook"
-    BACKEND_PATCH = "backend_patch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,139 +99,83 @@ class ModeSpec:
 
 
 _PATCH = (Depth.BACKEND_PATCH,)
-_HARM_ADDED = "a loss to a reset is silent without it, and harm that never happened can be reported"
+
+
+def _mode(
+    mode: Mode,
+    promise: str,
+    depths: tuple[tuple[Depth, ...], ...],
+    readings: tuple[str, ...],
+    actions: frozenset[ConflictAction] = frozenset(),
+) -> ModeSpec:
+    """The mode with the obligations that have a place in it."""
+    places = {name: place for name, each in STATED.items() if (place := each.place(mode))}
+    paper = sorted((place.printed, name) for name, place in places.items() if place.printed)
+    return ModeSpec(
+        mode=mode,
+        promise=promise,
+        paper=tuple(name for _, name in paper),
+        critical=frozenset(name for name, place in places.items() if place.critical),
+        depths=(*depths, _PATCH),
+        actions=actions,
+        added={name: place.added for name, place in places.items() if place.added},
+        readings=readings,
+    )
+
 
 MODES: dict[Mode, ModeSpec] = {
     spec.mode: spec
     for spec in (
-        ModeSpec(
-            mode=Mode.BEST_EFFORT,
-            promise="Nothing is kept; whether the predicate holds is told, under the claim's name.",
-            paper=(
-                "claim_identity",
-                "materialization_predicate",
-                "claim_materialized_event",
-                "claim_scoped_telemetry",
-            ),
-            critical=frozenset(),
-            depths=((Depth.TELEMETRY_JOIN,), _PATCH),
-            readings=("due-by", "watched"),
+        _mode(
+            Mode.BEST_EFFORT,
+            "Nothing is kept; whether the predicate holds is told, under the claim's name.",
+            ((Depth.TELEMETRY_JOIN,),),
+            ("due-by", "watched"),
         ),
-        ModeSpec(
-            mode=Mode.SOFT_PRIORITY,
-            promise="Under pressure the claim of lower priority loses blocks first, and each loss "
-            "is told.",
-            paper=("claim_identity", "priority_influence", "claim_scoped_telemetry"),
-            critical=frozenset({"priority_influence"}),
-            depths=((Depth.TELEMETRY_JOIN,), _PATCH),
-            readings=("due-by", "watched", "controlled-pressure"),
+        _mode(
+            Mode.SOFT_PRIORITY,
+            "Under pressure the claim of lower priority loses blocks first, and each loss is told.",
+            ((Depth.TELEMETRY_JOIN,),),
+            ("due-by", "watched", "controlled-pressure"),
         ),
-        ModeSpec(
-            mode=Mode.HARD_PROTECTED,
-            promise="No block of an accepted claim is chosen as a victim; what does not fit beside "
+        _mode(
+            Mode.HARD_PROTECTED,
+            "No block of an accepted claim is chosen as a victim; what does not fit beside "
             "it meets an explicit action that names it; any other loss is told as harm.",
-            paper=(
-                "claim_identity",
-                "explicit_acceptance",
-                "materialization_predicate",
-                "footprint_accounting",
-                "victim_exclusion_before_violation",
-                "explicit_conflict_action",
-                "blocking_claim_ids",
-                "claim_harm_attribution",
-                "ordered_lifecycle_events",
-            ),
-            critical=frozenset(
-                {
-                    "victim_exclusion_before_violation",
-                    "explicit_conflict_action",
-                    "blocking_claim_ids",
-                }
-            ),
-            depths=((Depth.SCHEDULER_HOOK, Depth.ALLOCATOR_HOOK), _PATCH),
-            actions=frozenset(ConflictAction),
-            added={
-                "claim_materialized_event": "nobody else owes the report that the predicate became "
-                "true, so an auditor's belief in it would be right one way only",
-            },
-            readings=("due-by", "paired-ends", "one-life", "blame", "conflict", "room", "loss"),
+            ((Depth.SCHEDULER_HOOK, Depth.ALLOCATOR_HOOK),),
+            ("due-by", "paired-ends", "one-life", "blame", "conflict", "room", "loss"),
+            frozenset(ConflictAction),
         ),
-        ModeSpec(
-            mode=Mode.DEMOTABLE,
-            promise="No eviction breaks the predicate before the claim was demoted aloud.",
-            paper=(
-                "claim_identity",
-                "explicit_acceptance",
-                "claim_demoted_before_loss",
-                "ordered_lifecycle_events",
-            ),
-            critical=frozenset({"claim_demoted_before_loss"}),
-            depths=((Depth.CLAIM_REGISTRY,), _PATCH),
-            actions=frozenset({ConflictAction.RELAX}),
-            added={
-                "materialization_predicate": "materialized may be reported of blocks that are not "
-                "there",
-                "claim_harm_attribution": _HARM_ADDED,
-            },
-            readings=("due-by", "paired-ends", "one-life", "loss"),
+        _mode(
+            Mode.DEMOTABLE,
+            "No eviction breaks the predicate before the claim was demoted aloud.",
+            ((Depth.CLAIM_REGISTRY,),),
+            ("due-by", "paired-ends", "one-life", "loss"),
+            frozenset({ConflictAction.RELAX}),
         ),
-        ModeSpec(
-            mode=Mode.EXPIRING,
-            promise="Responsibility ends at the duration, at a boundary that is told; no eviction "
+        _mode(
+            Mode.EXPIRING,
+            "Responsibility ends at the duration, at a boundary that is told; no eviction "
             "breaks the predicate before it.",
-            paper=(
-                "claim_identity",
-                "explicit_acceptance",
-                "claim_expired_boundary",
-                "ordered_lifecycle_events",
-            ),
-            critical=frozenset({"claim_expired_boundary"}),
-            depths=((Depth.CLAIM_REGISTRY,), _PATCH),
-            actions=frozenset({ConflictAction.RELAX}),
-            added={"claim_harm_attribution": _HARM_ADDED},
-            readings=("due-by", "paired-ends", "one-life", "loss"),
+            ((Depth.CLAIM_REGISTRY,),),
+            ("due-by", "paired-ends", "one-life", "loss"),
+            frozenset({ConflictAction.RELAX}),
         ),
-        ModeSpec(
-            mode=Mode.OFFLOADABLE,
-            promise="The claim may leave the GPU; it comes back from the tier before it is reused, "
+        _mode(
+            Mode.OFFLOADABLE,
+            "The claim may leave the GPU; it comes back from the tier before it is reused, "
             "or the failure to bring it back ends in an outcome that names it.",
-            paper=(
-                "claim_identity",
-                "explicit_acceptance",
-                "materialization_predicate",
-                "offload_restorability",
-                "restoration_failure_outcome",
-                "ordered_lifecycle_events",
-                "claim_harm_attribution",
-            ),
-            critical=frozenset({"offload_restorability", "restoration_failure_outcome"}),
-            depths=((Depth.STORAGE_RESTORABILITY,), _PATCH),
-            actions=frozenset({ConflictAction.OFFLOAD, ConflictAction.REFUSE}),
-            readings=(
-                "due-by",
-                "paired-ends",
-                "one-life",
-                "loss",
-                "reuse",
-                "failed-restore",
-            ),
+            ((Depth.STORAGE_RESTORABILITY,),),
+            ("due-by", "paired-ends", "one-life", "loss", "reuse", "failed-restore"),
+            frozenset({ConflictAction.OFFLOAD, ConflictAction.REFUSE}),
         ),
-        ModeSpec(
-            mode=Mode.ROUTED_REUSE,
-            promise="What a route cost, where it went and whether reuse followed is told, truly, "
+        _mode(
+            Mode.ROUTED_REUSE,
+            "What a route cost, where it went and whether reuse followed is told, truly, "
             "under the claim's name.",
-            paper=(
-                "claim_identity",
-                "materialization_predicate",
-                "route_cost_attribution",
-                "placement_attribution",
-                "reuse_routing_attribution",
-                "claim_scoped_telemetry",
-            ),
-            critical=frozenset(),
-            depths=((Depth.ROUTING_HOOK,), _PATCH),
-            actions=frozenset({ConflictAction.ROUTE_ELSEWHERE}),
-            readings=("due-by", "watched"),
+            ((Depth.ROUTING_HOOK,),),
+            ("due-by", "watched"),
+            frozenset({ConflictAction.ROUTE_ELSEWHERE}),
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""Which facts a term rests on: those that it reads, and those behind its registers."""
+"""Which facts a term or an obligation rests on: those it reads, and those behind its registers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import FACTS, Kind
 from spec.language.terms import FALSE, KindIn, Scope, Term, Var, children, variables
 from spec.language.verdicts import Verdict
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
 
     from spec.language.machine import Observer, Rule
 
-__all__ = ["facts_behind", "facts_of", "fields_behind", "without_fields"]
+__all__ = [
+    "facts_behind",
+    "facts_of",
+    "fields_behind",
+    "reading",
+    "resting_on",
+    "without_fields",
+]
 
 _LEDGERS = {
     Scope.WAS: {**CLAIM_FACTS.following, **DECLARED.following},
@@ -44,6 +52,24 @@ def facts_behind(term: Term) -> frozenset[Kind]:
 def facts_of(observer: Observer) -> frozenset[Kind]:
     """The kinds of facts that an obligation rests on."""
     return frozenset[Kind]().union(*(facts_behind(rule.when) for rule in observer.rules))
+
+
+@cache
+def resting_on(kind: Kind) -> frozenset[str]:
+    """The obligations that rest on a kind of fact."""
+    return frozenset(name for name, o in OBLIGATIONS.items() if kind in facts_of(o))
+
+
+@cache
+def reading(field: str) -> frozenset[str]:
+    """The obligations whose rules read a field of the event."""
+    return frozenset(
+        name
+        for name, o in OBLIGATIONS.items()
+        for rule in o.rules
+        for v in variables(rule.when)
+        if (v.scope, v.name) == (Scope.EVENT, field)
+    )
 
 
 @cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from spec.events.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
+from spec.events.alphabet import Kind
+from spec.events.row import Names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,112 +110,28 @@ STAMP: Final = ("kind", "stream", "sequence", "time_ns")
 IDENTITY: Final = ("cache_identity", "object_id", "predicate", "predicate_id", "token_map")
 """The fields that bind an event to the object of a claim; any event about a claim may have them."""
 
-RENEWS: Final = frozenset({Kind.REQUEST_ARRIVED, Kind.REQUEST_ROUTED, Kind.LOAD_FAILED})
-"""Facts of the next request of an id, where the one before has ended: a router speaks of it before
-its arrival, and where an engine says that a load failed there may be an outcome to come."""
+RENEWS: Final = frozenset(kind for kind in Kind if kind.row.renews)
+"""Facts of the next request of an id, where the one before has ended."""
 
-REQUEST_KINDS: Final = CONFLICT_ACTIONS | {
-    Kind.REQUEST_ARRIVED,
-    Kind.PREFIX_LOOKUP,
-    Kind.PREFIX_REUSED,
-    Kind.REQUEST_ROUTED,
-    Kind.REUSE_SERVED,
-    Kind.REQUEST_FINISHED,
-    Kind.LOAD_FINISHED,
-    Kind.LOAD_FAILED,
-    Kind.CLAIM_RESTORE_REQUIRED,
-    Kind.CLAIM_RESTORED,
-    Kind.CLAIM_RESTORATION_FAILED,
-    Kind.ROUTE_COST_REPORTED,
-    Kind.ROUTE_PLACEMENT_REPORTED,
-    Kind.ROUTE_REUSE_REPORTED,
-}
+REQUEST_KINDS: Final = frozenset(kind for kind in Kind if kind.row.request)
 """The kinds that name a request."""
 
-ABOUT_BLOCKS: Final = frozenset(
-    {
-        *(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_BLOCK_LOST),
-        *(Kind.CLAIM_OFFLOADED, Kind.CLAIM_RESTORE_REQUIRED, Kind.CLAIM_RESTORED),
-        *(Kind.CLAIM_HARMED, Kind.STORE_FINISHED, Kind.PREFIX_LOOKUP, Kind.PREFIX_REUSED),
-    }
-)
+ABOUT_BLOCKS: Final = frozenset(kind for kind in Kind if kind.row.about_blocks)
 """The kinds that speak of blocks of a claim which were there before them."""
 
 ROUTE_REPORTS: Final[Mapping[Kind, tuple[Kind, str]]] = {
-    Kind.ROUTE_COST_REPORTED: (Kind.REQUEST_ROUTED, "cost"),
-    Kind.ROUTE_PLACEMENT_REPORTED: (Kind.REQUEST_ROUTED, "worker"),
-    Kind.ROUTE_REUSE_REPORTED: (Kind.REUSE_SERVED, "hit"),
+    kind: (Kind(kind.row.tells[0]), kind.row.tells[1]) for kind in Kind if kind.row.tells
 }
 """Of each report about a route the fact that it is about, and the field that both have."""
-
-_NO_CLAIM: Final = CONFLICT_ACTIONS | {
-    Kind.REQUEST_ARRIVED,
-    Kind.REQUEST_FINISHED,
-    Kind.STREAM_DISORDER,
-}
-_ASKED: Final = ("mode", "owner_scope", "duration", "priority")
-_OWN: Final[Mapping[Kind, tuple[str, ...]]] = {
-    Kind.CLAIM_REGISTERED: (*_ASKED, "footprint"),
-    Kind.CLAIM_COMMITTED: (*_ASKED, "footprint", "content_keys"),
-    Kind.CLAIM_ACCEPTED: (*_ASKED, "footprint"),
-    Kind.BLOCK_CACHED: ("block_ids", "positions", "request_id", "found"),
-    Kind.BLOCK_EVICTED: ("block_ids", "positions", "request_id", "lowest_priority"),
-    Kind.BLOCK_LOST: ("block_ids", "positions"),
-    Kind.CLAIM_BLOCK_LOST: ("block_ids",),
-    Kind.CLAIM_RETIRED: ("by",),
-    Kind.PREFIX_LOOKUP: ("held", "asked"),
-    Kind.LOAD_FINISHED: ("held", "block_ids", "positions"),
-    Kind.CLAIM_RESTORED: ("from_tier",),
-    Kind.CLAIM_RESTORATION_FAILED: (
-        "outcome",
-        "outcome_claim_id",
-        "blocking_claim_ids",
-        "echo",
-    ),
-    Kind.CLAIM_DEMOTED: ("by",),
-    Kind.CLAIM_EXPIRED: ("by",),
-    Kind.CLAIM_RELEASED: ("by",),
-    Kind.REQUEST_ARRIVED: ("needed", "usable"),
-    Kind.REQUEST_REFUSED: ("restore", "outcome_claim_id", "echo"),
-    Kind.REQUEST_ROUTED: ("cost", "worker"),
-    Kind.REUSE_SERVED: ("hit",),
-    Kind.ROUTE_COST_REPORTED: ("cost",),
-    Kind.ROUTE_PLACEMENT_REPORTED: ("worker",),
-    Kind.ROUTE_REUSE_REPORTED: ("hit",),
-}
 
 
 def fields_of(kind: Kind) -> tuple[str, ...]:
     """The fields that mean something on this kind, besides STAMP and IDENTITY."""
-    names: tuple[str, ...] = () if kind in _NO_CLAIM else ("claim_id",)
-    names += ("request_id",) if kind in REQUEST_KINDS else ()
-    names += ("blocking_claim_ids", "proof") if kind in CONFLICT_ACTIONS else ()
-    return names + _OWN.get(kind, ())
-
-
-_BOUND: Final[Mapping[Kind, tuple[str, ...]]] = {
-    Kind.CLAIM_REGISTERED: ("predicate",),
-    Kind.CLAIM_COMMITTED: ("footprint",),
-    Kind.CLAIM_ACCEPTED: ("footprint",),
-    Kind.BLOCK_CACHED: ("block_ids", "positions"),
-    Kind.BLOCK_EVICTED: ("block_ids",),
-    Kind.CLAIM_RESTORATION_FAILED: ("outcome",),
-    Kind.CLAIM_DEMOTED: ("by",),
-    Kind.CLAIM_EXPIRED: ("by",),
-    Kind.CLAIM_RELEASED: ("by",),
-    Kind.REQUEST_ARRIVED: ("needed", "usable"),
-    Kind.REQUEST_ROUTED: ("cost", "worker"),
-    Kind.REUSE_SERVED: ("hit",),
-    Kind.ROUTE_COST_REPORTED: ("cost",),
-    Kind.ROUTE_PLACEMENT_REPORTED: ("worker",),
-    Kind.ROUTE_REUSE_REPORTED: ("hit",),
-}
-_NAMES_CLAIM: Final = (REPORTS - CONFLICT_ACTIONS) | {
-    Kind.CLAIM_REGISTERED,
-    Kind.CLAIM_COMMITTED,
-    Kind.CLAIM_RETIRED,
-    Kind.DURATION_ELAPSED,
-}
+    row = kind.row
+    names: tuple[str, ...] = () if row.claim is Names.NEVER else ("claim_id",)
+    names += ("request_id",) if row.request else ()
+    names += ("blocking_claim_ids", "proof") if row.action else ()
+    return names + tuple(row.fields.split())
 
 
 def required_of(kind: Kind) -> tuple[str, ...]:
@@ -223,6 +140,7 @@ def required_of(kind: Kind) -> tuple[str, ...]:
     Facts about blocks, loads and routes may be about nobody's claim; loads, reuses and routes then
     say about which object they are (or of which blocks), or nobody can tell whose they are.
     """
-    names: tuple[str, ...] = ("claim_id",) if kind in _NAMES_CLAIM else ()
-    names += ("request_id",) if kind in REQUEST_KINDS else ()
-    return names + _BOUND.get(kind, ())
+    row = kind.row
+    names: tuple[str, ...] = ("claim_id",) if row.claim is Names.MUST else ()
+    names += ("request_id",) if row.request else ()
+    return names + tuple(row.required.split())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from spec.contract.modes import Depth
-from spec.contract.obligations import OBLIGATIONS
+from spec.contract.obligations import STATED
+from spec.contract.supply import Depth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,51 +107,6 @@ PRECONDITIONS: Final[Mapping[Depth, tuple[Precondition, ...]]] = {
 }
 
 MAY_SUPPLY: Final[Mapping[Depth, frozenset[str]]] = {
-    Depth.NONE: frozenset(),
-    Depth.TELEMETRY_JOIN: frozenset(
-        {
-            "claim_identity",
-            "materialization_predicate",
-            "claim_materialized_event",
-            "claim_scoped_telemetry",
-            "priority_influence",
-        }
-    ),
-    Depth.CLAIM_REGISTRY: frozenset(
-        {
-            "claim_identity",
-            "explicit_acceptance",
-            "materialization_predicate",
-            "footprint_accounting",
-            "ordered_lifecycle_events",
-            "claim_demoted_before_loss",
-            "claim_expired_boundary",
-        }
-    ),
-    Depth.STORAGE_RESTORABILITY: frozenset(
-        {
-            "offload_restorability",
-            "restoration_failure_outcome",
-            "ordered_lifecycle_events",
-            "claim_harm_attribution",
-        }
-    ),
-    Depth.ROUTING_HOOK: frozenset(
-        {
-            "route_cost_attribution",
-            "placement_attribution",
-            "reuse_routing_attribution",
-            "claim_scoped_telemetry",
-        }
-    ),
-    Depth.SCHEDULER_HOOK: frozenset({"explicit_conflict_action", "blocking_claim_ids"}),
-    Depth.ALLOCATOR_HOOK: frozenset(
-        {
-            "victim_exclusion_before_violation",
-            "footprint_accounting",
-            "claim_harm_attribution",
-        }
-    ),
-    Depth.BACKEND_PATCH: frozenset(OBLIGATIONS),
+    depth: frozenset(name for name, o in STATED.items() if o.supplied_by(depth)) for depth in Depth
 }
 """What an adapter at a depth may supply by itself (table 4). Native evidence is no adapter."""

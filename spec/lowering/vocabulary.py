@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from spec.contract.obligations import STATED
+from spec.contract.supply import Atom, Order
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -81,30 +84,9 @@ class Basis(StrEnum):
     ROUTING_SCORE = "routing_score"
 
 
-class Order(StrEnum):
-    """An order of events that a run preserves."""
-
-    CLAIM_BEFORE_EVENTS = "claim_before_events"
-    LIFECYCLE = "lifecycle"
-    DEMOTION_BEFORE_LOSS = "demotion_before_loss"
-    BOUNDARY_BEFORE_LOSS = "boundary_before_loss"
-    RESTORE_BEFORE_REUSE = "restore_before_reuse"
-    FAILURE_BEFORE_OUTCOME_BEFORE_END = "failure_before_outcome_before_end"
-    EXCLUSION_BEFORE_LOSS = "exclusion_before_loss"
-    ACTION_BEFORE_END = "action_before_end"
-    LOSS_BEFORE_HARM = "loss_before_harm"
-    PRESSURE_BEFORE_LOSS = "pressure_before_loss"
-    ROUTE_BEFORE_REUSE = "route_before_reuse"
-
-
-class Atom(StrEnum):
-    """Something observed over several runs, which one obligation needs besides its own evidence."""
-
-    PRESSURE_CONTROLS = "pressure_controls_observed"  # original, swapped and equal priorities
-    RETENTION_ORDER = "retention_order_observed"  # which claim lost first, joined to the claims
-
-
-ATOMS_FOR: Final[Mapping[str, frozenset[Atom]]] = {"priority_influence": frozenset(Atom)}
+ATOMS_FOR: Final[Mapping[str, frozenset[Atom]]] = {
+    name: stated.atoms for name, stated in STATED.items() if stated.atoms
+}
 """The atoms without which an obligation does not count, however well it is anchored (rule 3)."""
 
 

@@ -7,7 +7,6 @@ to every claim of the pool without being about any.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
@@ -15,6 +14,7 @@ from spec.contract.modes import MODES
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import Event
 from spec.events.fields import REQUEST_KINDS, ROUTE_REPORTS
+from spec.events.row import By
 from spec.projection.pool import Claim, Object, held_by, means, meant, owners
 from spec.projection.rights import lapses
 from spec.projection.sight import Sight
@@ -33,69 +33,8 @@ __all__ = [
 ]
 
 
-class By(Enum):
-    """By what an event finds the claims that it is about, or tells of it."""
-
-    NAME = "the claim of its claim_id, with an identity that agrees with what that is bound to"
-    ENTRY = "the same, unless nobody committed to it, or its duration ended it before"
-    OBJECT = "if it names no claim: the claims, known to a registry, on its object"
-    BLOCKS = "if it names neither a claim nor an object: the claims that hold any of its blocks"
-    CONTENT = "the claims that gain a block by it, since they are on the same content"
-    LOSS = "the claims that hold a position no more; or that it names or means, by an unknown block"
-    FOREIGN = "if no registry holds the claim that it names: those that are on its object"
-    REQUEST = "the request of its request_id, or the only one that can have cached its blocks"
-    POOL = "every claim of the pool, about which it is not"
-
-
-_ENTRY = (By.NAME,)
-_OF_CLAIM = (By.NAME, By.FOREIGN)
-_FACT = (By.NAME, By.OBJECT, By.BLOCKS)
-_GONE = (By.LOSS,)
-
 CONCERNS: Final[Mapping[Kind, tuple[By, ...]]] = MappingProxyType(
-    {
-        Kind.CLAIM_REGISTERED: _ENTRY,
-        Kind.CLAIM_COMMITTED: _ENTRY,
-        Kind.CLAIM_RETIRED: (By.ENTRY,),
-        Kind.DURATION_ELAPSED: _ENTRY,
-        Kind.BLOCK_CACHED: (By.NAME, By.OBJECT, By.CONTENT, By.REQUEST),
-        Kind.BLOCK_EVICTED: (*_GONE, By.POOL),
-        Kind.BLOCK_LOST: _GONE,
-        Kind.STORE_FINISHED: _FACT,
-        Kind.HOST_COPY_FOUND: _FACT,
-        Kind.HOST_COPY_LOST: _FACT,
-        Kind.LOAD_FINISHED: (*_FACT, By.CONTENT, By.REQUEST),
-        Kind.LOAD_FAILED: (*_FACT, By.REQUEST),
-        Kind.REQUEST_ARRIVED: (By.REQUEST, By.POOL),
-        Kind.PREFIX_LOOKUP: (*_FACT, By.REQUEST),
-        Kind.PREFIX_REUSED: (*_FACT, By.REQUEST),
-        Kind.REQUEST_ROUTED: (*_FACT, By.REQUEST),
-        Kind.REUSE_SERVED: (*_FACT, By.REQUEST),
-        Kind.REQUEST_FINISHED: (By.REQUEST, By.POOL),
-        Kind.CLAIM_ACCEPTED: _OF_CLAIM,
-        Kind.CLAIM_REJECTED: _OF_CLAIM,
-        Kind.CLAIM_MATERIALIZED: _OF_CLAIM,
-        Kind.CLAIM_UNMATERIALIZED: _OF_CLAIM,
-        Kind.CLAIM_OFFLOADED: _OF_CLAIM,
-        Kind.CLAIM_RESTORE_REQUIRED: (*_OF_CLAIM, By.REQUEST),
-        Kind.CLAIM_RESTORED: (*_OF_CLAIM, By.REQUEST),
-        Kind.CLAIM_RESTORATION_FAILED: (*_OF_CLAIM, By.REQUEST),
-        Kind.CLAIM_DEMOTED: _OF_CLAIM,
-        Kind.CLAIM_EXPIRED: _OF_CLAIM,
-        Kind.CLAIM_RELEASED: _OF_CLAIM,
-        Kind.CLAIM_HARMED: _OF_CLAIM,
-        Kind.CLAIM_BLOCK_LOST: _OF_CLAIM,
-        Kind.REQUEST_DEFERRED: (By.REQUEST, By.POOL),
-        Kind.REQUEST_REFUSED: (By.REQUEST, By.POOL),
-        Kind.REQUEST_ROUTED_ELSEWHERE: (By.REQUEST, By.POOL),
-        Kind.REQUEST_BOUNDED: (By.REQUEST, By.POOL),
-        Kind.REQUEST_OFFLOADED: (By.REQUEST, By.POOL),
-        Kind.REQUEST_SPLIT: (By.REQUEST, By.POOL),
-        Kind.ROUTE_COST_REPORTED: (*_OF_CLAIM, By.REQUEST),
-        Kind.ROUTE_PLACEMENT_REPORTED: (*_OF_CLAIM, By.REQUEST),
-        Kind.ROUTE_REUSE_REPORTED: (*_OF_CLAIM, By.REQUEST),
-        Kind.STREAM_DISORDER: (By.POOL,),
-    }
+    {kind: kind.row.finds for kind in Kind}
 )
 """One row a kind."""
 
@@ -279,8 +218,7 @@ def is_direct(sight: Sight) -> bool:
     return any(ABOUT[by](sight) for by in (By.NAME, By.OBJECT, By.BLOCKS))
 
 
-_missing = set(Kind) - set(CONCERNS)
 _alone = set(By) - set(ABOUT) - {By.REQUEST, By.POOL}
 _belong = {kind for kind, ways in CONCERNS.items() if By.REQUEST in ways}
-if _missing or _alone or _belong != REQUEST_KINDS | {Kind.BLOCK_CACHED}:
-    raise TypeError(f"the table of concerns is not whole: {_missing}, {_alone}, {_belong}")
+if _alone or _belong != REQUEST_KINDS | {Kind.BLOCK_CACHED}:
+    raise TypeError(f"the table of concerns is not whole: {_alone}, {_belong}")

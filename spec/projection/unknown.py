@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Final
 
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.observed import facts_of, without_fields
+from spec.contract.observed import facts_of, reading, resting_on, without_fields
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, Kind
 from spec.events.canonical import Event
 from spec.language.machine import Observer
@@ -60,9 +59,7 @@ NEED: Final = frozenset({"needed", "usable"})
 """The fields, and the registers, that rest on what a request needs."""
 CACHED_BY: Final = frozenset({"found", "away"})
 """The field, and the register, that rest on which request computed the blocks of a claim."""
-_OF_LOSSES: Final = frozenset({"claim_scoped_telemetry"})
-_AWAY: Final = frozenset({"offload_restorability", "restoration_failure_outcome"})
-"""The obligations that ask who computed the blocks of a claim that was away."""
+_OF_LOSSES: Final = reading("unsaid")
 
 
 _AT_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
@@ -202,13 +199,7 @@ _RESTS: Final = frozenset(
         *(Kind.LOAD_FINISHED, Kind.PREFIX_REUSED),
     }
 )
-_JUDGED: Final[Mapping[Kind, frozenset[str]]] = MappingProxyType(
-    {
-        Kind.LOAD_FAILED: _AWAY | {"claim_harm_attribution", "blocking_claim_ids"},
-        Kind.REQUEST_ROUTED: frozenset({"route_cost_attribution", "placement_attribution"}),
-        Kind.REUSE_SERVED: frozenset({"reuse_routing_attribution"}),
-    }
-)
+_OF_A_REQUEST: Final = frozenset({Kind.LOAD_FAILED, Kind.REQUEST_ROUTED, Kind.REUSE_SERVED})
 
 
 def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
@@ -218,4 +209,4 @@ def open_without(kind: Kind, obligations: frozenset[str]) -> frozenset[str]:
     """
     if kind in _RESTS:
         return obligations if "offload_restorability" in obligations else frozenset()
-    return obligations & _JUDGED.get(kind, frozenset())
+    return obligations & resting_on(kind) if kind in _OF_A_REQUEST else frozenset()

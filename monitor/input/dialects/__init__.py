@@ -1,17 +1,18 @@
 """Which dialect a line is in, told by what it holds; one adapter of each dialect per file.
 
-Each dialect recognises its own lines; they are asked in order, the narrower sign first.
+A dialect is a module of this folder. It has `recognises`, which knows its own lines, and `DIALECT`,
+the class that reads them.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from monitor.input.dialects import allocator, canonical, connector, reference
 from monitor.input.dialects._json import no_kind, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from monitor.input.records import Record
 
@@ -33,12 +34,22 @@ class Dialect(Protocol):
 
 
 _Recogniser: TypeAlias = "Callable[[dict[str, object]], bool]"
-_DIALECTS: Final[tuple[tuple[_Recogniser, Callable[[str], Dialect]], ...]] = (
-    (canonical.recognises, canonical.CanonicalDialect),
-    (reference.recognises, reference.ReferenceDialect),
-    (connector.recognises, connector.ConnectorDialect),
-    (allocator.recognises, allocator.AllocatorDialect),
+_NAMES: Final = (
+    "canonical",
+    "reference",
+    "connector",
+    "allocator",
 )
+"""The modules, in the order in which they are asked: the narrower sign first."""
+
+
+def _dialects() -> Iterator[tuple[_Recogniser, Callable[[str], Dialect]]]:
+    for name in _NAMES:
+        module = import_module(f"{__name__}.{name}")
+        yield module.recognises, module.DIALECT
+
+
+_DIALECTS: Final = tuple(_dialects())
 
 
 class Reader:

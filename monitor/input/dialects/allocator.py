@@ -33,7 +33,7 @@ from spec.claims.predicates import LeadingPrefixAtLeast
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
-__all__ = ["DERIVED", "FORM", "OBSERVES", "AllocatorDialect", "recognises"]
+__all__ = ["DERIVED", "DIALECT", "FORM", "OBSERVES", "AllocatorDialect", "recognises"]
 
 DERIVED: Final = READ_FROM_REPORTS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
 """The kinds of facts that no line states: requests show only where they are refused or deferred."""
@@ -264,3 +264,6 @@ _EVENTS: Final[dict[str, Callable[[_Line, _Run, _Place], tuple[Event, ...]]]] = 
     "active_request_deferred": _conflict,
     "future_reuse_denied": _nothing,
 }
+
+
+DIALECT: Final = AllocatorDialect

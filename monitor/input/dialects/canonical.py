@@ -17,7 +17,7 @@ from spec.events.canonical import Event, Mark, StreamMark
 from spec.events.fields import FIELDS, IDENTITY, STAMP, fields_of, required_of
 from spec.language.errors import ClaimError
 
-__all__ = ["CanonicalDialect", "recognises"]
+__all__ = ["DIALECT", "CanonicalDialect", "recognises"]
 
 _KINDS: Final = frozenset(kind.value for kind in Kind)
 _MARKS: Final = frozenset(mark.value for mark in Mark)
@@ -132,3 +132,6 @@ def _duration_fault(text: str) -> tuple[str, str] | None:
     except ClaimError as error:
         return error.cause, error.remedy
     return None
+
+
+DIALECT: Final = CanonicalDialect

@@ -28,7 +28,7 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
-__all__ = ["DERIVED", "FORM", "OBSERVES", "ConnectorDialect", "recognises"]
+__all__ = ["DERIVED", "DIALECT", "FORM", "OBSERVES", "ConnectorDialect", "recognises"]
 
 DERIVED: Final = READ_FROM_REPORTS | {Kind.PREFIX_REUSED}
 """The kinds of facts that no line states: they are read from metadata, reports and ends."""
@@ -375,3 +375,6 @@ _EVENTS: Final[dict[str, Callable[[Now], _Events]]] = {
     "offload_worker_transfer_submitted": _nothing,
     "offload_job_completed": _nothing,
 }
+
+
+DIALECT: Final = ConnectorDialect

@@ -27,7 +27,7 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 
-__all__ = ["DERIVED", "FORM", "OBSERVES", "ReferenceDialect", "recognises"]
+__all__ = ["DERIVED", "DIALECT", "FORM", "OBSERVES", "ReferenceDialect", "recognises"]
 
 DERIVED: Final = READ_FROM_REPORTS | {
     Kind.BLOCK_CACHED,
@@ -291,3 +291,6 @@ _EVENTS: Final[dict[str, Callable[[Now], _Events]]] = {
     "resident_claim_expired": _ended,
     "resident_claim_harmed": _harmed,
 }
+
+
+DIALECT: Final = ReferenceDialect

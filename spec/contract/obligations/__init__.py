@@ -1,62 +1,46 @@
-"""The nineteen obligations, each an observer."""
+"""The obligations: each is stated in one module of this folder, which `_MODULES` lists."""
 
-from spec.contract.obligations.ends import (
-    CLAIM_DEMOTED_BEFORE_LOSS,
-    CLAIM_EXPIRED_BOUNDARY,
-    ORDERED_LIFECYCLE_EVENTS,
-)
-from spec.contract.obligations.identity import (
-    CLAIM_IDENTITY,
-    EXPLICIT_ACCEPTANCE,
-    FOOTPRINT_ACCOUNTING,
-    MATERIALIZATION_PREDICATE,
-)
-from spec.contract.obligations.offload import OFFLOAD_RESTORABILITY
-from spec.contract.obligations.pressure import (
-    BLOCKING_CLAIM_IDS,
-    EXPLICIT_CONFLICT_ACTION,
-    PRIORITY_INFLUENCE,
-    VICTIM_EXCLUSION,
-)
-from spec.contract.obligations.restoration import RESTORATION_FAILURE_OUTCOME
-from spec.contract.obligations.routing import (
-    PLACEMENT_ATTRIBUTION,
-    REUSE_ROUTING_ATTRIBUTION,
-    ROUTE_COST_ATTRIBUTION,
-)
-from spec.contract.obligations.telemetry import (
-    CLAIM_HARM_ATTRIBUTION,
-    CLAIM_MATERIALIZED_EVENT,
-    CLAIM_SCOPED_TELEMETRY,
+from typing import Final
+
+from spec.contract.obligation import Obligation
+from spec.contract.obligations import (
+    ends,
+    harm,
+    identity,
+    offload,
+    pressure,
+    restoration,
+    routing,
+    telemetry,
 )
 from spec.language.machine import Observer
 
-__all__ = ["ALIASES", "OBLIGATIONS"]
+__all__ = ["ALIASES", "OBLIGATIONS", "STATED"]
 
-OBLIGATIONS: dict[str, Observer] = {
-    observer.name: observer
-    for observer in (
-        CLAIM_IDENTITY,
-        EXPLICIT_ACCEPTANCE,
-        MATERIALIZATION_PREDICATE,
-        FOOTPRINT_ACCOUNTING,
-        ORDERED_LIFECYCLE_EVENTS,
-        CLAIM_MATERIALIZED_EVENT,
-        CLAIM_DEMOTED_BEFORE_LOSS,
-        CLAIM_EXPIRED_BOUNDARY,
-        OFFLOAD_RESTORABILITY,
-        RESTORATION_FAILURE_OUTCOME,
-        VICTIM_EXCLUSION,
-        EXPLICIT_CONFLICT_ACTION,
-        BLOCKING_CLAIM_IDS,
-        CLAIM_HARM_ATTRIBUTION,
-        CLAIM_SCOPED_TELEMETRY,
-        PRIORITY_INFLUENCE,
-        ROUTE_COST_ATTRIBUTION,
-        PLACEMENT_ATTRIBUTION,
-        REUSE_ROUTING_ATTRIBUTION,
-    )
+_MODULES: Final = (
+    identity,
+    ends,
+    telemetry,
+    harm,
+    offload,
+    restoration,
+    pressure,
+    routing,
+)
+_LAST: Final = 1000
+
+
+def _listed(obligation: Obligation) -> int:
+    return obligation.row or _LAST
+
+
+STATED: Final[dict[str, Obligation]] = {
+    obligation.name: obligation
+    for obligation in sorted((o for module in _MODULES for o in module.STATED), key=_listed)
 }
+"""Each obligation with all that is stated of it: in the order of table 1, and then the others."""
+
+OBLIGATIONS: dict[str, Observer] = {name: stated.observer for name, stated in STATED.items()}
 
 ALIASES: dict[str, str] = {
     alias: observer.name for observer in OBLIGATIONS.values() for alias in observer.aliases

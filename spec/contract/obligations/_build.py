@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from spec.language.machine import State
+from spec.language.terms import Scope, Sort, Var
 from spec.language.verdicts import Verdict
 
-__all__ = ["TABLE_1", "VIOLATED", "idle", "pending", "satisfied", "violated"]
+__all__ = [
+    "FAILED",
+    "IN_HAND",
+    "NOT_PROMISED",
+    "OF_REGISTERED",
+    "TABLE_1",
+    "UNSAID",
+    "VIOLATED",
+    "idle",
+    "pending",
+    "satisfied",
+    "violated",
+]
 
 TABLE_1 = "Fail-Closed Lowering of Resident KV Claims, table 1"
 VIOLATED = "violated"
+
+IN_HAND: Final = "what a request owes is owed while it is in hand"
+FAILED: Final = "an answer owed follows a failure"
+OF_REGISTERED: Final = "a route owed is of a registered claim"
+"""Invariants that several obligations share (`While.name`)."""
+
+UNSAID: Final = Var(Scope.WAS, "unsaid", Sort.BOOL)
+"""A block of the claim was lost and no report named it (a register of the proofs' environment)."""
+
+NOT_PROMISED: Final = (
+    "the promise is about cost, placement and reuse, and the predicate is not in it"
+)
+"""Why two obligations of routed_reuse are redundant."""
 
 
 def idle(says: str, name: str = "idle") -> State:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from spec.claims.claim import Mode
 from spec.claims.states import TRANSITIONS, ClaimState
 from spec.contract.ledgers import breaks, kind, now, was
+from spec.contract.obligation import Answer, Obligation, Place
 from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.contract.readings import CLOSES
+from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import e
 from spec.events.alphabet import ENDS, LIFECYCLE_REPORTS, Kind
 from spec.language.machine import Guard, Observer, Register, Rule
@@ -16,6 +21,7 @@ __all__ = [
     "CLAIM_EXPIRED_BOUNDARY",
     "ORDERED_LIFECYCLE_EVENTS",
     "STAGES",
+    "STATED",
     "lifecycle_allows",
     "lifecycle_follows",
 ]
@@ -260,5 +266,40 @@ CLAIM_EXPIRED_BOUNDARY = Observer(
             source=("idle", "expired"),
             why="the clock reached the end of the claim's duration",
         ),
+    ),
+)
+
+_SORTED = "a run is in order: disorder is what a reader of files notices"
+
+STATED: Final = (
+    Obligation(
+        ORDERED_LIFECYCLE_EVENTS,
+        row=5,
+        places=(
+            Place(Mode.HARD_PROTECTED, printed=9, unreached={".stream_out_of_order": _SORTED}),
+            Place(Mode.DEMOTABLE, printed=4, unreached={".stream_out_of_order": _SORTED}),
+            Place(Mode.EXPIRING, printed=4, unreached={".stream_out_of_order": _SORTED}),
+            Place(Mode.OFFLOADABLE, printed=6, unreached={".stream_out_of_order": _SORTED}),
+        ),
+        order=Order.LIFECYCLE,
+        depths=frozenset({Depth.CLAIM_REGISTRY, Depth.STORAGE_RESTORABILITY}),
+        answers=(Answer("tell the end", Kind.CLAIM_RELEASED, ("owed",)),),
+    ),
+    Obligation(
+        CLAIM_DEMOTED_BEFORE_LOSS,
+        row=7,
+        places=(Place(Mode.DEMOTABLE, printed=3, critical=True),),
+        order=Order.DEMOTION_BEFORE_LOSS,
+        depths=frozenset({Depth.CLAIM_REGISTRY}),
+        beyond_telemetry=True,
+    ),
+    Obligation(
+        CLAIM_EXPIRED_BOUNDARY,
+        row=8,
+        places=(Place(Mode.EXPIRING, printed=3, critical=True),),
+        order=Order.BOUNDARY_BEFORE_LOSS,
+        depths=frozenset({Depth.CLAIM_REGISTRY}),
+        beyond_telemetry=True,
+        answers=(Answer("tell the boundary", Kind.CLAIM_EXPIRED, ("owed",)),),
     ),
 )

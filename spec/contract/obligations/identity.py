@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from spec.claims.claim import Mode
 from spec.contract.ledgers import kind, now, req_was, resident, was
-from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.obligation import Answer, Obligation, Place
+from spec.contract.obligations._build import (
+    NOT_PROMISED,
+    TABLE_1,
+    VIOLATED,
+    idle,
+    pending,
+    satisfied,
+    violated,
+)
 from spec.contract.readings import CLOSES
+from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import CONFLICT_ACTIONS, REPORTS, Kind
 from spec.language.machine import Guard, Observer, Rule
@@ -15,6 +28,7 @@ __all__ = [
     "EXPLICIT_ACCEPTANCE",
     "FOOTPRINT_ACCOUNTING",
     "MATERIALIZATION_PREDICATE",
+    "STATED",
 ]
 
 _REPORT_ABOUT_CLAIM = kind(*(REPORTS - CONFLICT_ACTIONS))
@@ -221,5 +235,73 @@ FOOTPRINT_ACCOUNTING = Observer(
             "accounted",
             why="a correct footprint or capacity proof is reported",
         ),
+    ),
+)
+
+
+_NO_FALSE_LOSS = {
+    ".predicate_reported_false_while_true": "whoever says so also breaks "
+    "claim_scoped_telemetry.loss_reported_while_predicate_true"
+}
+
+STATED: Final = (
+    Obligation(
+        CLAIM_IDENTITY,
+        row=1,
+        places=(
+            Place(Mode.BEST_EFFORT, printed=1),
+            Place(Mode.SOFT_PRIORITY, printed=1),
+            Place(Mode.HARD_PROTECTED, printed=1),
+            Place(Mode.DEMOTABLE, printed=1),
+            Place(Mode.EXPIRING, printed=1),
+            Place(Mode.OFFLOADABLE, printed=1),
+            Place(Mode.ROUTED_REUSE, printed=1),
+        ),
+        order=Order.CLAIM_BEFORE_EVENTS,
+        depths=frozenset({Depth.TELEMETRY_JOIN, Depth.CLAIM_REGISTRY}),
+    ),
+    Obligation(
+        EXPLICIT_ACCEPTANCE,
+        row=2,
+        places=(
+            Place(Mode.HARD_PROTECTED, printed=2),
+            Place(Mode.DEMOTABLE, printed=2),
+            Place(Mode.EXPIRING, printed=2),
+            Place(Mode.OFFLOADABLE, printed=2),
+        ),
+        order=Order.CLAIM_BEFORE_EVENTS,
+        depths=frozenset({Depth.CLAIM_REGISTRY}),
+        answers=(Answer("accept", Kind.CLAIM_ACCEPTED, ("owed",), {"footprint": was.footprint}),),
+    ),
+    Obligation(
+        MATERIALIZATION_PREDICATE,
+        row=3,
+        places=(
+            Place(
+                Mode.BEST_EFFORT,
+                printed=2,
+                unreached=_NO_FALSE_LOSS,
+            ),
+            Place(Mode.HARD_PROTECTED, printed=3),
+            Place(
+                Mode.DEMOTABLE, added="materialized may be reported of blocks that are not there"
+            ),
+            Place(Mode.OFFLOADABLE, printed=3),
+            Place(
+                Mode.ROUTED_REUSE,
+                printed=2,
+                redundant=NOT_PROMISED,
+                unreached=_NO_FALSE_LOSS,
+            ),
+        ),
+        order=Order.CLAIM_BEFORE_EVENTS,
+        depths=frozenset({Depth.TELEMETRY_JOIN, Depth.CLAIM_REGISTRY}),
+    ),
+    Obligation(
+        FOOTPRINT_ACCOUNTING,
+        row=4,
+        places=(Place(Mode.HARD_PROTECTED, printed=4),),
+        order=Order.CLAIM_BEFORE_EVENTS,
+        depths=frozenset({Depth.CLAIM_REGISTRY, Depth.ALLOCATOR_HOOK}),
     ),
 )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from spec.claims.claim import Mode
 from spec.contract.ledgers import kind, loss, now, req_was, was
+from spec.contract.obligation import Obligation, Place, Refusal, While
 from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
 from spec.contract.obligations._restore import back, computed, finished, needs, ours, reused
+from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind
 from spec.language.machine import Guard, Observer, Rule
 from spec.language.terms import conj
 
-__all__ = ["OFFLOAD_RESTORABILITY"]
+__all__ = ["OFFLOAD_RESTORABILITY", "STATED"]
 
 _failed = ours & kind(Kind.LOAD_FAILED)
 _restored = ours & kind(Kind.CLAIM_RESTORED)
@@ -238,5 +243,18 @@ OFFLOAD_RESTORABILITY = Observer(
             source=("idle", "failed", "restored", "given_up"),
             why="a request needs the claim restored from the tier",
         ),
+    ),
+)
+
+
+STATED: Final = (
+    Obligation(
+        OFFLOAD_RESTORABILITY,
+        row=9,
+        places=(Place(Mode.OFFLOADABLE, printed=4, critical=True),),
+        order=Order.RESTORE_BEFORE_REUSE,
+        depths=frozenset({Depth.STORAGE_RESTORABILITY}),
+        refusals=(Refusal(("owed",)),),
+        invariants=(While("a restore owed has a request", ("owed",), req_was.seen),),
     ),
 )

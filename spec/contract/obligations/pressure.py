@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from spec.claims.claim import Mode
 from spec.contract.ledgers import (
     conflict,
     contends,
@@ -13,7 +16,17 @@ from spec.contract.ledgers import (
     resident,
     was,
 )
-from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.obligation import Obligation, Place, While
+from spec.contract.obligations._build import (
+    IN_HAND,
+    TABLE_1,
+    VIOLATED,
+    idle,
+    pending,
+    satisfied,
+    violated,
+)
+from spec.contract.supply import Atom, Depth, Order
 from spec.contract.vocabulary import e
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.language.machine import Guard, Observer, Rule
@@ -23,6 +36,7 @@ __all__ = [
     "BLOCKING_CLAIM_IDS",
     "EXPLICIT_CONFLICT_ACTION",
     "PRIORITY_INFLUENCE",
+    "STATED",
     "VICTIM_EXCLUSION",
     "blame_is_right",
     "names_blockers",
@@ -307,5 +321,54 @@ PRIORITY_INFLUENCE = Observer(
             "ordered",
             why="this claim lost blocks, and a claim of higher priority kept its own",
         ),
+    ),
+)
+
+
+STATED: Final = (
+    Obligation(
+        VICTIM_EXCLUSION,
+        row=11,
+        places=(Place(Mode.HARD_PROTECTED, printed=5, critical=True, rejects=True),),
+        order=Order.EXCLUSION_BEFORE_LOSS,
+        depths=frozenset({Depth.ALLOCATOR_HOOK}),
+        beyond_telemetry=True,
+    ),
+    Obligation(
+        EXPLICIT_CONFLICT_ACTION,
+        row=12,
+        places=(
+            Place(
+                Mode.HARD_PROTECTED,
+                printed=6,
+                critical=True,
+                rejects=True,
+                unreached={".reused_request_id_fits": "a request id arrives once"},
+            ),
+        ),
+        order=Order.ACTION_BEFORE_END,
+        depths=frozenset({Depth.SCHEDULER_HOOK}),
+        beyond_telemetry=True,
+        invariants=(
+            While("what was decided was seen", ("owed", "acted", "noted", "settled"), req_was.seen),
+            While(IN_HAND, ("owed",), req_was.arrived),
+        ),
+    ),
+    Obligation(
+        BLOCKING_CLAIM_IDS,
+        row=13,
+        places=(Place(Mode.HARD_PROTECTED, printed=7, critical=True, rejects=True),),
+        order=Order.ACTION_BEFORE_END,
+        depths=frozenset({Depth.SCHEDULER_HOOK}),
+        beyond_telemetry=True,
+        invariants=(While(IN_HAND, ("unnamed",), req_was.arrived),),
+    ),
+    Obligation(
+        PRIORITY_INFLUENCE,
+        row=16,
+        places=(Place(Mode.SOFT_PRIORITY, printed=2, critical=True),),
+        order=Order.PRESSURE_BEFORE_LOSS,
+        depths=frozenset({Depth.TELEMETRY_JOIN}),
+        atoms=frozenset(Atom),
     ),
 )

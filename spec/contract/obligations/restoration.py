@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from spec.claims.claim import Mode
 from spec.contract.ledgers import fails, kind, req_was
-from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.obligation import Obligation, Place, Refusal, While
+from spec.contract.obligations._build import (
+    FAILED,
+    IN_HAND,
+    TABLE_1,
+    VIOLATED,
+    idle,
+    pending,
+    satisfied,
+    violated,
+)
 from spec.contract.obligations._restore import back, computed, finished, needs, ours, reused
+from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import e
 from spec.events.alphabet import Kind
 from spec.language.machine import Guard, Observer, Rule
 from spec.language.terms import conj
 
-__all__ = ["RESTORATION_FAILURE_OUTCOME"]
+__all__ = ["RESTORATION_FAILURE_OUTCOME", "STATED"]
 
 _refused = e.here & kind(Kind.REQUEST_REFUSED) & ~e.echo
 _reported = ours & kind(Kind.CLAIM_RESTORATION_FAILED)
@@ -190,6 +204,35 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             source=("waiting", "thwarted"),
             why="the request no longer waits: the claim was restored, or the request was refused "
             "or ended",
+        ),
+    ),
+)
+
+_UNANSWERED = ("owed", "refusing", "harming")
+
+STATED: Final = (
+    Obligation(
+        RESTORATION_FAILURE_OUTCOME,
+        row=10,
+        places=(
+            Place(
+                Mode.OFFLOADABLE,
+                printed=5,
+                critical=True,
+                redundant=(
+                    "claim_harm_attribution owes an outcome of the same failure, by the "
+                    "same event, with the same answers"
+                ),
+            ),
+        ),
+        order=Order.FAILURE_BEFORE_OUTCOME_BEFORE_END,
+        depths=frozenset({Depth.STORAGE_RESTORABILITY}),
+        beyond_telemetry=True,
+        refusals=(Refusal(_UNANSWERED, for_restore=True),),
+        invariants=(
+            While(IN_HAND, _UNANSWERED, req_was.arrived),
+            While("who waits is in hand", ("waiting", "thwarted"), req_was.arrived),
+            While(FAILED, ("owed",), req_was.failed),
         ),
     ),
 )

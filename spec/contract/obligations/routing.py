@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from spec.claims.claim import Mode
 from spec.contract.ledgers import kind, live, req_was, was
-from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.obligation import Answer, Obligation, Place, While
+from spec.contract.obligations._build import (
+    IN_HAND,
+    OF_REGISTERED,
+    TABLE_1,
+    VIOLATED,
+    idle,
+    pending,
+    satisfied,
+    violated,
+)
+from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import e
 from spec.events.alphabet import Kind
 from spec.language.machine import Guard, Observer, Rule
@@ -13,7 +25,7 @@ from spec.language.machine import Guard, Observer, Rule
 if TYPE_CHECKING:
     from spec.language.terms import Term
 
-__all__ = ["PLACEMENT_ATTRIBUTION", "REUSE_ROUTING_ATTRIBUTION", "ROUTE_COST_ATTRIBUTION"]
+__all__ = ["PLACEMENT_ATTRIBUTION", "REUSE_ROUTING_ATTRIBUTION", "ROUTE_COST_ATTRIBUTION", "STATED"]
 
 
 def _attribution(
@@ -128,4 +140,68 @@ REUSE_ROUTING_ATTRIBUTION = _attribution(
     Kind.ROUTE_REUSE_REPORTED,
     req_was.served,
     e.hit.eq(req_was.hit),
+)
+
+_ROUTED = (
+    While(IN_HAND, ("owed",), req_was.arrived),
+    While("a route owed was taken", ("owed",), req_was.routed),
+    While(OF_REGISTERED, ("owed",), was.registered),
+)
+
+STATED: Final = (
+    Obligation(
+        ROUTE_COST_ATTRIBUTION,
+        row=17,
+        places=(Place(Mode.ROUTED_REUSE, printed=3),),
+        order=Order.ROUTE_BEFORE_REUSE,
+        depths=frozenset({Depth.ROUTING_HOOK}),
+        answers=(
+            Answer(
+                "tell the cost",
+                Kind.ROUTE_COST_REPORTED,
+                ("owed",),
+                {"cost": req_was.cost},
+                of_request=True,
+            ),
+        ),
+        invariants=_ROUTED,
+    ),
+    Obligation(
+        PLACEMENT_ATTRIBUTION,
+        row=18,
+        places=(Place(Mode.ROUTED_REUSE, printed=4),),
+        order=Order.ROUTE_BEFORE_REUSE,
+        depths=frozenset({Depth.ROUTING_HOOK}),
+        answers=(
+            Answer(
+                "tell the placement",
+                Kind.ROUTE_PLACEMENT_REPORTED,
+                ("owed",),
+                {"worker": req_was.worker},
+                of_request=True,
+            ),
+        ),
+        invariants=_ROUTED,
+    ),
+    Obligation(
+        REUSE_ROUTING_ATTRIBUTION,
+        row=19,
+        places=(Place(Mode.ROUTED_REUSE, printed=5),),
+        order=Order.ROUTE_BEFORE_REUSE,
+        depths=frozenset({Depth.ROUTING_HOOK}),
+        answers=(
+            Answer(
+                "tell the reuse",
+                Kind.ROUTE_REUSE_REPORTED,
+                ("owed",),
+                {"hit": req_was.hit},
+                of_request=True,
+            ),
+        ),
+        invariants=(
+            While(IN_HAND, ("owed",), req_was.arrived),
+            While(OF_REGISTERED, ("owed",), was.registered),
+            While("a reuse owed was served", ("owed",), req_was.served),
+        ),
+    ),
 )

@@ -1,16 +1,31 @@
-"""What must be reported of a claim's blocks: materialized, lost, harmed."""
+"""What must be reported of a claim's blocks: materialized, lost."""
 
 from __future__ import annotations
 
-from spec.contract.ledgers import fails, kind, live, loss, now, req_was, rises, was
-from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
-from spec.contract.readings import CLOSES
-from spec.contract.vocabulary import c, e
-from spec.events.alphabet import BLOCKS_GONE, ENDS, Kind
-from spec.language.machine import Guard, Observer, Register, Rule
-from spec.language.terms import TRUE, Const, Scope, Sort, Var, conj
+from typing import Final
 
-__all__ = ["CLAIM_HARM_ATTRIBUTION", "CLAIM_MATERIALIZED_EVENT", "CLAIM_SCOPED_TELEMETRY"]
+from spec.claims.claim import Mode
+from spec.claims.states import ClaimState
+from spec.contract.ledgers import kind, live, now, rises, was
+from spec.contract.obligation import Answer, Obligation, Place, While
+from spec.contract.obligations._build import (
+    NOT_PROMISED,
+    TABLE_1,
+    UNSAID,
+    VIOLATED,
+    idle,
+    pending,
+    satisfied,
+    violated,
+)
+from spec.contract.readings import CLOSES
+from spec.contract.supply import Depth, Order
+from spec.contract.vocabulary import c, e
+from spec.events.alphabet import BLOCKS_GONE, Kind
+from spec.language.machine import Guard, Observer, Register, Rule
+from spec.language.terms import TRUE, Scope, Sort, Var, conj
+
+__all__ = ["CLAIM_MATERIALIZED_EVENT", "CLAIM_SCOPED_TELEMETRY", "STATED"]
 
 _holds = c.threshold <= now.lead
 
@@ -198,146 +213,82 @@ CLAIM_SCOPED_TELEMETRY = Observer(
     ),
 )
 
-_outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | (
-    e.here
-    & ~e.echo
-    & (
-        (e.mine & kind(Kind.CLAIM_RESTORATION_FAILED) & e.outcome)
-        | (kind(Kind.REQUEST_REFUSED) & e.blamed)
-    )
+_UNRANKED = "only where ranks matter is each lost block owed"
+_RANKED = (
+    ".block_loss_reported",
+    ".loss_reported_without_new_loss",
+    ".wrong_block_reported_lost",
+    ".ranked_claim_lost_block",
+    ":thinned",
+    ".predicate_true_again_while_loss_due",
 )
+_NO_RANKS = dict.fromkeys(_RANKED, _UNRANKED)
 
-_harm_stated = conj(e.mine, e.here, ~e.echo, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
-_good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
-_untold = Var(Scope.OWN, "untold", Sort.INT)
-
-CLAIM_HARM_ATTRIBUTION = Observer(
-    name="claim_harm_attribution",
-    code="H",
-    reason="The same lost block is ordinary replacement or a broken promise. When a responsible "
-    "runtime loses what the predicate needs, it must report, for that claim, that the promise is "
-    "broken.",
-    source=TABLE_1,
-    per_request=True,
-    registers=(Register("untold", Sort.INT, 0),),
-    states=(
-        idle("nothing was lost while the runtime was responsible"),
-        pending("owed", "the claim was lost, and harm is not reported yet"),
-        pending("failed", "a restore of the claim failed, and no outcome is reported yet"),
-        idle("a restore of the claim failed for another request", name="aside"),
-        satisfied("told", "each loss was attributed to the claim"),
-        satisfied("stated", "harm was announced as the outcome of a failed restore"),
-        violated("a loss was not attributed to the claim, or harm was reported falsely"),
+STATED: Final = (
+    Obligation(
+        CLAIM_MATERIALIZED_EVENT,
+        row=6,
+        places=(
+            Place(Mode.BEST_EFFORT, printed=3),
+            Place(
+                Mode.HARD_PROTECTED,
+                added=(
+                    "nobody else owes the report that the predicate became true, so an "
+                    "auditor's belief in it would be right one way only"
+                ),
+            ),
+        ),
+        order=Order.CLAIM_BEFORE_EVENTS,
+        depths=frozenset({Depth.TELEMETRY_JOIN}),
+        answers=(
+            Answer(
+                "tell the restore",
+                Kind.CLAIM_RESTORED,
+                ("owed",),
+                {"from_tier": TRUE},
+                (ClaimState.RESTORING,),
+            ),
+            Answer("tell the rise", Kind.CLAIM_MATERIALIZED, ("owed",)),
+        ),
+        invariants=(
+            While(
+                "a rise owed is held",
+                ("owed",),
+                conj(c.threshold <= was.lead, was.registered, live(was)),
+            ),
+        ),
     ),
-    rules=(
-        Rule(
-            Guard.SAID,
-            "harm_reported_without_loss",
-            e.mine & kind(Kind.CLAIM_HARMED),
-            VIOLATED,
-            source=("idle", "told"),
-            why="harm is reported, but the claim lost nothing that was promised",
-            allowed="claim_harmed only after a loss that makes the predicate false while the "
-            "runtime is responsible",
+    Obligation(
+        CLAIM_SCOPED_TELEMETRY,
+        row=15,
+        places=(
+            Place(Mode.BEST_EFFORT, printed=4, unreached=_NO_RANKS),
+            Place(
+                Mode.SOFT_PRIORITY,
+                printed=3,
+                unreached={
+                    ".predicate_true_again_by_load": (
+                        "where ranks matter a lost block is owed even so"
+                    )
+                },
+            ),
+            Place(Mode.ROUTED_REUSE, printed=6, redundant=NOT_PROMISED, unreached=_NO_RANKS),
         ),
-        Rule(
-            Guard.SAID,
-            "harm_reported_while_predicate_true",
-            conj(e.mine, kind(Kind.CLAIM_HARMED), ~c.tiered, _holds),
-            VIOLATED,
-            source=("failed", "aside", "stated"),
-            why="harm is reported for a failed restore, but the claim's predicate is true",
-            allowed="claim_harmed only while the predicate is false",
+        order=Order.CLAIM_BEFORE_EVENTS,
+        depths=frozenset({Depth.TELEMETRY_JOIN, Depth.ROUTING_HOOK}),
+        answers=(
+            Answer("tell the fall", Kind.CLAIM_UNMATERIALIZED, ("fallen",)),
+            Answer(
+                "tell the lost block",
+                Kind.CLAIM_BLOCK_LOST,
+                ("thinned",),
+                {"breaks": was.lead < c.threshold, "unsaid": UNSAID},
+            ),
         ),
-        Rule(
-            Guard.OWED,
-            "one_of_several_losses_reported",
-            e.mine & kind(Kind.CLAIM_HARMED) & (_untold >= 2),
-            "owed",
-            source=("owed",),
-            sets={"untold": _untold - 1},
-            why="one loss is reported as harm of this claim, and another is not reported yet",
-        ),
-        Rule(
-            Guard.TOLD,
-            "harm_reported",
-            e.mine & kind(Kind.CLAIM_HARMED),
-            "told",
-            source=("owed", "failed", "aside", "stated"),
-            sets={"untold": Const(0)},
-            why="the loss or the failed restore is reported as harm of this claim",
-        ),
-        Rule(
-            Guard.TOLD,
-            "harm_announced",
-            _harm_stated,
-            "stated",
-            source=("failed",),
-            why="claim_restoration_failed announces harm as the outcome, which claim_harmed may "
-            "repeat",
-        ),
-        Rule(
-            Guard.TOLD,
-            "outcome_reported",
-            _outcome_of_failure,
-            "told",
-            source=("failed",),
-            why="the failed restore ended in an outcome that names the claim",
-        ),
-        Rule(
-            Guard.DUE,
-            "harm_not_reported",
-            CLOSES | (e.mine & _good_news),
-            VIOLATED,
-            source=("owed",),
-            why="the claim was lost, and the runtime acted again, or reported its end or its "
-            "return, without reporting harm",
-            allowed="claim_harmed with this claim's id before the runtime acts again, and before "
-            "the end or the return of the claim is reported",
-        ),
-        Rule(
-            Guard.DUE,
-            "outcome_not_reported",
-            e.here & kind(Kind.REQUEST_FINISHED) & req_was.failed,
-            VIOLATED,
-            source=("failed",),
-            why="the request ended, and its failed restore has no outcome that names the claim",
-            allowed="a refusal, demotion, expiry or harm that names the claim, before the request "
-            "ends",
-        ),
-        Rule(
-            Guard.OWED,
-            "lost_while_responsible",
-            loss,
-            "owed",
-            source=("idle", "told", "failed", "aside", "stated"),
-            sets={"untold": Const(1)},
-            why="the claim was lost while the runtime was responsible",
-        ),
-        Rule(
-            Guard.OWED,
-            "lost_again_while_responsible",
-            loss,
-            "owed",
-            source=("owed",),
-            sets={"untold": _untold + 1},
-            why="the claim was lost once more while the runtime was responsible",
-        ),
-        Rule(
-            Guard.OWED,
-            "restore_failed",
-            fails & e.here,
-            "failed",
-            source=("idle", "told", "aside", "stated"),
-            why="a restore of the claim failed while the runtime was responsible",
-        ),
-        Rule(
-            Guard.NOTED,
-            "restore_failed_for_another_request",
-            fails,
-            "aside",
-            source=("idle", "told", "stated"),
-            why="a restore of the claim failed for another request, for which an outcome is due",
+        invariants=(
+            While("a fall owed is not held", ("fallen",), was.lead < c.threshold),
+            While("a loss owed is registered", ("fallen", "thinned"), was.registered & live(was)),
+            While("a lost block owed is unsaid", ("fallen", "thinned"), c.ranked.implies(UNSAID)),
         ),
     ),
 )
