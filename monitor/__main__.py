@@ -117,8 +117,8 @@ def check_traces(
 ) -> None:
     """Judge traces, each claim by its own mode.
 
-    That is the mode which the claim states; --mode names one for all of them instead. A claim that
-    states none is not judged without it.
+    That is the mode that the claim states; where a claim states none the verdict is inconclusive.
+    With --mode the claims of that mode are judged, and those that state none.
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """

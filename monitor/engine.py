@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.observer_state import Finding
+from monitor.evaluate.own_mode import owes_nothing, unclear_mode
 from monitor.stream.claim_store import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
@@ -22,7 +23,15 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from monitor.input.records import At, Record
 
-__all__ = ["ClaimVerdict", "Conclusion", "ModeVerdict", "Monitor", "decide", "unclear_mode"]
+__all__ = [
+    "ClaimVerdict",
+    "Conclusion",
+    "ModeVerdict",
+    "Monitor",
+    "decide",
+    "owes_nothing",
+    "unclear_mode",
+]
 
 
 class ModeVerdict(StrEnum):
@@ -56,6 +65,13 @@ class ClaimVerdict:
     def judged(self) -> bool:
         """Whether it counts for the mode."""
         return self.other is None and not self.unclear
+
+    @property
+    def owes_nothing(self) -> bool:
+        """Whether it states no mode, and was turned away (`owes_nothing`)."""
+        claim, found = self.claim, (each.verdict for each in self.findings.values())
+        entered = claim.accepted or claim.committed or claim.responsible
+        return owes_nothing(claim.declared_mode, claim.state, found, entered=entered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +231,10 @@ class Monitor:
 
     def _judge(self, file: str, claim: ClaimRun) -> ClaimVerdict:
         entered = self.entered(claim)
-        if why := self._unclear(claim):
-            return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, {}, None, True)
         findings = {n: found if entered else _unentered(found) for n, found in claim.findings()}
+        if why := self._unclear(claim):
+            unclear = ModeVerdict.INCONCLUSIVE
+            return ClaimVerdict(file, claim, False, unclear, why, findings, unclear=True)
         if (other := self._other(claim)) is not None and not self._mixed(claim):
             why = f"it is of another mode, {other}"
             return ClaimVerdict(file, claim, False, ModeVerdict.INCONCLUSIVE, why, findings, other)
@@ -330,17 +347,6 @@ class Monitor:
         watched = claim.registered and claim.state is not ClaimState.REFUSED
         owes = claim.accepted or (watched and not self._accepts)
         return owes and claim.other_mode not in MODES
-
-
-def unclear_mode(asked: str | None, accepted: str | None) -> str:
-    """Why a claim goes by no mode of its own; empty where it asked for one.
-
-    Args:
-        accepted: the mode of its acceptance, where that is another word than it asked for.
-    """
-    if asked not in MODES:
-        return "it states no mode" if asked is None else f"{asked} is no mode of the contract"
-    return f"it asked for {asked} and was accepted in {accepted}" if accepted in MODES else ""
 
 
 def _unentered(found: Finding) -> Finding:

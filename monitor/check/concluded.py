@@ -19,7 +19,7 @@ from monitor.report.verdict import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from monitor.engine import ClaimVerdict, Conclusion, ModeVerdict
     from monitor.evaluate.observer_state import Finding
@@ -64,25 +64,37 @@ def others(conclusion: Conclusion) -> dict[Mode, int]:
     return dict(found)
 
 
-def unjudged(conclusion: Conclusion, usual: Callable[[str], Mode | None]) -> Unjudged:
-    """The claims of which it is unclear by which mode they go.
+def unjudged(conclusions: Sequence[Conclusion], usual: Callable[[str], Mode | None]) -> Unjudged:
+    """The claims of which it is unclear by which mode they go, in what several modes concluded.
 
     Args:
         usual: the mode that recordings in the form of a stream are mostly judged by.
     """
-    claims = [
-        UnjudgedClaim(
-            claim_id=each.claim.claim_id,
-            stream=text_of(each.claim.stream),
-            state=each.claim.state,
-            why=each.why,
-            declared_mode=each.claim.declared_mode,
-            hint=usual(each.claim.stream),
-        )
-        for each in conclusion.claims
-        if each.unclear
-    ]
-    return Unjudged(claims, sum(count for each, count in conclusion.forgotten if each.unclear))
+    every = [each for conclusion in conclusions for each in conclusion.claims if each.unclear]
+    owed = {_key(each) for each in every if not each.owes_nothing}
+    claims: list[UnjudgedClaim] = []
+    turned_away: list[UnjudgedClaim] = []
+    for each in conclusions[0].claims:
+        if each.unclear:
+            claim = each.claim
+            listed = claims if _key(each) in owed else turned_away
+            listed.append(
+                UnjudgedClaim(
+                    claim_id=claim.claim_id,
+                    stream=text_of(claim.stream),
+                    state=claim.state,
+                    why=each.why,
+                    declared_mode=claim.declared_mode,
+                    hint=usual(claim.stream),
+                )
+            )
+    gone = [(each, count) for each, count in conclusions[0].forgotten if each.unclear]
+    forgotten = sum(count for each, count in gone if not each.owes_nothing)
+    return Unjudged(claims, forgotten, turned_away, sum(count for _, count in gone) - forgotten)
+
+
+def _key(judged: ClaimVerdict) -> tuple[str, str, str]:
+    return judged.file, judged.claim.stream, judged.claim.claim_id
 
 
 def _applies(left: tuple[At | None, str] | None, conclusion: Conclusion) -> Applies:

@@ -109,7 +109,7 @@ class Judging:
                 left = judge.theorem.left(left for _, left in judge.monitor.left())
                 parts.append(concluded.part(mode, conclusion, left, self._stated.forms(mode)))
         read = self._read(accounts, conclusions[0])
-        unjudged = concluded.unjudged(conclusions[0], self._stated.usual)
+        unjudged = concluded.unjudged(conclusions, self._stated.usual)
         return by_each(self._asked, read, parts, unjudged)
 
     def _read(self, accounts: Iterable[Account], conclusion: Conclusion) -> Read:

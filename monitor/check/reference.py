@@ -9,7 +9,8 @@ from monitor.check.parts import Trusted, input_of, place_of, text_of
 from monitor.check.stated import Stated
 from monitor.check.theorem import Theorem
 from monitor.check.whole import Asked, Part, Read, by_each, by_one
-from monitor.engine import decide, unclear_mode
+from monitor.engine import decide
+from monitor.evaluate.own_mode import owes_nothing, unclear_mode
 from monitor.input.errors import InputError
 from monitor.input.records import CANONICAL
 from monitor.input.sources import read
@@ -98,7 +99,7 @@ def check_by_reference(
     modes = [each for each in Mode if each in stated.modes]
     judged = [_Judged(records, each, asked, own=True) for each in modes or [Mode.BEST_EFFORT]]
     parts = [each.part(stated.forms(each.mode)) for each in judged if each.claims]
-    return by_each(asked, whole, parts, _unjudged(judged[0].streams, claim, stated))
+    return by_each(asked, whole, parts, _unjudged(judged, claim, stated))
 
 
 class _Judged:
@@ -305,22 +306,42 @@ def _unclear(claim: Claim) -> str:
     return unclear_mode(claim.mode, claim.other_mode)
 
 
-def _unjudged(parts: list[_Part], only: str | None, stated: Stated) -> Unjudged:
+def _unjudged(judged: Sequence[_Judged], only: str | None, stated: Stated) -> Unjudged:
     """The claims that no mode judges, where each is judged by its own."""
-    claims = [
-        UnjudgedClaim(
-            claim_id=claim.claim_id,
-            stream=text_of(part.stream),
-            state=claim.state,
-            why=_unclear(claim),
-            declared_mode=claim.mode,
-            hint=stated.usual(part.stream),
-        )
-        for part in parts
-        for claim in (case.claim for case in part.naive.cases.values())
-        if claim.met and only in (None, claim.claim_id) and _unclear(claim)
-    ]
-    return Unjudged(claims)
+    every = [(part, case) for each in judged for part in each.streams for case in _unclear_of(part)]
+    owed = {
+        (part.file, part.stream, case.claim.claim_id)
+        for part, case in every
+        if not _owes_nothing(case)
+    }
+    claims: list[UnjudgedClaim] = []
+    turned_away: list[UnjudgedClaim] = []
+    for part in judged[0].streams:
+        for claim in (case.claim for case in _unclear_of(part)):
+            if only not in (None, claim.claim_id):
+                continue
+            named = UnjudgedClaim(
+                claim_id=claim.claim_id,
+                stream=text_of(part.stream),
+                state=claim.state,
+                why=_unclear(claim),
+                declared_mode=claim.mode,
+                hint=stated.usual(part.stream),
+            )
+            blocks = (part.file, part.stream, claim.claim_id) in owed
+            (claims if blocks else turned_away).append(named)
+    return Unjudged(claims, 0, turned_away)
+
+
+def _unclear_of(part: _Part) -> Iterator[Case]:
+    cases = part.naive.cases.values()
+    return (case for case in cases if case.claim.met and _unclear(case.claim))
+
+
+def _owes_nothing(case: Case) -> bool:
+    claim, found = case.claim, (each.verdict for each in dict(case.findings()).values())
+    entered = claim.accepted or bool(claim.facts["committed"]) or claim.responsible
+    return owes_nothing(claim.mode, claim.state, found, entered=entered)
 
 
 def _applies(left: tuple[At | None, str] | None) -> Applies:

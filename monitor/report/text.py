@@ -139,6 +139,14 @@ def _unjudged(report: Report) -> Iterator[Row]:
         yield "" if number else "not judged", f"{printable(claim.claim_id)}: {_remedy(claim)}"
     if more := len(claims[_FEW:]) + rest:
         yield "", f"and {more} more; --format json has those that are listed"
+    if away := [printable(claim.claim_id) for claim in report.unjudged.turned_away]:
+        yield "turned away", f"{', '.join(some(away, _FEW_FILES))}: without a mode, nothing is owed"
+    if ended := report.unjudged.turned_away_forgotten:
+        claims_ended = counted(ended, "claim")
+        yield (
+            "" if away else "turned away",
+            f"{claims_ended} without a mode that are listed nowhere",
+        )
 
 
 def _remedy(claim: UnjudgedClaim) -> str:

@@ -154,10 +154,16 @@ class UnjudgedClaim(msgspec.Struct, frozen=True):
 
 
 class Unjudged(msgspec.Struct, frozen=True):
-    """The claims that no mode judges; so many of them ended and are not listed."""
+    """The claims that no mode judges; so many of them ended and are not listed.
+
+    Those that were `turned_away` without more, such as malformed ones, are listed apart: nothing is
+    owed to them in any mode, so they leave the verdict as it is.
+    """
 
     claims: list[UnjudgedClaim]
     forgotten: int = 0
+    turned_away: list[UnjudgedClaim] = []
+    turned_away_forgotten: int = 0
 
 
 class ModeReport(msgspec.Struct, frozen=True):
@@ -186,7 +192,7 @@ class Report(msgspec.Struct, frozen=True):
     `modes` has one part for each mode that judges claims; of the whole, `verdict`, `obligations`,
     `forgotten` and `theorem` are pooled over them. By a mode that was asked for there is one part.
     By `auto` there is one for each mode that a claim states, and the claims that state none, or
-    two, are `unjudged`: with any of them nothing is kept.
+    two, are `unjudged`: the whole is then not kept, unless each was turned away.
     """
 
     schema: Literal["resident-claims/verdict/1"]

@@ -111,7 +111,8 @@ class TestLikeByMode:
         several = silent = violated = kept = 0
         for content in streams():
             auto = judge(content)
-            left = {(c.claim_id, c.stream) for c in auto.unjudged.claims}
+            away = [*auto.unjudged.claims, *auto.unjudged.turned_away]
+            left = {(c.claim_id, c.stream) for c in away}
             for mode in Mode:
                 one = judge(content, mode)
                 expected = [c for c in one.claims if (c.claim_id, c.stream) not in left]
@@ -123,7 +124,7 @@ class TestLikeByMode:
             verdicts = {part.verdict for part in auto.modes}
             if "violated" in verdicts:
                 assert "violated" == auto.verdict
-            elif left or verdicts != {"kept"}:
+            elif auto.unjudged.claims or verdicts != {"kept"}:
                 assert "inconclusive" == auto.verdict
             else:
                 assert "kept" == auto.verdict
@@ -234,6 +235,50 @@ class TestUnjudged:
             (claim,) = found.unjudged.claims
             assert (CLAIM, why, hint) == (claim.claim_id, claim.why, claim.hint)
             assert f"claim {CLAIM} cannot be judged: {why}" == found.why
+
+    def test_turned_away(self) -> None:
+        """One that was turned away, such as a malformed one, is owed nothing: it is named, and the
+        verdict is that of the others."""
+        turned_away = about("claim_rejected", OTHER)
+        for found in (
+            each([*canonical_refusal(), turned_away]),
+            refer(text([*canonical_refusal(), turned_away])),
+        ):
+            assert ("kept", []) == (found.verdict, found.unjudged.claims)
+            assert [OTHER] == [claim.claim_id for claim in found.unjudged.turned_away]
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            [about("claim_rejected", OTHER), about("claim_harmed", OTHER)],
+            [about("claim_harmed", OTHER)],
+            [about("claim_committed", OTHER, footprint=1), about("claim_rejected", OTHER)],
+            [about("claim_rejected", OTHER), about("claim_accepted", OTHER, footprint=1)],
+        ],
+    )
+    def test_not_only_turned_away(self, more: Trace) -> None:
+        """One of which anything else is said keeps the whole from being kept."""
+        for found in (
+            each([*canonical_refusal(), *more]),
+            refer(text([*canonical_refusal(), *more])),
+        ):
+            assert "inconclusive" == found.verdict
+            assert [OTHER] == [claim.claim_id for claim in found.unjudged.claims]
+
+    def test_turned_away_alone(self) -> None:
+        """Where there is no other claim, there is none to be kept."""
+        found = each([about("claim_rejected", OTHER)])
+        assert ("inconclusive", "no claim") == (found.verdict, found.why)
+
+    def test_turned_away_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is counted where it is not listed any more."""
+        monkeypatch.setattr("monitor.check.files.ENDED", 0)
+        found = each([about("claim_rejected", OTHER), *canonical_refusal()])
+        assert ("kept", [], 1) == (
+            found.verdict,
+            found.unjudged.turned_away,
+            found.unjudged.turned_away_forgotten,
+        )
 
     def test_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One that ended and is not listed is counted all the same."""

@@ -150,6 +150,12 @@ class TestEach:
         assert "c5" not in said
         assert "and 2 more" in said
 
+    def test_turned_away(self) -> None:
+        """One that was turned away without a mode is named, and leaves the sentence as it is."""
+        said = words(judge([*canonical_refusal(), about("claim_rejected", OTHER)], None))
+        assert said.startswith(f"{NINE}; hard_protected was kept in the one claim turned away")
+        assert "turned away claim:b: without a mode, nothing is owed" in said
+
     def test_words(self) -> None:
         """Where a recorded word stands for the mode the report says so."""
         said = words(judge(reference_success(), None))
