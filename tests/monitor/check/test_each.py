@@ -272,7 +272,7 @@ class TestUnjudged:
 
     def test_turned_away_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """It is counted where it is not listed any more."""
-        monkeypatch.setattr("monitor.check.files.ENDED", 0)
+        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
         found = each([about("claim_rejected", OTHER), *canonical_refusal()])
         assert ("kept", [], 1) == (
             found.verdict,
