@@ -6,6 +6,7 @@ Terms are walked, ledgers are followed by asking for each register in turn, and 
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,36 +31,59 @@ REQUEST_NAMES = [r.name for r in REQUEST_FACTS.registers]
 
 def evaluate(term: Term, look: Look, kind: str) -> Value:
     """The value of a term where `look` gives variables and the event is of this kind."""
+    try:
+        means = _MEANS[type(term)]
+    except KeyError:
+        raise TypeError(f"not a term: {term!r}") from None
+    return means(term, look, kind)
 
-    def value(part: Term) -> Value:
-        return evaluate(part, look, kind)
 
-    match term:
-        case Const(constant):
-            return constant
-        case Var(scope, name, _):
-            return look(scope, name)
-        case KindIn(kinds):
-            return any(kind == member.value for member in kinds)
-        case Not(arg):
-            return not value(arg)
-        case And(args):
-            return all(value(arg) for arg in args)
-        case Or(args):
-            return any(value(arg) for arg in args)
-        case Compare("==", left, right):
-            return value(left) == value(right)
-        case Compare("<", left, right):
-            return value(left) < value(right)
-        case Compare("<=", left, right):
-            return value(left) <= value(right)
-        case Arith("+", left, right):
-            return value(left) + value(right)
-        case Arith("-", left, right):
-            return value(left) - value(right)
-        case Ite(cond, then, otherwise):
-            return value(then) if value(cond) else value(otherwise)
-    raise TypeError(f"not a term: {term!r}")
+def _kind_in(term: KindIn, look: Look, kind: str) -> bool:
+    return any(kind == member.value for member in term.kinds)
+
+
+def _all(term: And, look: Look, kind: str) -> bool:
+    for arg in term.args:  # noqa: SIM110 - a generator costs more than the loop
+        if not evaluate(arg, look, kind):
+            return False
+    return True
+
+
+def _any(term: Or, look: Look, kind: str) -> bool:
+    for arg in term.args:  # noqa: SIM110
+        if evaluate(arg, look, kind):
+            return True
+    return False
+
+
+def _two(term: Compare | Arith, look: Look, kind: str) -> Value:
+    left, right = evaluate(term.left, look, kind), evaluate(term.right, look, kind)
+    return _OPERATORS[term.op](left, right)
+
+
+def _choice(term: Ite, look: Look, kind: str) -> Value:
+    chosen = term.then if evaluate(term.cond, look, kind) else term.otherwise
+    return evaluate(chosen, look, kind)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Value]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    "+": operator.add,
+    "-": operator.sub,
+}
+_MEANS: dict[type, Callable[[Any, Look, str], Value]] = {
+    Const: lambda term, look, kind: term.value,
+    Var: lambda term, look, kind: look(term.scope, term.name),
+    KindIn: _kind_in,
+    Not: lambda term, look, kind: not evaluate(term.arg, look, kind),
+    And: _all,
+    Or: _any,
+    Compare: _two,
+    Arith: _two,
+    Ite: _choice,
+}
 
 
 def looking(e: Any, c: Any, known: Mapping[Scope, Mapping[str, Value]]) -> Look:

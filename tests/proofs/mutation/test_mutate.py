@@ -65,6 +65,7 @@ class TestCampaign:
         assert "false" == z3.get_param("ctrl_c"), "Z3 keeps interrupts to itself"
         assert 0 == exit_code(fates, len(sample))
 
+    @pytest.mark.slow
     def test_survivor(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A change that no check notices, and that is one, survives; a run shows the change."""
         deafen(monkeypatch)
