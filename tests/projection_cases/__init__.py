@@ -34,7 +34,7 @@ from tests.projection_cases.uses import uses_of_a_route, uses_of_a_tier
 __all__ = ["FAMILIES", "FOUND", "Case", "Found", "said"]
 
 FOUND: Final = Path(__file__).with_name("found.jsonl")
-"""Streams that `tests.projection_grow` found."""
+"""Streams that `tests.projection_mutants.grow` found."""
 
 
 class Case(NamedTuple):

@@ -95,7 +95,7 @@ class TinyPool:
 
     def lowest(self) -> int | None:
         """The lowest rank of a free block."""
-        return min((self.ranks[b] for b in self.free if b in self.ranks), default=None)
+        return min((rank for b, rank in self.ranks.items() if not self.users[b]), default=None)
 
     def hold(self, blocks: Sequence[int]) -> None:
         """One more user."""

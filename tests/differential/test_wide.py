@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from spec.claims.claim import Mode
-from tests.differential import BARRED, Tally, rules_of
-from tests.differential_run import KEPT, MODES, Found, compare_edited, compare_seed
+from tests.differential.compare import BARRED, Tally, rules_of
+from tests.differential.run import KEPT, MODES, Found, compare_edited, compare_seed
 
 SEEDS = 40
 """Of each mode, of some twice or more; each is a stream of an honest runtime, and one of any."""
