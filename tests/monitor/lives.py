@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spec.claims.claim import Mode
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import Event
-from tests import stories as told
+from tests.streams import stories as told
 from tests.streams.chains import STORIES
 from tests.streams.stories import (
     CLAIMS,

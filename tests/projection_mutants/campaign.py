@@ -1,16 +1,16 @@
 """Changes the definitions of the naive projection one at a time; each must be noticed.
 
 `python -m tests.projection_mutants [MODULE ...] [--streams N] [--only FILE]` makes every change of
-`tests.projection_mutants.changes`. A change is killed if with it the naive projection holds another verdict
-than the monitor on some stream, or raises an exception. Of each stream the original is asked first:
-it agrees with the monitor, and shows which changes can matter there: those of functions that
-compute something else with the same arguments, and of statements that are executed. What
-matters on `--tries` streams of one sort, of a mode or a family of cases, and is noticed on none, is
-asked of no more of that sort; a statement matters where it leaves another state at the end.
-What no stream notices is asked of the examples, the tests in `tests/spec/projection`. What these do
-not notice either survives, unless `tests/projection_mutants/equal.txt` says why it is no change.
-It ends with 0 where none survives, 1 where some do, or where one is killed that is called no
-change, and 3 where the time was over before.
+`tests.projection_mutants.changes`. A change is killed if with it the naive projection holds another
+verdict than the monitor on some stream, or raises an exception. Of each stream the original is
+asked first: it agrees with the monitor, and shows which changes can matter there: those of
+functions that compute something else with the same arguments, and of statements that are executed.
+What matters on `--tries` streams of one sort, of a mode or a family of cases, and is noticed on
+none, is asked of no more of that sort; a statement matters where it leaves another state at the
+end. What no stream notices is asked of the examples, the tests in `tests/spec/projection`. What
+these do not notice either survives, unless `tests/projection_mutants/equal.txt` says why it is no
+change. It ends with 0 where none survives, 1 where some do, or where one is killed that is called
+no change, and 3 where the time was over before.
 """
 
 from __future__ import annotations

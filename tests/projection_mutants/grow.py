@@ -1,8 +1,8 @@
 """Looks for streams that notice what no written one does, and writes them down.
 
 `python -m tests.projection_grow NAMES --minutes M` reads names of changes that survive
-`tests.projection_mutants.campaign`, one a line, finds streams on which each can matter, and edits these
-until one shows another verdict. What it finds is made as short as it goes and added to
+`tests.projection_mutants.campaign`, one a line, finds streams on which each can matter, and edits
+these until one shows another verdict. What it finds is made as short as it goes and added to
 `tests/projection_cases/found.jsonl`: a stream a line, in the canonical form, with the change that
 it was found for. It ends with 0 where a stream was found for each, and with 1 where some are left.
 A stream on which the monitor and the projection differ by themselves is printed, too.

@@ -54,6 +54,7 @@ def deafen(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestCampaign:
     """Many mutants."""
 
+    @pytest.mark.slow
     def test_sample(self) -> None:
         """Of a fixed sample of rules and tables each mutant is killed or equivalent, by a pinned
         count of checks."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 TRACE = "monitor/samples/hard_protected_refusal.jsonl"
 COMMANDS = {
     "list": "spec list",
