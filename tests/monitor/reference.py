@@ -19,6 +19,7 @@ from spec.claims.claim import Mode
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
+from spec.events.alphabet import Kind
 from spec.language.machine import Ledger, Observer
 from spec.language.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var
 from spec.language.verdicts import Verdict
@@ -29,7 +30,7 @@ CLAIM_NAMES = [r.name for ledger in (CLAIM_FACTS, DECLARED) for r in ledger.regi
 REQUEST_NAMES = [r.name for r in REQUEST_FACTS.registers]
 
 
-def evaluate(term: Term, look: Look, kind: str) -> Value:
+def evaluate(term: Term, look: Look, kind: Kind) -> Value:
     """The value of a term where `look` gives variables and the event is of this kind."""
     try:
         means = _MEANS[type(term)]
@@ -38,30 +39,30 @@ def evaluate(term: Term, look: Look, kind: str) -> Value:
     return means(term, look, kind)
 
 
-def _kind_in(term: KindIn, look: Look, kind: str) -> bool:
-    return any(kind == member.value for member in term.kinds)
+def _kind_in(term: KindIn, look: Look, kind: Kind) -> bool:
+    return kind in term.kinds
 
 
-def _all(term: And, look: Look, kind: str) -> bool:
+def _all(term: And, look: Look, kind: Kind) -> bool:
     for arg in term.args:  # noqa: SIM110 - a generator costs more than the loop
         if not evaluate(arg, look, kind):
             return False
     return True
 
 
-def _any(term: Or, look: Look, kind: str) -> bool:
+def _any(term: Or, look: Look, kind: Kind) -> bool:
     for arg in term.args:  # noqa: SIM110
         if evaluate(arg, look, kind):
             return True
     return False
 
 
-def _two(term: Compare | Arith, look: Look, kind: str) -> Value:
+def _two(term: Compare | Arith, look: Look, kind: Kind) -> Value:
     left, right = evaluate(term.left, look, kind), evaluate(term.right, look, kind)
     return _OPERATORS[term.op](left, right)
 
 
-def _choice(term: Ite, look: Look, kind: str) -> Value:
+def _choice(term: Ite, look: Look, kind: Kind) -> Value:
     chosen = term.then if evaluate(term.cond, look, kind) else term.otherwise
     return evaluate(chosen, look, kind)
 
@@ -73,7 +74,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Value]] = {
     "+": operator.add,
     "-": operator.sub,
 }
-_MEANS: dict[type, Callable[[Any, Look, str], Value]] = {
+_MEANS: dict[type, Callable[[Any, Look, Kind], Value]] = {
     Const: lambda term, look, kind: term.value,
     Var: lambda term, look, kind: look(term.scope, term.name),
     KindIn: _kind_in,
@@ -101,7 +102,7 @@ def looking(e: Any, c: Any, known: Mapping[Scope, Mapping[str, Value]]) -> Look:
     return look
 
 
-def follow(ledgers: Sequence[Ledger], after: Scope, look: Look, kind: str) -> tuple[Value, ...]:
+def follow(ledgers: Sequence[Ledger], after: Scope, look: Look, kind: Kind) -> tuple[Value, ...]:
     """The registers of the ledgers after an event, each worked out when it is first asked for."""
     following = {name: term for ledger in ledgers for name, term in ledger.following.items()}
     found: dict[str, Value] = {}
