@@ -21,8 +21,8 @@ from spec.contract.modes import Bundle
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
 from spec.events.fields import REQUEST_KINDS
-from tests.chains import CHAINS
 from tests.obligations.test_handwritten import PAIRS
+from tests.streams.chains import CHAINS
 
 TRACES_HEAD: Final = """\
 # The hand-written traces of tests/obligations/traces: name, mode, and what a claim and a request

@@ -27,8 +27,17 @@ LINES = 15
 
 
 class TestCheck:
-    @pytest.mark.parametrize("more", [[], ["--full"]], ids=["short", "full"])
-    @pytest.mark.parametrize("mode", [Mode.HARD_PROTECTED, Mode.ROUTED_REUSE])
+    @pytest.mark.parametrize(
+        ("mode", "more"),
+        [
+            pytest.param(Mode.HARD_PROTECTED, [], id="hard_protected-short"),
+            pytest.param(Mode.ROUTED_REUSE, [], id="routed_reuse-short"),
+            pytest.param(Mode.ROUTED_REUSE, ["--full"], id="routed_reuse-full"),
+            pytest.param(
+                Mode.HARD_PROTECTED, ["--full"], id="hard_protected-full", marks=pytest.mark.slow
+            ),
+        ],
+    )
     def test_text(self, mode: Mode, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         """The first sentence is the verdict and says how far it goes; fifteen lines say all."""
         code, out, _ = run(capsys, "check", mode, *more)

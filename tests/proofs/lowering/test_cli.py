@@ -17,7 +17,7 @@ from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Depth
 from spec.digest import spec_digest
 from spec.lowering.evidence import MOST_FILES
-from tests.described import adapter, document, evidence, signal
+from tests.spec.lowering.described import adapter, document, evidence, signal
 
 Capture = pytest.CaptureFixture[str]
 RC14 = "tensorrt_llm_1_3_0rc14"

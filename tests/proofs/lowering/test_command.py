@@ -71,6 +71,7 @@ DISAGREED = a_check(
 class TestWhole:
     """The check as it is."""
 
+    @pytest.mark.slow
     def test_all(self, tmp_path: Path, capsys: Capture) -> None:
         """Every theorem is proved with its cases shown, both relations are equal on the whole
         universe, and the audit agrees in 14 of 14 rows. (It takes a while: it is all there is.)"""
