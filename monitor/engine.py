@@ -283,9 +283,14 @@ class Monitor:
                     p.past.lost(claim_id) for p in others for claim_id in left
                 )
                 if any(some) and (torn or not entered):
-                    return f"run {name} goes on in a file in which its claims are not {self._entry}"
+                    return (
+                        f"run {name} continues in a file in which its claims are not {self._entry}"
+                    )
             if any(self._goes_on(part, [p for p in parts if p is not part]) for part in parts):
-                return f"stream {name} goes on in another file, and claims are alive where one ends"
+                return (
+                    f"stream {name} continues in another file, and claims are alive where one "
+                    "file ends"
+                )
         return ""
 
     def _goes_on(self, part: Stream, others: list[Stream]) -> bool:
@@ -353,7 +358,7 @@ def _unentered(found: Finding) -> Finding:
     """What a claim that never entered shows of an obligation: that it was kept it cannot."""
     if found.verdict is not Verdict.SATISFIED:
         return found
-    return Finding(Verdict.UNEXERCISED, None, "the claim never entered")
+    return Finding(Verdict.UNEXERCISED, None, "the claim was never accepted or registered")
 
 
 def decide(

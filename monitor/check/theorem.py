@@ -33,14 +33,14 @@ class Theorem:
 
     def _leaves(self, record: Record) -> str:
         if record.unknown is not None:
-            return f"nobody knows what {record.unknown} means"
+            return f"{record.unknown} is an unknown kind"
         for event, _ in record.events:
             if event.kind not in self._world:
                 return f"{event.kind} is outside the environment of {self._mode}"
         observes = record.stamp.observes
         if observes is not None and (unseen := sorted(FACTS - observes)):
             rest = f", {len(unseen) - 1} more" if len(unseen) > 1 else ""
-            return f"unobserved are {unseen[0]}{rest}"
+            return f"not observed: {unseen[0]}{rest}"
         return ""
 
     def left(self, others: Iterable[tuple[At | None, str]]) -> tuple[At | None, str] | None:

@@ -37,8 +37,8 @@ REQUESTS: Final = 100_000
 LOOK: Final = 256  # lines between two looks at how many requests there are
 
 _EVERY_S: Final = 0.5
-_TOO_MANY: Final = Doubt("more claims are live than are judged here")
-_TOO_MANY_REQUESTS: Final = Doubt("more requests are in hand than are followed here")
+_TOO_MANY: Final = Doubt("there are more live claims than this monitor judges")
+_TOO_MANY_REQUESTS: Final = Doubt("there are more unfinished requests than this monitor tracks")
 _SHARE: Final = 20  # a look at all claims takes at most one part in so many of the time
 
 Text = Annotated[str, Meta(max_length=4096)]

@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Evicted", "Ranks", "is_ranked", "is_unsure"]
 
-_UNSTATED: Final = "a claim of lower priority held blocks, and nobody states whether one could go"
-_TOOK: Final = (
-    "the event took a block of the lowest priority that could go, and nobody states whether there "
-    "was another"
+_UNSTATED: Final = (
+    "a claim of lower priority held blocks, and the stream does not state whether one could be "
+    "evicted"
 )
-_TOO_HIGH: Final = "the event took a block of lower priority than any that could go, as stated"
-_NOBODY: Final = "a block of a priority could go that no claim is known to hold"
-_DISPUTED: Final = "two priorities of it were stated"
-_UNKNOWN: Final = "a claim held blocks, and nobody knows its priority: none was stated, or two"
-_BLURRED: Final = "the event took a block of a claim, and nobody knows its priority"
+_TOOK: Final = (
+    "the event took a block of the lowest priority that could be evicted, and the stream "
+    "does not state whether there was another"
+)
+_TOO_HIGH: Final = "the event took a block of lower priority than the stated lowest_priority"
+_NOBODY: Final = "a block could be evicted whose priority no known claim has"
+_DISPUTED: Final = "two different priorities of the claim were stated"
+_UNKNOWN: Final = "a claim of unknown priority held blocks: none was stated, or two"
+_BLURRED: Final = "the event took a block of a claim of unknown priority"
 
 
 class Evicted(NamedTuple):
@@ -99,7 +102,9 @@ class Ranks:
             evicted = evicted._replace(least=max(taken, default=0))
         for claim, view in losers:
             if lost is not None:
-                claim.doubt(RIVALS, lost[0], f"{lost[1]}, so nobody knows who holds blocks")
+                claim.doubt(
+                    RIVALS, lost[0], f"{lost[1]}, so it is unknown which claims hold blocks"
+                )
             elif claim.disputed:
                 claim.doubt(RIVALS, view.at, _DISPUTED)
             else:

@@ -25,7 +25,7 @@ _OF_BLAME: Final = frozenset({"blocking_claim_ids", "restoration_failure_outcome
 EARLY: Final = 10_000
 """Names that are remembered because they were given before anything was known of them."""
 
-_EARLIER: Final = "it may have been named for an action before anything was known of it"
+_EARLIER: Final = "an action may have named it before the first event about it"
 
 
 class Blame:

@@ -151,7 +151,7 @@ class Requests:
         if request_id in claim.requests:
             return True
         if self._pairs >= PAIRS:
-            claim.distrust(at, f"claims have {PAIRS} requests in hand, and no more are followed")
+            claim.distrust(at, f"claims have {PAIRS} unfinished requests, and no more are tracked")
         if claim.taint is not None:
             for gone in claim.drop_requests():
                 self._leave(claim, gone)

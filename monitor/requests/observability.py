@@ -35,11 +35,11 @@ class ObservabilityLoss:
 
     def doubt_pool(self, claim: ClaimRun) -> None:
         """Who else is in the pool matters to a claim."""
-        self._doubt(claim, POOL, "who else is in the pool", self.lost)
+        self._doubt(claim, POOL, "which other requests are in the pool", self.lost)
 
     def doubt_names(self, claim: ClaimRun) -> None:
         """Who is in a registry matters to a claim."""
-        self._doubt(claim, NAMES, "who was registered", self.lost)
+        self._doubt(claim, NAMES, "which claims were registered", self.lost)
 
     def doubt_failures(self, claim: ClaimRun, request: Request) -> None:
         """Which restores failed for a request matters to a claim."""
@@ -56,4 +56,4 @@ class ObservabilityLoss:
     ) -> None:
         if lost is not None:
             at, why = lost
-            claim.doubt(fields, at, f"{why}, so nobody knows {what}")
+            claim.doubt(fields, at, f"{why}, so it is unknown {what}")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockEvents"]
 
-_GONE_UNSEEN = "a block is gone that it may hold since a line that is missing"
-_COMPUTED = "several requests were in hand, and no line says which of them computed blocks"
+_GONE_UNSEEN = "a block was lost that the claim may hold, because a line is missing"
+_COMPUTED = "several requests were unfinished, and no line states which of them computed blocks"
 
 
 class BlockEvents(RequestEvents):
@@ -77,7 +77,9 @@ class BlockEvents(RequestEvents):
             self._deliver(claim, view)
         for claim in unseen:
             if claim.alive:
-                claim.distrust(at, "a block is gone that may be one that a load did not name")
+                claim.distrust(
+                    at, "a block was lost that may be one of a load that names no blocks"
+                )
         if misnamed is not None:
             self._two_identities(event, misnamed, at)
 
@@ -103,7 +105,10 @@ class BlockEvents(RequestEvents):
         named = self.claims.get(event.claim_id or "")
         clash, left = self._store.blocks.move(event, named)
         if clash and self._store.observed >= BLOCKS_GONE:
-            why = "a block is cached at a position, or with a content, and was held with another"
+            why = (
+                "a block is cached at one position or with one content, and was held at or with "
+                "another"
+            )
             self._contradict([*clash, *meant], at, why)
             self._track.lose(at, f"facts contradict: {why}")
         names = {claim.claim_id for claim in meant}
@@ -132,7 +137,7 @@ class BlockEvents(RequestEvents):
         self._store.room.forget()
         for each in () if stated else changed.values():
             if not each.ended and each.lead < each.constants.threshold:
-                each.distrust(at, "the load does not say how many blocks it brought back")
+                each.distrust(at, "the load does not state how many blocks it brought back")
         direct = {claim.claim_id for claim in claims}
         for name, each in changed.items():
             self._there(event, each, at, direct=name in direct)
@@ -185,12 +190,21 @@ class BlockEvents(RequestEvents):
             return
         wanted = None if event.asked is None else event.asked - claim.predicate.start
         if self._store.may_hold_more(claim) and (wanted is None or event.held < wanted):
-            claim.distrust(at, "a look-up found fewer blocks than it may hold: some are forgotten")
+            claim.distrust(
+                at,
+                "a look-up found fewer blocks than the claim may hold; some of its blocks are no "
+                "longer tracked",
+            )
         if event.held >= claim.lead:
             return
         if wanted is None:
-            why = "a look-up found fewer blocks than are held, and does not say what it asked for"
+            why = (
+                "a look-up found fewer blocks than are held, and does not state how many it "
+                "asked for"
+            )
             self.left = self.left or (at, why)
             claim.distrust(at, why)
         elif event.held < min(wanted, claim.lead):
-            self._contradict([claim], at, "a look-up found fewer blocks than it asked for are held")
+            self._contradict(
+                [claim], at, "a look-up found fewer blocks than are held of those it asked for"
+            )

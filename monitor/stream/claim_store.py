@@ -38,7 +38,7 @@ TROUBLED: Final = 1_000
 OPEN: Final = 1_000
 """Claims that ended and stay in hand because something of them is owed or not over yet."""
 
-TOO_LATE: Final = "ended too long ago to be followed"
+TOO_LATE: Final = "ended too long ago to be tracked"
 
 _REST_ON_BLOCKS: Final = frozenset(
     {
@@ -51,12 +51,16 @@ _REST_ON_BLOCKS: Final = frozenset(
 )
 _REST_ON_REQUEST: Final = REPORTS | {Kind.REQUEST_ROUTED, Kind.REUSE_SERVED}
 _OF_COPIES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST})
-_BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which blocks it holds"
-_TOO_MUCH: Final = "more was stated of its object, or by claims on it, than is remembered"
+_BLOCKS: Final = (
+    "the claim had ended and is no longer tracked, so it is unknown which blocks it holds"
+)
+_TOO_MUCH: Final = "more was stated about its object, or by claims on it, than is kept"
 _BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
-_OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
-_KIN: Final = "a later fact concerns blocks of a forgotten claim, with which it may share some"
-_LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
+_OPEN: Final = "it ended so long ago that its open reports and requests are no longer tracked"
+_KIN: Final = (
+    "a later fact concerns blocks of a claim that is no longer tracked and may share blocks with it"
+)
+_LOST: Final = "a claim of this id may have ended so long ago that only its id is kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +221,7 @@ class ClaimStore:
         self._doubt_kin(claim)
         lost = self._track.lost
         if lost is not None and self.blocks.is_stale(claim):
-            claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be gone")
+            claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be lost")
         claim.held.take_fresh()  # it was there before
         whole = claim.lead >= claim.constants.threshold
         claim.measure(claim.lead, there=bool(claim.fact("there")) or whole)

@@ -24,7 +24,7 @@ __all__ = ["Clock", "Order"]
 
 _CUT = "the stream was cut: stream_closed is not its last line"
 _ENDS = 1_000  # ends of durations between two sweeps, at least
-_STEPS = "its duration is in steps, and no duration_elapsed tells them"
+_STEPS = "its duration is in steps, and no duration_elapsed event states its end"
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Order:
             self._opened = self._opened or at
         form = self._form = self._form or stamp.form
         if stamp.form is not form and self._mixed is None:
-            self._mixed = at, f"two forms in one stream: {form.name} and {stamp.form.name}"
+            self._mixed = at, f"two dialects in one stream: {form.name} and {stamp.form.name}"
         if self._mixed is not None:
             return "", self._mixed[1]
         back = missing = ""
@@ -109,7 +109,7 @@ class Order:
         if opens and (
             back or (opened and not closed)
         ):  # another run, or the rest of one that was cut
-            return "", "the stream is opened again"
+            return "", "the stream is opened twice"
         return back, missing
 
 
@@ -221,7 +221,7 @@ class Clock:
 
     def differ(self, claim: ClaimRun, at: At) -> None:
         """Another duration of the claim is stated than was before: which one runs nobody knows."""
-        self.lose(claim, at, "two durations of it were stated")
+        self.lose(claim, at, "two different durations of it were stated")
         self.over(claim)
 
     def tell(self, claim: ClaimRun) -> None:
@@ -235,14 +235,14 @@ class Clock:
         if claim.duration is None:
             asked = claim.declared_mode or claim.compiled.mode
             plain = claim.registered and asked in MODES and asked != Mode.EXPIRING
-            return "a duration elapses of a claim that has none" if plain else ""
+            return "the duration of a claim elapses that has none" if plain else ""
         end = self._until.get(claim.claim_id)
         if claim.elapsed or (end is None and event.time_ns is None):
             return ""
         if event.time_ns is None:
-            return "a duration elapses, and the line has no time by which it could be over"
+            return "a duration elapses, and the line has no time"
         if event.time_ns < max(end or 0, self._least.get(claim.claim_id, 0)):
-            return "a duration elapses before it is over by the clock of the stream"
+            return "a duration elapses before its end by the clock of the stream"
         return ""
 
     def unknown(self, claim: ClaimRun) -> tuple[At | None, str] | None:

@@ -41,7 +41,9 @@ class RequestEvents(StreamState):
             if twice:
                 return
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
-            self._contradict_named(event, at, f"request {request_id} ends and is not in hand")
+            self._contradict_named(
+                event, at, f"request {request_id} ends, and it has not arrived or has already ended"
+            )
             return
         named = event.claim_id is not None or event.accused
         if named or self._store.claims or event.kind in CONFLICT_ACTIONS:
@@ -78,7 +80,9 @@ class RequestEvents(StreamState):
         if event.kind in CONFLICT_ACTIONS and not (request.came or request.ended):
             unknown.append((NEED, at, f"request {request_id} was acted on and never arrived"))
         if event.kind in CONFLICT_ACTIONS and not told:
-            unknown.append((OTHERS, at, "nobody states what another request in hand needs"))
+            unknown.append(
+                (OTHERS, at, "the stream does not state what another unfinished request needs")
+            )
         if (unseen := self._unseen(event, request)) is not None:
             unknown.append((POOL, *unseen))
         if self._track.lost is None and named:

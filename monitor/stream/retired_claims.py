@@ -34,8 +34,8 @@ _PLACE: Final = IDENTITY.index("object_id") * DIGEST
 _OBJECT: Final = slice(_PLACE, _PLACE + DIGEST)
 _CLEAN: Final = (Verdict.SATISFIED, Verdict.UNEXERCISED)
 _OWN: Final = ("footprint", "declared", "lead", "ended_by")
-_MISNAMED: Final = "after it was forgotten, its object was reported under a name nobody registered"
-_TOO_VARIED: Final = "claims ended in more ways than are remembered"
+_MISNAMED: Final = "when it was no longer tracked, its object was reported under an unregistered id"
+_TOO_VARIED: Final = "claims ended in more different states than are kept"
 
 
 @dataclass(slots=True, eq=False)
@@ -110,7 +110,7 @@ class RetiredClaims:
             key = (clock, likeness(claim))
         if key not in self._likes:
             self._ways += 1
-            run = again(claim, f"claims that ended in way {self._ways}")
+            run = again(claim, f"claims that ended in state {self._ways}")
             self._likes[key] = Alike(run, _troubled(run))
         return self._likes[key]
 

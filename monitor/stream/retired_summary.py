@@ -18,7 +18,7 @@ __all__ = ["again", "likeness"]
 
 _LASTING: Final = ("registered", "committed", "there", "host", "copied")
 _MODES: Final = frozenset(Mode)
-_STOOD: Final = "it stood so when the claim was forgotten"
+_STOOD: Final = "this was its state when the claim was no longer tracked"
 
 
 def likeness(claim: ClaimRun) -> Hashable:

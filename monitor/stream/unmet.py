@@ -15,7 +15,7 @@ __all__ = ["Unmet"]
 UNMET: Final = 10_000
 """Claims that were not met yet, of which the doubts are remembered one by one."""
 
-_BEFORE: Final = "a line about it said too little before it was met"
+_BEFORE: Final = "a line about it could not be interpreted before its first event"
 
 
 class Unmet:

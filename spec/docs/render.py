@@ -218,7 +218,7 @@ def find_dot() -> str:
     )
     if found is None:
         raise DrawingError(
-            "no program is here that draws diagrams",
+            "no program that draws diagrams is installed",
             f"install Graphviz, or {how_to_install('diagrams')}; .dot and .mmd need none",
         )
     return found

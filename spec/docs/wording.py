@@ -46,7 +46,7 @@ __all__ = [
 GUARD_MEANS: Final[Mapping[Guard, str]] = MappingProxyType(
     {
         Guard.OWED: "something happened that must now be reported or done",
-        Guard.TOLD: "what was owed was reported or done, or an event was as the obligation requires",
+        Guard.TOLD: "what was owed was reported or done, or an event was as required",
         Guard.SAID: "a report that the facts contradict",
         Guard.DUE: "what is owed was not reported or done in time",
         Guard.BROKE: "an action that the obligation forbids",

@@ -62,4 +62,4 @@ def _remedy(close: tuple[str, ...], names: tuple[str, ...]) -> str:
         return f"did you mean {' or '.join(close)}?"
     if len(names) <= _LISTED:
         return f"use one of {', '.join(names)}"
-    return "python -m spec list shows the names there are"
+    return "python -m spec list shows the names"

@@ -188,7 +188,7 @@ class Naive:
             return
         self._renew(event)
         if contradictions.out_of_hand(self.pool, event):
-            self._leave(line.at, "a request is spoken of that is not in hand")
+            self._leave(line.at, "an event names a request that has not arrived or has ended")
         binds = self._tell(event, line.at)
         later = after(self.pool, event) if binds or event.kind in BLOCKS_GONE else self.pool
         moment = Moment(self.pool, later, event, self.mode, line.time_ns, binds)
