@@ -104,7 +104,10 @@ class TestConflicts:
         for line, said in enumerate([*there(), hand, arrives("q", 10), refused]):
             stream.take(msgspec.convert(said, Event), At("f", line))
         found = dict(stream.claims[CLAIM].findings())[self.blame]
-        assert ("inconclusive", "nobody states what another request in hand needs") == (
+        assert (
+            "inconclusive",
+            ("the stream does not state what another unfinished request needs"),
+        ) == (
             found.verdict,
             found.why,
         )
@@ -267,7 +270,7 @@ class TestContradictions:
             (HARD, [*there(), arrives("q"), arrives("q")], "request q arrives twice"),
             (HARD, [*there(), cached(CLAIM, 100, 1)], None),
             (HARD, [*there(), cached(CLAIM, 101, 0)], "held with another"),
-            (HARD, [*there(), elapses], "a duration elapses of a claim that has none"),
+            (HARD, [*there(), elapses], "the duration of a claim elapses that has none"),
             (EXPIRING, [*expiring, elapses], "before it is over by the clock of the stream"),
             (HARD, [*there(), looked_up("q", 2)], "fewer blocks than it asked for are held"),
         ],

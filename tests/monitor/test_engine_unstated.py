@@ -186,7 +186,7 @@ class TestClock:
     def test_steps(self) -> None:
         """Steps are over when a fact says so; where none ever does, they are never told."""
         untold = self.lasting("3 steps")
-        reason = {"its duration is in steps, and no duration_elapsed tells them"}
+        reason = {"its duration is in steps, and no duration_elapsed event states its end"}
         assert reason == why(untold, Mode.EXPIRING)
         assert reason == why([*untold, *self.expired], Mode.EXPIRING)
         told = [*untold, about("duration_elapsed"), about("claim_expired", by="runtime")]

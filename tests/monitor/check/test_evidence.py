@@ -392,7 +392,7 @@ class TestCommand:
         (tmp_path / "link.jsonl").symlink_to(path)
         before = Path(path).read_bytes()
         assert 2 == main(["evidence", path, "--mode", "offloadable", "-o", str(tmp_path / name)])
-        assert "it is read from, too" in capsys.readouterr().err
+        assert "it is also an input" in capsys.readouterr().err
         assert before == Path(path).read_bytes()
 
 

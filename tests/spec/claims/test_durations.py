@@ -51,7 +51,7 @@ class TestText:
             ("nan s", "not a number with a unit"),
             ("1" * 65 + " s", "not a number with a unit"),
             ("15 ms", "there is no unit 'ms'"),
-            ("0 s", "a duration of nothing"),
+            ("0 s", "a duration of zero"),
             ("1e400 s", "not finite or too large"),
             ("12345678.123456789 s", "more digits than are kept"),
             ("9223372036854775808 steps", "not finite or too large"),

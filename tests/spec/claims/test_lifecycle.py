@@ -100,7 +100,7 @@ class TestStep:
             (STRANGER, "claim_released", "'tenant-a' owns the claim"),
             (STRANGER, "claim_demoted", "'tenant-a' owns the claim"),
             (STRANGER, "claim_expired", "'tenant-a' owns the claim"),
-            (OWNER, "claim_harmed", "this is the runtime's to report"),
+            (OWNER, "claim_harmed", "only the runtime may report this"),
             (RUNTIME, "claim_released", "only the owner may release"),
             (RUNTIME, "claim_demoted", "only demotable claims, and this one is hard_protected"),
             (RUNTIME, "claim_expired", "only a claim with a duration"),
@@ -120,8 +120,9 @@ class TestStep:
         with pytest.raises(LifecycleError) as caught:
             at(ClaimState.SUBMITTED).step("claim_materialized", by=RUNTIME)
         assert (
-            "the runtime tried claim_materialized on claim 'claim-1' in state submitted, but no "
-            "transition is there; allowed to it now: claim_accepted, claim_rejected"
+            "the runtime tried claim_materialized on claim 'claim-1' in state submitted, but "
+            "the lifecycle has no such transition; allowed to it now: claim_accepted, "
+            "claim_rejected"
         ) == str(caught.value)
 
     @pytest.mark.parametrize("trigger", ["active_refused", "to_expired", "", "x" * 10_000])

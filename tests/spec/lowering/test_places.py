@@ -15,7 +15,7 @@ from spec.lowering.places import cites_tree, nowhere
 from tests import described
 
 ROOT = Path(__file__).parents[3]
-NOT_THERE = "it is not there, beside the descriptor or above it in its tree"
+NOT_THERE = "no such file, beside the descriptor or above it in its tree"
 
 
 @pytest.fixture

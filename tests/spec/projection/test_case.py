@@ -274,7 +274,7 @@ class TestOrder:
         foreign = [Line(at, sequence=at - 1, foreign=at in (2, 4)) for at in range(1, 6)]
         order, found = self.taken(*foreign)
         assert [(False, False), *[(False, True)] * 4] == found
-        assert (2, "two forms in one stream") == (order.cut, order.why)
+        assert (2, "two dialects in one stream") == (order.cut, order.why)
 
 
 def view(**fields: Any) -> View:
