@@ -1,4 +1,4 @@
-"""Inferences that a feature table invites (table 9 of the paper), each with what it starts from.
+"""Lists false inferences from feature tables (table 9 of the paper), each with its premise.
 
 No result is written here: `proofs` labels each by the same relation as every other row.
 """

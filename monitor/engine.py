@@ -1,4 +1,4 @@
-"""The monitor itself: records in, verdicts out. It reads no file and raises on no stream."""
+"""Judges the records of streams by one mode. It reads no file and raises no error on any stream."""
 
 from __future__ import annotations
 
@@ -261,7 +261,8 @@ class Monitor:
 
     def _cut(self) -> str:
         """A stream that has two forms, or not the end that it promised, if there is one: nobody
-        knows what is missing there, though no claim was alive."""
+        knows what is missing there, though no claim was alive.
+        """
         cuts = ((stream.name, stream.order.cut) for stream in self._streams.values())
         return next((f"{name}: {cut[1]}" for name, cut in cuts if cut is not None), "")
 
@@ -305,7 +306,8 @@ class Monitor:
 
     def _sides(self, part: Stream) -> tuple[set[str], set[str]]:
         """The ids of the claims of a part of a run that entered, and of those that did not, as far
-        as they are known. What is of another mode is neither."""
+        as they are known. What is of another mode is neither.
+        """
         runs = [*part.claims.items(), *part.past.records()]
         runs = [(claim_id, run) for claim_id, run in runs if self._other(run) is None]
         inside = {claim_id for claim_id, run in runs if self.entered(run)}

@@ -1,4 +1,4 @@
-"""Standard input for whoever reads it more than once."""
+"""Copies standard input so that it can be read more than once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Evidence out of traces: which obligations of a mode each file shows, and which it does not.
+"""Extracts evidence from traces: which obligations of a mode each file shows, and which it does
+not.
 
 An obligation is shown by the claims for which the monitor finds it satisfied. Its observer judges
 the order that matters for it; that the claim was known before is seen here. A file of which

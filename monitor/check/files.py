@@ -1,4 +1,4 @@
-"""A check from files to a report: by one mode, or each claim by the mode that it states."""
+"""Checks files by one mode, or each claim by the mode that it states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check by the naive projection: slow, for small traces, and written without the monitor."""
+"""Checks small traces by the naive projection: slow, and independent of the monitor."""
 
 from __future__ import annotations
 

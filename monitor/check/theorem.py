@@ -1,4 +1,4 @@
-"""Does the theorem of a mode speak of a stream? Where its assumptions hold, its conclusion does."""
+"""Checks whether the theorem of a mode applies to a stream: whether its assumptions hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Theorem"]
 class Theorem:
     """Looks at each line for what the theorem of a mode does not assume.
 
-    What the order of the lines and the facts themselves say is seen by the monitor.
+    The monitor checks the order of the lines and contradictions between facts.
     """
 
     def __init__(self, mode: Mode) -> None:

@@ -1,4 +1,4 @@
-"""One claim under observation: its requests, its observers, and what they have concluded."""
+"""Evaluates compiled observers for one claim and its requests."""
 
 from __future__ import annotations
 

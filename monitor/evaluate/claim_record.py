@@ -1,4 +1,4 @@
-"""What is known of one claim: its identity and terms, its ledgers, and the blocks that it holds."""
+"""Records the state of one claim: identity and terms, ledgers, and the blocks that it holds."""
 
 from __future__ import annotations
 
@@ -129,6 +129,7 @@ class ClaimRecord:
 
     @property
     def responsible(self) -> bool:
+        """Whether the runtime is responsible for the claim."""
         return bool(self.facts[_RESPONSIBLE])
 
     @property
@@ -138,6 +139,7 @@ class ClaimRecord:
 
     @property
     def committed(self) -> bool:
+        """Whether the runtime's registry committed to the claim."""
         return bool(self.facts[_COMMITTED])
 
     @property

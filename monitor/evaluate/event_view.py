@@ -1,4 +1,4 @@
-"""An event as one claim sees it: the fields that guards read, with their plain values."""
+"""Holds the fields of an event that guards read, with their values for one claim."""
 
 from __future__ import annotations
 

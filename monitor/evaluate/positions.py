@@ -1,4 +1,4 @@
-"""Which logical positions a claim holds, in blocks that have names and in blocks that have none."""
+"""Tracks the logical positions that a claim holds, in blocks with and without ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines out of a file that may be anything: bounded, decompressed, hashed as they lie on disk."""
+"""Reads the lines of any file: bounded, decompressed, and hashed as they are on disk."""
 
 from __future__ import annotations
 

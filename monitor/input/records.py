@@ -1,4 +1,4 @@
-"""What a source hands to the engine: canonical events, each with the place it came from."""
+"""Defines the records that sources pass to the engine: canonical events with their location."""
 
 from __future__ import annotations
 

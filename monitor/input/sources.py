@@ -1,4 +1,4 @@
-"""Records out of trace files: what could be read, with an account of each file."""
+"""Reads records from trace files, with an account of each file."""
 
 from __future__ import annotations
 

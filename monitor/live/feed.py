@@ -1,4 +1,4 @@
-"""Verdicts while the events come: the same engine, asked now and then what has changed.
+"""Judges events as they arrive, and emits the verdicts that changed.
 
 A live verdict is one line of JSON of the form `resident-claims/live/1`; `python -m monitor follow`
 reads them from the process that judges. The last line is of the form `resident-claims/live-end/1`.

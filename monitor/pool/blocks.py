@@ -1,4 +1,4 @@
-"""The block ledger of a pool: whose each physical block is, and who loses one that is gone."""
+"""Tracks the owners of each physical block of a pool, and who loses a block."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Moved(NamedTuple):
 
 class Lost(NamedTuple):
     """Who loses a position by an event, and of whom nobody knows whether; `strays` are those that
-    lose none of their own, but some behind their end."""
+    lose none of their own, but some behind their end.
+    """
 
     losers: dict[str, ClaimRun]
     unseen: list[ClaimRun]
@@ -393,7 +394,8 @@ class Blocks:
 
     def _mix(self, block: int, claim: ClaimRun, holders: Iterable[str]) -> None:
         """Claims that ended hold it no more, or it does not matter; the others are on one object,
-        but perhaps for this claim."""
+        but perhaps for this claim.
+        """
         known = (self.claims.get(name) for name in holders)
         live = (c for c in known if c is not None and c is not claim and not c.ended)
         other = next(live, None)

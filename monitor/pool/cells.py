@@ -1,4 +1,4 @@
-"""Blocks of claims one by one: which positions of which claims are one block.
+"""Tracks which positions of which claims are one block.
 
 `certain` takes positions for one block only where that is known; `possible` wherever it may be.
 """

@@ -1,4 +1,4 @@
-"""Claims of different priority: was a block taken where one of lower priority could have been?"""
+"""Checks evictions among claims of different priority."""
 
 from __future__ import annotations
 

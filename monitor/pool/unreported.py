@@ -1,4 +1,4 @@
-"""What claims lost that no report named yet, and reports of what is owed to nobody any more."""
+"""Tracks losses that no report named yet, and reports that no longer matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report for people, within 80 columns; every verdict is a word, colours only repeat it."""
+"""Renders a report as text within 80 columns; colours only repeat the words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outcome of a check, as published: schema `resident-claims/verdict/1`."""
+"""Defines the published outcome of a check: schema `resident-claims/verdict/1`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is named for what was done about a request, or for a restore that failed."""
+"""Checks which claims an action on a request, or a failed restore, names."""
 
 from __future__ import annotations
 

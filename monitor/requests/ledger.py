@@ -1,4 +1,4 @@
-"""The requests of a stream: what each needs, and who has a part in it."""
+"""Tracks the requests of a stream: the blocks that each needs, and the claims involved."""
 
 from __future__ import annotations
 

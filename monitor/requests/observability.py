@@ -1,4 +1,4 @@
-"""Since when nobody knows what a pool holds: what was lost track of, and what that leaves open."""
+"""Tracks observability losses of a pool: what is unknown, and since which line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request of a stream."""
+"""Defines the record of one request of a stream."""
 
 from __future__ import annotations
 

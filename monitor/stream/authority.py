@@ -1,4 +1,4 @@
-"""Who may end a claim."""
+"""Checks who may end a claim."""
 
 from __future__ import annotations
 

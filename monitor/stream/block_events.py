@@ -1,4 +1,4 @@
-"""What events on blocks mean for the claims that hold them."""
+"""Applies events about blocks to the claims that hold them."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class BlockEvents(RequestEvents):
             self._there(event, each, at, direct=name in direct)
 
     def _there(self, event: Event, claim: ClaimRun, at: At, *, direct: bool = False) -> None:
-        """A claim hears that blocks are there, its own or such as it shares."""
+        """Deliver to a claim that blocks are present, its own or shared ones."""
         computed = event.request_id
         if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
             in_hand = self.requests.in_hand  # no line says which request computed it

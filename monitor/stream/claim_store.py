@@ -1,4 +1,4 @@
-"""The claims of one stream: those in hand, and those that ended and were forgotten."""
+"""Stores the claims of one stream: live claims, and retired ones in summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order and time in one stream: what ran backwards, what is missing, whose duration is over."""
+"""Checks order and time in one stream: disorder, gaps, and durations that have elapsed."""
 
 from __future__ import annotations
 

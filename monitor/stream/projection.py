@@ -1,4 +1,4 @@
-"""One stream: takes each event to the claims that it concerns."""
+"""Delivers each event of one stream to the claims that it concerns."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class Stream(BlockEvents):
     def _concern(
         self, event: Event, claim: ClaimRun, at: At, *, mine: bool = True, named: bool = True
     ) -> None:
-        """A claim hears of an event about its object, or under its name."""
+        """Deliver to a claim an event about its object, or under its id."""
         if mine and event.kind in _BLOCKS_THERE:
             self._hold(event, [claim], at)
             return

@@ -1,4 +1,4 @@
-"""What events on requests mean for the claims of their pool."""
+"""Applies events about requests to the claims of their pool."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RequestEvents(StreamState):
         return observed and not (self.requests.has(request_id) or self._track.missing)
 
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
-        """Claims hear of what is done about a request."""
+        """Deliver an action on a request to the claims."""
         if event.claim_id is not None:
             about = self._claim(event, event.claim_id, at)
             bound = self._check_identity(event, about, at)
@@ -197,7 +197,7 @@ class RequestEvents(StreamState):
         return room.ends(mixed)
 
     def _tell_others(self, event: Event, request_id: str, at: At) -> None:
-        """Claims that follow the request of a reuse hear of it, whichever prefix it reused."""
+        """Deliver a reuse to the claims that track its request, whichever prefix it reused."""
         for claim in list(self.requests.get(request_id).claims.values()):
             if claim.heard != self._count:
                 view = self._view(event, claim, at)

@@ -1,4 +1,4 @@
-"""Claims that ended and were forgotten: counted by what they came to, and known again by digests.
+"""Keeps retired claims in bounded memory: counted by outcome, and recognised by digests.
 
 The last ones keep a record of bounded size each, from which the claim is recalled when anything
 more is said of it. Of those before it is only known that they may have been there.

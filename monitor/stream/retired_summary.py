@@ -1,4 +1,4 @@
-"""What is left of a claim that is forgotten: all of it that may still matter, but for its terms."""
+"""Summarises a retired claim: everything that may still matter, except its terms."""
 
 from __future__ import annotations
 

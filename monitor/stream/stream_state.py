@@ -1,4 +1,4 @@
-"""What is known of one stream, and how an event looks to one of its claims."""
+"""Holds the state of one stream, and computes the view of an event for one claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is claimed, by whom and of what cache, and what the runtime answered."""
+"""Defines a claim: its predicate, owner and cache identity, and the runtime's decision."""
 
 import reprlib
 import unicodedata

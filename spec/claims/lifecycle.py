@@ -1,4 +1,4 @@
-"""Who may move a claim, and when: a machine made from the table of `spec.claims.states`."""
+"""Defines the lifecycle machine of a claim: who may trigger which transition, and when."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping

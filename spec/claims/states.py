@@ -1,4 +1,4 @@
-"""Which states a claim passes through, and by what: the one table of its lifecycle."""
+"""Defines the states and transitions of a claim: the one table of its lifecycle."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What the three command lines have in common: exit codes, options, errors, output.
+"""Defines what the command lines have in common: exit codes, options, errors, output.
 
 A command raises SpecError for what a person can put right, `typer.Exit(code)` for a verdict, and
 returns otherwise. `run` turns each into an exit code and never shows a traceback unless asked.

@@ -1,4 +1,4 @@
-"""`resident-claims`: one command line over those of the packages.
+"""Defines `resident-claims`: one command line over those of the packages.
 
 Each package declares its commands as entry points (pyproject.toml, docs/decisions/0014), so that
 `spec` imports none of them. A command is loaded when it is asked for: help and completion of

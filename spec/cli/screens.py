@@ -1,4 +1,4 @@
-"""What the commands print for people: tables and short texts, within 80 columns."""
+"""Renders the text output of the commands: tables and short texts, within 80 columns."""
 
 from __future__ import annotations
 

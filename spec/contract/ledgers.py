@@ -1,4 +1,4 @@
-"""What is true of a claim and of a request, computed from facts; and what was declared of it.
+"""Defines the ledgers: what is true of a claim and a request by the facts, and what was declared.
 
 Truth (`CLAIM_FACTS`, `REQUEST_FACTS`) reads only facts. `DECLARED` is the one ledger fed by
 reports: the footprint that an acceptance states, because an auditor must do sums with declared
@@ -250,7 +250,7 @@ def conflict(own: Term, request: _Registers, beside: Term = e.rest) -> Term:
 
 
 def contends(own: Term, request: _Registers) -> Term:
-    """This claim has a part in such a conflict: it is responsible."""
+    """Whether this claim takes part in such a conflict: it is responsible."""
     return was.responsible & conflict(own, request)
 
 

@@ -27,6 +27,8 @@ __all__ = ["MODES", "SAID_BY", "Bundle", "ConflictAction", "Depth", "ModeSpec"]
 
 
 class Bundle(StrEnum):
+    """Which obligations of a mode: those of the contract, or those that the paper prints."""
+
     CONTRACT = "contract"
     PAPER = "paper"
 
@@ -62,7 +64,8 @@ class ModeSpec:
     `added` maps each obligation that the contract adds to the reason why the paper's bundle does
     not carry the mode's clauses without it; `critical` are those whose absence lets a look-alike
     pass for the mode (`spec.lowering.obligations` lists those whose absence rejects a row);
-    `depths` are the adapter depths, all of a tuple together, that may supply the mode."""
+    `depths` are the adapter depths, all of a tuple together, that may supply the mode.
+    """
 
     mode: Mode
     promise: str
@@ -86,6 +89,7 @@ class ModeSpec:
         return self.paper if bundle is Bundle.PAPER else (*self.paper, *self.added)
 
     def bundle(self, bundle: Bundle = Bundle.CONTRACT) -> tuple[Observer, ...]:
+        """The observers of a bundle, in the order of `names`."""
         return tuple(OBLIGATIONS[n] for n in self.names(bundle))
 
     @property

@@ -1,4 +1,4 @@
-"""Which facts a term or an obligation rests on: those it reads, and those behind its registers."""
+"""Computes the facts that a term or an obligation depends on, also through its registers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Defines the interpretations: named choices where the papers leave a word open.
 
 The prover and the monitor use the same ones. Such a choice decides what is provable, so each is an
-object with a name that outputs cite."""
+object with a name that outputs cite.
+"""
 
 from __future__ import annotations
 

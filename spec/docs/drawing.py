@@ -1,4 +1,4 @@
-"""Which diagram was asked for, and in which form."""
+"""Selects the diagram and the format that were asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the events and of the lifecycle."""
+"""Makes the pages of the events and of the lifecycle."""
 
 from __future__ import annotations
 

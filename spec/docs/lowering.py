@@ -1,4 +1,4 @@
-"""The page of the sets and tables by which a row is labelled."""
+"""Makes the page of the tables by which a row is labelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A depth, an order or a signal of the lowering relation, as `spec show` prints it."""
+"""Renders a depth, an order or a signal of the lowering relation for `spec show`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The book of the obligations."""
+"""Makes the page of the obligations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A diagram as DOT text, and as a picture."""
+"""Renders a diagram as DOT text, SVG or PNG."""
 
 from __future__ import annotations
 

@@ -156,7 +156,8 @@ def occasion(term: Term) -> str:
 
 def rule_in_words(observer: Observer, rule: Rule) -> str:
     """The rule as a sentence: source states, target state, reason, and what was expected
-    instead."""
+    instead.
+    """
     everywhere = not rule.source
     where = "in any state" if everywhere else "in " + " or ".join(f"*{s}*" for s in rule.source)
     stays = observer.sources(rule) == (rule.to,)

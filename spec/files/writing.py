@@ -1,4 +1,4 @@
-"""Writing what was made into files."""
+"""Writes output files completely or not at all."""
 
 from __future__ import annotations
 

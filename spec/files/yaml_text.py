@@ -1,4 +1,4 @@
-"""YAML as data: texts, whole numbers, booleans, null, lists and maps, each with its line.
+"""Reads YAML as data: texts, integers, booleans, null, lists and maps, each with its line.
 
 Tags, duplicate keys, several documents and anything that would grow without bound are refused,
 and nothing is constructed but these values.

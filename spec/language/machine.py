@@ -1,4 +1,4 @@
-"""The shape of an observer: a few states, a few registers, guarded rules, a verdict for each state.
+"""Defines observers: states with verdicts, registers, and guarded rules.
 
 The same value is drawn as a diagram, encoded for Z3 and compiled for the monitor.
 """
@@ -41,6 +41,8 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class State:
+    """A state of an observer: its verdict, and its meaning as text."""
+
     name: str
     verdict: Verdict
     says: str
@@ -118,9 +120,11 @@ class Observer:
 
     @property
     def initial(self) -> str:
+        """The name of the first state."""
         return self.states[0].name
 
     def state(self, name: str) -> State:
+        """The state of this name."""
         return next(s for s in self.states if s.name == name)
 
     def sources(self, rule: Rule) -> tuple[str, ...]:

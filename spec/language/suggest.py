@@ -1,4 +1,4 @@
-"""What did the person mean? A typed name against the names there are."""
+"""Suggests names that are close to a mistyped one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts of an obligation on a stream so far, and how they combine."""
+"""Defines the verdicts of an obligation on a stream so far, and how they combine."""
 
 from __future__ import annotations
 

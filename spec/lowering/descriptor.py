@@ -1,4 +1,4 @@
-"""What is publicly known of a runtime at a version, each statement at its source."""
+"""Defines descriptors: what is publicly known of a runtime at a version, with sources."""
 
 from __future__ import annotations
 

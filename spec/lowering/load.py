@@ -1,4 +1,4 @@
-"""Descriptors and evidence, from the YAML in which they are written."""
+"""Loads descriptors and evidence from YAML."""
 
 from __future__ import annotations
 

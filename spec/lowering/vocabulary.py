@@ -1,4 +1,4 @@
-"""The words in which a runtime is described and a row is labelled."""
+"""Defines the terms in which a runtime is described and a row is labelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which blocks come and go by an event, and who holds them then."""
+"""Computes the blocks that an event adds and removes, and who holds them."""
 
 from __future__ import annotations
 

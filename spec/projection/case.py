@@ -1,4 +1,4 @@
-"""One claim under judgement: its observers, in the scope of the claim and in each request's."""
+"""Judges one claim: its observers, in the scope of the claim and in each request's."""
 
 from __future__ import annotations
 

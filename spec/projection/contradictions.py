@@ -1,4 +1,4 @@
-"""Facts that contradict each other: what they touch is inconclusive.
+"""Detects facts that contradict each other; what they concern is inconclusive.
 
 What the hooks of a stream do not observe contradicts nothing: each contradiction rests on kinds of
 facts, and where one of these is not observed there is none.

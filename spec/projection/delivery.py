@@ -1,4 +1,4 @@
-"""When an event must be delivered to a claim, and to which of its scopes: terms, stated once.
+"""Defines the terms by which an event is delivered to a claim and to its scopes.
 
 A claim is followed in scopes. One is the claim itself, where no event is `here` and every request
 register keeps its first value. There is one more for each request, where the events of that request

@@ -1,4 +1,4 @@
-"""The lines of one stream: what each says, and in what order they stand."""
+"""Defines the lines of one stream, and their order."""
 
 from __future__ import annotations
 

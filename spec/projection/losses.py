@@ -1,4 +1,4 @@
-"""Which blocks a claim lost that no report of a lost block named."""
+"""Tracks the blocks that a claim lost and that no report named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The naive projection: every event is delivered to every claim, in every scope, by the text alone.
+"""Judges a stream by delivering every event to every claim, in every scope, by definition.
 
 It follows the ledgers by their terms, computes each field by its definition, and moves observers as
 `transitions` machines. It is slow, keeps the whole stream, and is what the monitor is compared
@@ -271,7 +271,8 @@ class Naive:
 
     def _object_of(self, claim: Claim) -> Object | None:
         """The object that a claim is on, its cache, and the map of its positions, once it is known
-        to a registry."""
+        to a registry.
+        """
         if not claim.known or "object_id" not in claim.stated:
             return None
         return object_of(claim)

@@ -1,4 +1,4 @@
-"""The pool's own ledger: claims and what they state, blocks and who holds them, requests in hand.
+"""Defines the state of a pool: claims and their terms, blocks and owners, unfinished requests.
 
 Everything is worked out from its definition whenever it is asked for. Counts are in blocks; numbers
 of events count from 1 in their stream.
@@ -121,10 +121,12 @@ class Claim:
 
     @property
     def start(self) -> int:
+        """The first logical position that the predicate needs."""
         return self.predicate.start if self.predicate is not None else 0
 
     @property
     def threshold(self) -> int:
+        """The number of blocks that the predicate needs."""
         return self.predicate.threshold if self.predicate is not None else UNSTATED
 
     @property
@@ -135,6 +137,7 @@ class Claim:
 
     @property
     def responsible(self) -> bool:
+        """Whether the runtime is responsible for the claim."""
         return bool(self.facts["responsible"])
 
     @property

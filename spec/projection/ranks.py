@@ -1,4 +1,4 @@
-"""Which of two claims of different priority may lose a block first."""
+"""Decides which of two claims of different priority may lose a block first."""
 
 from __future__ import annotations
 

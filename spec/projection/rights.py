@@ -1,4 +1,4 @@
-"""Who may end a claim, and when its duration is over by the stream's clock, in nanoseconds."""
+"""Decides who may end a claim, and when its duration elapses by the stream's clock, in ns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room is made of blocks: which positions of responsible claims are one block, and their sums.
+"""Computes capacity: which positions of responsible claims are one block, and their sums.
 
 Two positions of which nobody knows whether they are one block may be either. Then there are two
 ends: `Sharing.LEAST` takes them for different blocks, `Sharing.MOST` for one. Every sum lies

@@ -1,4 +1,4 @@
-"""What the connector dialect leaves to be remembered: claims, requests, attempts to restore."""
+"""Keeps the state that the connector dialect needs: claims, requests, restore attempts."""
 
 from __future__ import annotations
 

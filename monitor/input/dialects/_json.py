@@ -1,4 +1,4 @@
-"""One line of JSON, and one object as a struct, with errors that a person can act on."""
+"""Decodes one line of JSON into a struct, with errors that state a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the recorded dialects have in common: their fields, and how claims begin and end."""
+"""Defines what the recorded dialects have in common: fields, and how claims begin and end."""
 
 from __future__ import annotations
 

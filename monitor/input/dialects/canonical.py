@@ -1,4 +1,4 @@
-"""The canonical form: an event is what it says, once it has been checked."""
+"""Reads the canonical form: each line is checked and taken as the event that it states."""
 
 from __future__ import annotations
 

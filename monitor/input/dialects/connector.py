@@ -1,4 +1,4 @@
-"""The connector dialect: what a patched offloading connector and scheduler record of claims.
+"""Reads the connector dialect: events of a patched offloading connector and scheduler.
 
 Nothing here is called accepted, materialized or reused: a claim is accepted by the metadata of the
 first request that is resident under it, and reused at the end of a request whose look-up found it.

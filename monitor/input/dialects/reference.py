@@ -1,4 +1,4 @@
-"""The reference dialect: how the papers' reference suite records an offloaded claim.
+"""Reads the reference dialect: the papers' reference suite for offloaded claims.
 
 Every line is a report of the runtime. Of a line that lists blocks the ids are the fact, and its
 counts are the report; where it moves blocks, the tiers that it names say what was copied and what

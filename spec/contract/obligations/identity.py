@@ -1,4 +1,4 @@
-"""Whom a report is about, and what was promised: identity, acceptance, predicate, footprint."""
+"""States the obligations on identity, acceptance, predicate and footprint."""
 
 from __future__ import annotations
 

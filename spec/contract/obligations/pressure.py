@@ -1,4 +1,4 @@
-"""What may happen under pressure, and what must be reported of it."""
+"""States the obligations under memory pressure: victims, actions, blame and priority."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be reported of a claim's blocks: materialized, lost."""
+"""States the obligations to report that a claim's blocks are materialized or lost."""
 
 from __future__ import annotations
 
