@@ -49,7 +49,7 @@ _EXAMPLE = "Example: python -m spec "
 
 @app.command("list", epilog=f"{_EXAMPLE}list")
 def list_all(form: FormatOption = Format.TEXT) -> None:
-    """List the modes, obligations, interpretations and terms of lowering."""
+    """List modes, obligations, interpretations and terms."""
     listing = list_view()
     if form is Format.JSON:
         print_json(listing)
@@ -70,7 +70,7 @@ def show(
     ],
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Show a mode, an obligation, an interpretation, or a term of lowering."""
+    """Show a mode, an obligation, an interpretation or a term."""
     found = find(name)
     view: ModeView | ObligationView | ReadingView | WordView
     if isinstance(found, ModeSpec):

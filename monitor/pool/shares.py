@@ -1,5 +1,6 @@
 """Decides what two claims on one object share: equal positions are equal, unless both state
-contents that differ."""
+contents that differ.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Tracks blocks that are stated for an object; they belong to every claim on it, also later
-ones."""
+ones.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _not_kept(found: Tally) -> str:
 
 def _exercised(number: int, idle: int) -> str:
     said = f"{number - idle} of {number} obligations exercised"
-    return f"{said}, {idle} not exercised" if idle else said
+    return f"{said}, {idle} not put to the test" if idle else said
 
 
 def _part(found: Tally) -> str:

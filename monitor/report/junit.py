@@ -1,5 +1,6 @@
 """Renders a report as JUnit XML: a suite for each mode, a case for each obligation of each
-claim."""
+claim.
+"""
 
 from __future__ import annotations
 

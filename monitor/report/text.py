@@ -181,12 +181,12 @@ def _trust(report: Report, *, verbose: bool) -> str:
     facts, derived = report.trust.facts, report.trust.derived
     number = counted(sum(facts.values()), "fact")
     if not verbose:
-        kinds = f", {counted(len(derived), 'kind')} taken from reports" if derived else ""
+        kinds = f", {counted(len(derived), 'kind')} read from reports" if derived else ""
         return f"Assumed, not checked: faithful hooks ({number}{kinds})."
     each = f": {counts(facts)}" if facts else ""
     text = f"Assumed, not checked: the instrumentation is faithful ({number}{each})."
     if derived:
         text += (
-            f" Taken from reports, because the recording has no such fact: {', '.join(derived)}."
+            f" Read from reports, because the recording has no such fact: {', '.join(derived)}."
         )
     return text

@@ -31,7 +31,8 @@ class Unmet:
 
     def add(self, claim_id: str, doubt: Doubt, at: At | None) -> None:
         """Record that a line about a claim could not be interpreted; the first of equal reasons
-        counts."""
+        counts.
+        """
         if claim_id in self._doubts or len(self._doubts) < UNMET:
             self._doubts.setdefault(claim_id, {}).setdefault(doubt.only, (at, doubt.why))
         else:

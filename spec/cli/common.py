@@ -226,7 +226,7 @@ def add_docs(app: typer.Typer, make: Callable[[], Mapping[str, str]], *, of: str
             typer.echo(f"run {command} to write them again", err=True)
             raise typer.Exit(Code.VIOLATED)
 
-    says = f"Write the pages generated from {of}, or compare them."
+    says = f"Write the pages made from {of}, or compare them."
     app.command("docs", help=says, epilog=f"Example: {command} --check")(docs)
 
 

@@ -47,9 +47,7 @@ COMMANDS: Final[dict[str, Listed]] = {
     "explain": Listed("Explain what each event of a trace changed, and why."),
     "prove": Listed("Prove what a mode's obligations guarantee.", "check"),
     "recheck": Listed("Check a certificate, with a solver of your choice."),
-    "label": Listed(
-        "Label which modes a described runtime supports, and on what evidence.", "lower"
-    ),
+    "label": Listed("Label the modes that a described runtime supports.", "lower"),
     "diagram": Listed("Draw the lifecycle, a mode or an obligation."),
     "spec": Listed("List, show and document the specification.", WHOLE),
     "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here."),

@@ -68,7 +68,7 @@ def unsaid(sight: Sight) -> bool:
 
 
 def passed(sight: Sight) -> bool | None:
-    """Whether a block of a claim of lower priority could have been evicted instead; None: unknown."""
+    """Whether a claim of lower priority had a block to evict instead; None: unknown."""
     loses = ranks.is_ranked(sight.claim) and concerns.is_mine(sight)
     return ranks.passed(sight) if loses else False
 
@@ -212,7 +212,8 @@ def restore(sight: Sight) -> bool:
 
 def smear(sight: Sight) -> bool:
     """For a claim that is responsible, is named, or had a failed load: whether a claim is named
-    whose restore did not fail."""
+    whose restore did not fail.
+    """
     event, claim, failed = sight.event, sight.claim, _request(sight).failed
     said = {*(event.blocking_claim_ids or ()), event.outcome_claim_id} - {None}
     part = claim.responsible or claim.claim_id in said | failed
@@ -255,7 +256,8 @@ def from_tier(sight: Sight) -> bool:
 
 def intact(sight: Sight) -> bool:
     """Whether a copy of the claim was loaded: a load for other claims restores only one with a
-    copy."""
+    copy.
+    """
     own = concerns.is_direct(sight) or bool(sight.claim.facts["host"])
     return own and _all_loaded(sight.claim, computed(sight))
 

@@ -278,7 +278,7 @@ BAD_LINES = [
         "positions",
         "1 positions for 2",
     ),
-    (b'{"kind":"block_cached","block_ids":[1,1],"positions":[0,1]}', "block_ids", "stands twice"),
+    (b'{"kind":"block_cached","block_ids":[1,1],"positions":[0,1]}', "block_ids", "occurs twice"),
     (b'{"a":' * 100_000, None, "nested too deep"),
     (b"[" * 100_000, None, "nested too deep"),
     (b'{"kind":"claim_accepted","claim_id":"\\ud800"}', None, "not JSON"),

@@ -231,7 +231,7 @@ class TestBody:
         shown = words(report, verbose=True)
         assert "the instrumentation is faithful (10 facts: 1 claim_registered" in shown
         derived = "claim_registered, claim_committed, prefix_reused."
-        assert f"Taken from reports, because the recording has no such fact: {derived}" in shown
+        assert f"Read from reports, because the recording has no such fact: {derived}" in shown
         plainly = judge(canonical_refusal(), Mode.HARD_PROTECTED)
         assert "ead from" not in words(plainly) + words(plainly, verbose=True)
 
@@ -241,7 +241,7 @@ class TestBody:
         trace.append(trace[-1])
         said = words(judge(trace, Mode.HARD_PROTECTED))
         assert "events 10 read" in words(judge(trace, Mode.HARD_PROTECTED), verbose=True)
-        assert "unknown 2 gpu_hiccup: of no known kind" in said
+        assert "unknown 2 gpu_hiccup: of an unknown kind" in said
 
     def test_other_mode(self) -> None:
         """Claims of another mode are counted where there are any, and looked at no closer."""

@@ -156,7 +156,7 @@ class TestClock:
         if elapsed >= length:
             assert "expired" == lifecycle.step("claim_expired", by=RUNTIME, now=now)
         else:
-            with pytest.raises(LifecycleError, match="are not over; wait"):
+            with pytest.raises(LifecycleError, match="have not elapsed; wait"):
                 lifecycle.step("claim_expired", by=RUNTIME, now=now)
             assert lifecycle.responsible
             assert "expired" == lifecycle.step("claim_expired", by=OWNER, now=now)
@@ -171,7 +171,7 @@ class TestClock:
     @pytest.mark.parametrize("by", [OWNER, RUNTIME], ids=str)
     def test_units(self, by: Actor) -> None:
         """Seconds are no time for a claim that lasts steps, whoever sends them."""
-        with pytest.raises(LifecycleError, match="of another clock; give now in steps"):
+        with pytest.raises(LifecycleError, match="on another clock; give now in steps"):
             at(ClaimState.ACCEPTED, clock="due").step(
                 "claim_expired", by=by, now=Instant.parse("999 s")
             )

@@ -120,7 +120,7 @@ class TestModes:
 
     @pytest.mark.parametrize("mode", Mode)
     def test_bundle(self, mode: Mode) -> None:
-        """No obligation stands twice, critical ones are in the bundle, additions have reasons."""
+        """No obligation occurs twice, critical ones are in the bundle, additions have reasons."""
         spec = MODES[mode]
         assert len(spec.names()) == len(set(spec.names())) == len(spec.bundle())
         assert spec.critical <= set(spec.paper)

@@ -63,7 +63,7 @@ class TestNowhere:
             ("runs/joint.jsonl", NOT_THERE),
             ("docs/page.md:4", "it has 3 lines"),
             ("docs/page.md:2-4", "it has 3 lines"),
-            ("docs/page.md:3-2", "line 2 does not come after line 3"),
+            ("docs/page.md:3-2", "line 2 is before line 3"),
             ("docs/page.md:0", NOT_THERE),
             ("runs:1", "it has 0 lines"),
             ("../../../outside.md", NOT_THERE),
