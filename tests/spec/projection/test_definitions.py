@@ -317,7 +317,7 @@ class TestFactsOfRequests:
         arrivals, ends = frozenset({Kind.REQUEST_ARRIVED}), frozenset({Kind.REQUEST_FINISHED})
         assert "not arrived or" in self.said(Kind.REQUEST_FINISHED, "ended", arrivals)
         assert "" == self.said(Kind.REQUEST_FINISHED, "ended", ends)
-        assert "in hand" in self.said(Kind.REQUEST_ARRIVED, "here", ends)
+        assert "unfinished" in self.said(Kind.REQUEST_ARRIVED, "here", ends)
         assert "" == self.said(Kind.REQUEST_ARRIVED, "here", arrivals)
 
     @pytest.mark.parametrize(
