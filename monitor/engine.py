@@ -327,7 +327,7 @@ class Monitor:
         return unclear_mode(claim.declared_mode, claim.other_mode) if self.own else ""
 
     def _mixed(self, claim: ClaimRun) -> bool:
-        """Whether nobody knows by which of two modes the claim goes, and this is one of them."""
+        """Whether it is unknown by which of two modes the claim goes, and this is one of them."""
         asked, accepted = claim.declared_mode, claim.other_mode
         both = asked in MODES and accepted in MODES and asked != accepted
         return both and self.mode in (asked, accepted)

@@ -59,7 +59,7 @@ def take_evidence(
 
     Args:
         beside: the folder of the evidence file, from which the traces will be found again.
-        progress: told now and then how many bytes have been read, as they lie on disk.
+        progress: called from time to time with the number of bytes read, as they lie on disk.
 
     Raises:
         InputError: a file or a line of it cannot be read, the file cannot be found again, or there
@@ -107,7 +107,7 @@ def take_evidence(
 
 
 class _Strange:
-    """Which files have lines of kinds that nobody knows, and which streams are in which files."""
+    """Which files have lines of unknown kinds, and which streams are in which files."""
 
     def __init__(self) -> None:
         self.unknown: dict[str, str] = {}

@@ -95,7 +95,7 @@ class ClaimRun(ClaimRecord):
         return True
 
     def unopened(self, known: Mapping[str, int], since: int) -> Registers:
-        """The registers of a request that nobody follows (`spec.projection.delivery.DELIVERY`).
+        """The registers of a request that is not tracked (`spec.projection.delivery.DELIVERY`).
 
         Args:
             known: what the pool knows of it.
@@ -361,7 +361,7 @@ class ClaimRun(ClaimRecord):
                 self._doubt(index, at, why, _unmoved)
 
     def doubt(self, fields: frozenset[str], at: At | None, why: str) -> None:
-        """From here on nobody knows these fields of events; what reads them is not concluded."""
+        """From here on these fields of events are unknown; what reads them is inconclusive."""
         if fields <= self.unknown:
             return
         self.unknown |= fields

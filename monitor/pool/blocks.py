@@ -162,7 +162,7 @@ class Blocks:
                 del self._on[about]
 
     def _lend(self, claim: ClaimRun, runs: Iterable[tuple[int, int]]) -> bool:
-        """The claim holds these positions in blocks that nobody named; whether there are any."""
+        """The claim holds these positions in blocks without known ids; whether there are any."""
         runs = list(runs)
         for begin, end in runs:
             claim.held.hold_run(begin, end)
@@ -348,7 +348,7 @@ class Blocks:
         losers: dict[str, ClaimRun],
         strays: dict[str, ClaimRun],
     ) -> None:
-        """Blocks that nobody named are gone from these positions, for all who share them: who loses
+        """Blocks without known ids are gone from these positions, for all who share them: who loses
         a position of its own, and who one behind its end.
         """
         kin = list(self._on.get(claim.object, {}).values())

@@ -35,8 +35,8 @@ class Evicted(NamedTuple):
     """What one event took.
 
     `lowest` is the lowest priority of which a block could be taken, None where not stated. `least`
-    is the lowest of a block that was taken, None where nobody knows the blocks. It is `blurred` if
-    a block of a claim went of which nobody knows the priority.
+    is the lowest of a block that was taken, None if the blocks are unknown. It is `blurred` if
+    a block of a claim went of unknown priority.
     """
 
     lowest: int | None = None
@@ -50,7 +50,7 @@ def is_ranked(claim: ClaimRun) -> bool:
 
 
 def is_unsure(claim: ClaimRun) -> bool:
-    """Whether the claim has a place among them, and nobody knows which: no priority of it was
+    """Whether the claim has a place among them, and which is unknown: no priority of it was
     stated, or two.
     """
     if not claim.watched:
@@ -59,7 +59,7 @@ def is_unsure(claim: ClaimRun) -> bool:
 
 
 class Ranks:
-    """The priorities of the claims of a stream that hold blocks, None where nobody knows it."""
+    """The priorities of the claims of a stream that hold blocks, None if it is unknown."""
 
     def __init__(self) -> None:
         self._holding: dict[str, int | None] = {}
@@ -94,7 +94,7 @@ class Ranks:
         Args:
             losers: each with the event as it sees it.
             evicted: what went.
-            lost: since when nobody knows who holds blocks, and why.
+            lost: since when the holders of blocks are unknown, and why.
         """
         losers = list(losers)
         taken = {claim.priority or 0 for claim, _ in losers if not claim.disputed}

@@ -177,7 +177,7 @@ def _table(tally: Tally) -> Table:
 
 
 def _trust(report: Report, *, verbose: bool) -> str:
-    """What the verdict rests on and nobody checked."""
+    """The assumptions of the verdict that are not checked."""
     facts, derived = report.trust.facts, report.trust.derived
     number = counted(sum(facts.values()), "fact")
     if not verbose:
@@ -186,7 +186,5 @@ def _trust(report: Report, *, verbose: bool) -> str:
     each = f": {counts(facts)}" if facts else ""
     text = f"Assumed, not checked: the instrumentation is faithful ({number}{each})."
     if derived:
-        text += (
-            f" Read from reports, because the recording has no such fact: {', '.join(derived)}."
-        )
+        text += f" Read from reports, because the recording has no such fact: {', '.join(derived)}."
     return text

@@ -29,7 +29,7 @@ _EARLIER: Final = "an action may have named it before the first event about it"
 
 
 class Blame:
-    """Whom an action on a request names, added up once for all claims that hear of it.
+    """Whom an action on a request names, added up once for all claims that it is delivered to.
 
     Args:
         sums: of the blocks of the pool.
@@ -86,7 +86,7 @@ class Early:
         actions of one kind that say the same of failures the first counts.
 
         Args:
-            unknown: what nobody knows of the request.
+            unknown: what is unknown of the request.
         """
         view: EventView | None = None
         for name in names:
@@ -101,7 +101,7 @@ class Early:
             self._named.setdefault(name, {}).setdefault(said, (view, unknown))
 
     def tell(self, claim: ClaimRun, at: At) -> None:
-        """Something is known of the claim now: it hears of what named it."""
+        """The claim is known now: deliver the actions that named it."""
         name = claim.claim_id
         if name not in self._named:
             if digest("blamed", name) in self._seen:

@@ -25,7 +25,7 @@ class ObservabilityLoss:
         self.losses = self.missing = 0
 
     def lose(self, at: At | None, why: str) -> None:
-        """From here on nobody knows what the pool holds, nor what happened to its requests."""
+        """From here on the blocks of the pool and the state of its requests are unknown."""
         self.lost, self.losses = self.lost or (at, why), self.losses + 1
 
     def miss(self, at: At | None, why: str) -> None:

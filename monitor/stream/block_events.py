@@ -85,7 +85,7 @@ class BlockEvents(RequestEvents):
 
     def _least(self, owners: Iterable[Collection[str]]) -> tuple[int | None, bool]:
         """The lowest priority of a block that goes: a block has that of the highest of its claims;
-        None where none has one. And whether nobody knows the priority of one of them.
+        None where none has one. And whether the priority of one of them is unknown.
 
         Args:
             owners: of each block.
@@ -117,7 +117,7 @@ class BlockEvents(RequestEvents):
     def _hold(self, event: Event, claims: Sequence[ClaimRun], at: At) -> None:
         """Blocks of the claims that an event means are there, and of every claim on their objects.
 
-        All take them in before any of them hears of it.
+        All are updated before the event is delivered to any of them.
         """
         self._store.late(event, claims, at)
         changed = {claim.claim_id: claim for claim in claims}

@@ -73,7 +73,7 @@ class Keep:
         one: a claim id that stays in hand.
         elsewhere: whether another mode judges the claim of an id. Where that is given, claims that
             asked for another mode are guests: they are followed for the sake of the pool alone.
-        told: called with each claim that is forgotten.
+        told: called with each claim that is retired.
         seen: knows those of which nothing else is known; one for each stream, by default.
         order: of the lines; one for each stream, by default.
     """
@@ -105,7 +105,7 @@ class ClaimStore:
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
         self.room, self.observed = Room(), FACTS
-        self._blind = frozenset[str]()  # obligations that rest on facts that nobody observes
+        self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
@@ -371,7 +371,7 @@ class ClaimStore:
         self.past.change(distrust)
 
     def _tell(self, what: Hashable) -> list[ClaimRun]:
-        """The claims in hand that this was not told of yet: to the others it says nothing new."""
+        """The live claims that this was not delivered to yet; for the others it is nothing new."""
         untold, self._untold[what] = self._untold.get(what, self.claims), {}
         return list(untold.values())
 
@@ -391,7 +391,7 @@ class ClaimStore:
     def too_late(self, claim: ClaimRun, event: Event) -> bool:
         """Whether it is about a request that a claim had in hand when it was forgotten.
 
-        What is said of it may rest on what nobody remembers, unless it names a claim that has
+        What is said of it may rest on what is no longer kept, unless it names a claim that has
         ended; and so may what is owed for a route or a reuse. What else is done with it changes
         nothing.
         """

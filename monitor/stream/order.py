@@ -131,7 +131,7 @@ def _length(claim: ClaimRun) -> int | None:
 class Clock:
     """Claims with a duration in seconds, by the time at which it is over; no claim is scanned.
 
-    A duration whose end nobody can see is remembered with the reason.
+    A duration whose end cannot be determined is kept with the reason.
     """
 
     _ends: list[tuple[int, int, str]] = field(default_factory=list)
@@ -179,7 +179,9 @@ class Clock:
         self._left.pop(claim.claim_id, None)
 
     def leave(self, claim: ClaimRun) -> None:
-        """Nobody answers for the claim any more: that it cannot be seen does not matter."""
+        """No runtime is responsible for the claim any more: that its end is unknown does not
+        matter.
+        """
         if (running := self._running.pop(claim.claim_id, None)) is not None:
             self._left.setdefault(claim.claim_id, {}).update(running)
 
@@ -212,15 +214,15 @@ class Clock:
             self._unknown.setdefault(claim.claim_id, found)
 
     def reason(self, claim: ClaimRun) -> str:
-        """Why nobody knows when the claim's duration is over; empty where it is known."""
+        """Why it is unknown when the claim's duration is over; empty where it is known."""
         return self._unknown.get(claim.claim_id, (None, ""))[1]
 
     def lose(self, claim: ClaimRun, at: At, why: str) -> None:
-        """Nobody can see when the claim's duration is over, unless a fact tells it."""
+        """The end of the claim's duration cannot be determined, unless a fact states it."""
         self._unknown.setdefault(claim.claim_id, (at, why))
 
     def differ(self, claim: ClaimRun, at: At) -> None:
-        """Another duration of the claim is stated than was before: which one runs nobody knows."""
+        """Another duration of the claim is stated than was before: which one runs is unknown."""
         self.lose(claim, at, "two different durations of it were stated")
         self.over(claim)
 
@@ -246,12 +248,12 @@ class Clock:
         return ""
 
     def unknown(self, claim: ClaimRun) -> tuple[At | None, str] | None:
-        """Why nobody knows whether the claim's duration is over; None where it is known."""
+        """Why it is unknown whether the claim's duration is over; None where it is known."""
         found = None if claim.elapsed else self._unknown.get(claim.claim_id)
         return None if found and found[1] == _STEPS and self._steps_told else found
 
     def unseen(self, claims: Mapping[str, ClaimRun]) -> tuple[At | None, str] | None:
-        """Why nobody knows whether the duration of one of these claims is over that lapses by it,
+        """Why it is unknown whether the duration of one of these claims is over that lapses by it,
         if so; one in steps lasts until a fact tells its end.
         """
         for name, (at, why) in self._unknown.items():

@@ -122,7 +122,9 @@ class RequestEvents(StreamState):
             self._two_identities(event, about, at)
 
     def _unseen(self, event: Event, request: Request) -> tuple[At | None, str] | None:
-        """Why nobody knows who else is in the pool, where that matters to a request."""
+        """Why it is unknown which other requests are in the pool, where that matters to a
+        request.
+        """
         unseen = self._clock.unseen(self._store.responsible)
         if unseen is None or event.kind in CONFLICT_ACTIONS:
             return unseen
@@ -142,7 +144,7 @@ class RequestEvents(StreamState):
         """Claims with a part in the request: it is in hand, or it presses on their pool.
 
         Where it fits beside them all, it matters to those alone that owe something by its end. What
-        a request needs that arrived twice nobody knows.
+        a request needs that arrived twice is unknown.
         """
         found = dict(request.claims)
         found.update((name, self.claims[name]) for name in named if name in self.claims)

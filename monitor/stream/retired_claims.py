@@ -70,8 +70,8 @@ class _Record(NamedTuple):
 class RetiredClaims:
     """The claims of one stream that were forgotten.
 
-    `misses` is how often anything may have happened in the stream that nobody saw; `keyed` says
-    that any of the claims stated the contents of its positions, which are not remembered.
+    `misses` is how often anything may have happened in the stream that was not observed; `keyed`
+    says that any of the claims stated the contents of its positions, which are not remembered.
 
     Args:
         seen: knows those that have no record any more, and the objects of any.
@@ -102,7 +102,7 @@ class RetiredClaims:
         """The claims like this one, which is over.
 
         Args:
-            clock: why nobody knows whether its duration is over; empty where that is known.
+            clock: why it is unknown whether its duration is over; empty where that is known.
         """
         key = (clock, likeness(claim))
         if key not in self._likes and len(self._likes) >= _MOST_LIKES:

@@ -62,5 +62,5 @@ def again(like: ClaimRun, claim_id: str) -> ClaimRun:
 
 
 def _anew(watches: Sequence[ObserverState]) -> list[ObserverState]:
-    """They stand so, and nobody knows since when."""
+    """They have these values, and it is unknown since when."""
     return [ObserverState(watch.state, watch.own) for watch in watches]

@@ -41,7 +41,7 @@ def _of_mine(kinds: Term, then: Term) -> Term:
 
 
 ROOM: Final = "room for the predicate"
-"""The assumption of which nobody knows anything where a commitment states no footprint."""
+"""The assumption that cannot be evaluated if a commitment states no footprint."""
 
 FACTS_ARE_FACTS: tuple[Assumption, ...] = (
     Assumption(

@@ -126,7 +126,7 @@ def count(term: Term, look: Look) -> Numbers:
     """The value of an integer term at each corner.
 
     Raises:
-        TypeError: it hangs on a condition of which nobody knows whether it holds.
+        TypeError: it depends on a condition that is unknown.
     """
     match term:
         case Const(value):

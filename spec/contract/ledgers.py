@@ -105,13 +105,13 @@ def usable(state: _Registers) -> Term:
 
 
 def live(state: _Registers) -> Term:
-    """News of the claim is owed: it is responsible, or watched and nobody ever committed to it."""
+    """Reports about the claim are owed: it is responsible, or watched and never committed."""
     return state.responsible | conj(c.watched, state.registered, ~state.committed)
 
 
 rises = conj(
     live(now), now.lead >= c.threshold, ~(live(was) & (was.lead >= c.threshold))
-)  # the predicate came to hold while somebody was owed news of it
+)  # the predicate came to hold while reports about it were owed
 breaks = usable(was) & ~usable(now)
 loss = breaks & was.responsible
 fails = conj(

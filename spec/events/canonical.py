@@ -98,7 +98,9 @@ class Event(
 
 
 class Mark(StrEnum):
-    """What the writer of a stream says of the stream: no event, and no claim hears of it."""
+    """What the writer of a stream says of the stream: it is no event and is delivered to no
+    claim.
+    """
 
     STREAM_OPENED = "stream_opened"
     STREAM_CLOSED = "stream_closed"

@@ -149,8 +149,8 @@ def fields_of(kind: Kind) -> tuple[str, ...]:
 def required_of(kind: Kind) -> tuple[str, ...]:
     """The fields without which an event of this kind says too little to be judged.
 
-    Facts about blocks, loads and routes may be about nobody's claim; loads, reuses and routes then
-    say about which object they are (or of which blocks), or nobody can tell whose they are.
+    Facts about blocks, loads and routes may concern no claim; loads, reuses and routes then
+    say about which object they are (or of which blocks), or it is unknown whose they are.
     """
     row = kind.row
     names: tuple[str, ...] = ("claim_id",) if row.claim is Names.MUST else ()

@@ -2,7 +2,7 @@
 
 An anchor cites that tree where it has a path and no source: `docs/a.md`, `src/b.py:12` or
 `src/b.py:12-20`. The path is looked for beside the descriptor, and in the folders above it up to
-the root of its checkout. A path with blanks is a citation in words; nobody can look it up here.
+the root of its checkout. A path with blanks is a citation in words; it cannot be resolved here.
 """
 
 from __future__ import annotations

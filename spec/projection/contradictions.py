@@ -145,7 +145,7 @@ def block_twice(
     """The claims that hold a block of the event at another position, or with another content than
     the claim has that the event names, with no loss between.
 
-    Of claims that are over, or that nobody took on, blocks may be gone unsaid.
+    Blocks of claims that ended, or that were never committed, may be lost without a report.
 
     Args:
         stale: blocks that may have been lost unseen.

@@ -58,11 +58,11 @@ class Delivery:
     `claim`: to the scope of the claim itself. `request`: to the scope of a request that the claim
     follows. `opens`: the request of the event is followed from this event on.
 
-    `known` are the request registers that the pool knows of a request, whoever follows it: they
-    rest on kinds, on `here` and on the fields `shared` alone, which every claim sees alike.
-    `derived` are those that follow from the claim's own ledger for as long as nobody follows the
+    `known` are the request registers that the pool knows of a request, whichever scope tracks it:
+    they rest on kinds, on `here` and on the fields `shared` alone, which every claim sees alike.
+    `derived` are those that follow from the claim's own ledger as long as no scope tracks the
     request: terms over that ledger, over `STANDS` and over registers that are `known`. `left` are
-    those that matter of a request that has ended before anybody followed it.
+    those that matter of a request that has ended before any scope tracked it.
 
     `unmet` is how every event looks to a claim that no event before it was about. The reasons
     `everyone`, with their scopes, may hold of such a claim all the same: what they deliver is to be

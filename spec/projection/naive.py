@@ -145,7 +145,9 @@ class Naive:
         return [case for case in self.cases.values() if case.claim.alive]
 
     def _lose_track(self) -> None:
-        """From here on nobody knows who is in the pool, and what was held may be gone."""
+        """From here on the requests in the pool are unknown, and blocks that were held may be
+        lost.
+        """
         self._lost = self._count
 
     def _lose(self, at: int) -> None:
@@ -156,8 +158,8 @@ class Naive:
         self._miss(at)
 
     def _miss(self, at: int) -> None:
-        """Anything may have happened here that nobody saw: of a claim that is not over nothing more
-        is concluded.
+        """Anything may have happened here that was not observed: of a claim that is not over
+        nothing more is concluded.
         """
         for case in self.cases.values():
             if case.claim.met and case.settled:
@@ -288,7 +290,7 @@ class Naive:
         claim.facts["there"] |= claim.threshold <= lead(self.pool, claim)
 
     def _stale(self, lost: int) -> set[int | None]:
-        """The blocks that may be gone: they were placed before this event, or nobody named them."""
+        """The blocks that may be gone: they were placed before this event, or have no known ids."""
         return {None, *(block for block, at in self._stated.items() if at <= lost)}
 
     def _contradict(
@@ -316,7 +318,7 @@ class Naive:
                 case.distrust(at)
 
     def _doubt(self, case: Case, sight: Sight, seen: View, at: int) -> None:
-        """What nobody knows of an event leaves open what rests on it."""
+        """What is unknown of an event leaves open what depends on it."""
         event, claim = sight.event, sight.claim
         if claim.met or self._lost < 0:
             case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
@@ -350,8 +352,8 @@ class Naive:
     def _moves(self, sight: Sight, seen: View) -> bool:
         """Whether the event can move an observer of the claim at all.
 
-        It cannot where another mode judges the claim, or where nobody knows whether it was there. A
-        look-up that does not say what it found shows nothing; and that others lose blocks matters
+        It cannot where another mode judges the claim, or where it is unknown whether it was there.
+        A look-up that does not say what it found shows nothing; and that others lose blocks matters
         where one of them is ranked.
         """
         event, claim = sight.event, sight.claim

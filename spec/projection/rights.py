@@ -80,7 +80,7 @@ def is_due(claim: Claim, time_ns: int | None) -> bool:
 
 
 def unclear(pool: Pool, claim: Claim) -> int | None:
-    """The line since which nobody can see whether the claim's duration is over, if so.
+    """The line since which it is unknown whether the claim's duration has elapsed, if so.
 
     Steps are told by facts, where any are.
     """
@@ -92,7 +92,7 @@ def unclear(pool: Pool, claim: Claim) -> int | None:
 
 
 def some_end_unseen(pool: Pool, mode: Mode) -> bool:
-    """Whether nobody can see if the runtime is still responsible for some claim, whose duration is
+    """Whether it is unknown if the runtime is still responsible for some claim, whose duration is
     in seconds; of one in steps, it is until a fact tells its end.
     """
     return any(
@@ -105,7 +105,7 @@ def some_end_unseen(pool: Pool, mode: Mode) -> bool:
 
 
 def owner_unknown(sight: Sight) -> bool:
-    """Whether nobody knows if the end of a claim is told by someone entitled: its owner was stated
+    """Whether it is unknown if the end of a claim is told by someone entitled: its owner was stated
     by the runtime's acceptance at most, or whether its duration is over cannot be seen.
     """
     by = sight.event.by
@@ -117,7 +117,7 @@ def owner_unknown(sight: Sight) -> bool:
 
 def authorised(sight: Sight) -> bool:
     """Whether the owner is behind the end of a claim, or the runtime within its rights: it may
-    demote what is demotable, and expire what is over. An end in nobody's name is taken at its word.
+    demote what is demotable, and expire what is over. An end without a stated caller is accepted.
     """
     event, claim = sight.event, sight.claim
     if event.by is None:
