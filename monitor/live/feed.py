@@ -55,8 +55,8 @@ class LiveVerdict(
 
     `obligations` are those that were exercised. `heaviest` names the one that decides, and `why`
     and `sequence` are its; it is empty where the claim turned out not to have entered. Of a claim
-    that is `forgotten` no more is told unless more is said of it; `final` is the last verdict of
-    all when the stream ends.
+    that is `forgotten` no more is emitted unless another event names it; `final` is the last
+    verdict of all when the stream ends.
     """
 
     stream: Text
@@ -98,7 +98,7 @@ class Live:
         most: live claims that are judged, and ids that were not registered. Once there are more, or
             more requests than `REQUESTS`, nothing more is taken in, and the claims that are alive
             are inconclusive.
-        ended: claims that are looked at, and told to those who come late, after they have ended.
+        ended: ended claims that are still checked, and emitted to late readers.
     """
 
     def __init__(

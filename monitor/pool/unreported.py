@@ -34,7 +34,7 @@ def is_moot(claim: ClaimRun, event: Event) -> bool:
 
 
 def is_unsaid(claim: ClaimRun, event: Event) -> bool:
-    """Whether a report of lost blocks tells of such; where it is unknown ids it may."""
+    """Whether a report of lost blocks is about such a loss; if their ids are unknown it may."""
     told, unsaid = event.block_ids, claim.unsaid
     return bool(unsaid) and (not told or None in unsaid or unsaid.issuperset(told))
 

@@ -129,7 +129,7 @@ class Trust(msgspec.Struct, frozen=True):
 
 
 class Applies(msgspec.Struct, frozen=True):
-    """Whether the theorem of the mode speaks of what was read.
+    """Whether the theorem of the mode applies to what was read.
 
     Where it does not, `at` is the first place at which an assumption is left, and `because` how.
     """

@@ -227,7 +227,7 @@ class Clock:
         self.over(claim)
 
     def tell(self, claim: ClaimRun) -> None:
-        """A fact told the end of the claim's duration; if that was in steps, steps are told."""
+        """A fact states the end of the claim's duration; if it is in steps, steps are stated."""
         if claim.duration is not None:
             unit = Duration.parse(claim.duration).unit
             self._steps_told = self._steps_told or unit is TimeUnit.STEPS
@@ -254,7 +254,7 @@ class Clock:
 
     def unseen(self, claims: Mapping[str, ClaimRun]) -> tuple[At | None, str] | None:
         """Why it is unknown whether the duration of one of these claims is over that lapses by it,
-        if so; one in steps lasts until a fact tells its end.
+        if so; one in steps lasts until a fact states its end.
         """
         for name, (at, why) in self._unknown.items():
             claim = claims.get(name)

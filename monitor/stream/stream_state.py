@@ -160,7 +160,7 @@ class StreamState:
         self.contradicted = self.contradicted or (at, why)
 
     def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
-        """The claim of this id, made on first sight and filled with what the event tells of it."""
+        """The claim of this id, made on first sight and filled with what the event states of it."""
         claim = self._store.find(claim_id, at)
         if claim is None:
             claim = self._store.make(claim_id)

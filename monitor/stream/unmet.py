@@ -19,7 +19,7 @@ _BEFORE: Final = "a line about it could not be interpreted before its first even
 
 
 class Unmet:
-    """What lines left unsaid of claims of which nothing else was known.
+    """Observability losses of claims that had no other event.
 
     Args:
         seen: knows the ids of those beyond `UNMET`.

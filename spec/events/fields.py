@@ -129,7 +129,7 @@ REQUEST_KINDS: Final = frozenset(kind for kind in Kind if kind.row.request)
 """The kinds that name a request."""
 
 ABOUT_BLOCKS: Final = frozenset(kind for kind in Kind if kind.row.about_blocks)
-"""The kinds that speak of blocks of a claim which were there before them."""
+"""The kinds that are about blocks of a claim that existed before them."""
 
 ROUTE_REPORTS: Final[Mapping[Kind, tuple[Kind, str]]] = {
     kind: (Kind(kind.row.tells[0]), kind.row.tells[1]) for kind in Kind if kind.row.tells

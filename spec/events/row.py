@@ -55,7 +55,7 @@ class Row:
         renews: a fact of the next request of an id, where the one before has ended: a router speaks
             of it before its arrival, and where an engine reports that a load failed there may be an
             outcome to come.
-        about_blocks: it speaks of blocks of a claim which were there before it.
+        about_blocks: it is about blocks of a claim that existed before it.
         lifecycle: a report that moves the claim along its lifecycle.
         ends: a report that ends responsibility.
         blocks_gone: a fact that takes cached blocks away.
@@ -82,7 +82,7 @@ class Row:
 
     @property
     def finds(self) -> tuple[By, ...]:
-        """By what it finds the claims that it is about, and those that it is told to."""
+        """How it is matched to the claims that it is about, and those that it is delivered to."""
         if self.by:
             return self.by
         found: tuple[By, ...]

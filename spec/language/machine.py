@@ -19,15 +19,15 @@ __all__ = ["Guard", "Ledger", "Observer", "Register", "Rule", "State"]
 
 
 class Guard(StrEnum):
-    """What a rule stands for."""
+    """The meaning of a rule."""
 
     OWED = "owed"  # something happened that must now be reported or done
-    TOLD = "told"  # what was owed was given, or an occasion passed as it should
-    SAID = "said"  # said implies true: a report that the facts contradict
-    DUE = "due"  # what is owed was not given in time
-    BROKE = "broke"  # a deed that the obligation forbids
-    NOTED = "noted"  # something that later events will be compared with
-    MOOT = "moot"  # what was owed no longer is, and nothing was broken
+    TOLD = "told"  # what was owed was reported or done, or an event was as required
+    SAID = "said"  # a report that the facts contradict
+    DUE = "due"  # what is owed was not reported or done in time
+    BROKE = "broke"  # an action that the obligation forbids
+    NOTED = "noted"  # a fact that later events are compared with
+    MOOT = "moot"  # what was owed is no longer owed, and nothing was violated
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,9 @@ __all__ = [
 
 
 class Sort(Enum):
-    """The two sorts of the language; integers are mathematical and count blocks or tell ranks."""
+    """The two sorts of the language; integers are mathematical and count blocks or order
+    priorities.
+    """
 
     BOOL = "bool"
     INT = "int"

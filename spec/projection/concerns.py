@@ -166,7 +166,7 @@ def is_mine(sight: Sight) -> bool:
 
 
 def _is_moot(sight: Sight) -> bool:
-    """Whether a report tells of what no longer matters: of a route, or of a loss where the
+    """Whether a report is about what no longer matters: of a route, or of a loss where the
     claim is ranked, and the claim is over; and nothing like it that happened before is still to be
     told.
     """
@@ -182,8 +182,8 @@ def _is_moot(sight: Sight) -> bool:
 
 
 def unsaid(claim: Claim, event: Event) -> bool:
-    """Whether a report of lost blocks is of blocks that no report named; where it is unknown
-    ids it may.
+    """Whether a report of lost blocks is of blocks that no report named; if their ids are unknown
+    it may.
     """
     told = frozenset(event.block_ids)
     return bool(claim.unsaid) and (None in claim.unsaid or told <= claim.unsaid)

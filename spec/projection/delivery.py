@@ -66,7 +66,7 @@ class Delivery:
 
     `unmet` is how every event looks to a claim that no event before it was about. The reasons
     `everyone`, with their scopes, may hold of such a claim all the same: what they deliver is to be
-    told to it, in order, when it is met.
+    delivered to it, in order, at its first event.
 
     In `claim` nothing is `here`, and every request register has its first value.
     """

@@ -237,7 +237,7 @@ class Naive:
         case = self.cases[event.claim_id]
         claim = case.claim
         if claim.missed and event.kind in _ABOUT_CLAIMS:
-            case.distrust(at)  # it ended, and what it is told of may be missing
+            case.distrust(at)  # it ended, and events about it may be missing
         if event.kind is Kind.CLAIM_ACCEPTED and self._missing >= 0 and self._enters_unseen(claim):
             case.distrust(at)  # its commitment may be among the events that are missing
         if claim.unwatched and event.kind in _BEGINS:
@@ -245,7 +245,7 @@ class Naive:
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
             case.distrust(at)  # its acceptance may be among the events that are missing
         if self.constants["watched"] and event.kind in _SPEAKS and not claim.introduced:
-            case.distrust(at)  # it is spoken of before it is registered
+            case.distrust(at)  # it is named before it is registered
         late = claim.facts["committed"] and claim.duration is None and event.duration is not None
         if event.kind in _INTRODUCES and late:
             claim.unclear = at, False
@@ -338,7 +338,7 @@ class Naive:
 
     @staticmethod
     def _is_hidden(sight: Sight, seen: View) -> bool:
-        """Whether an event speaks of a prefix that a missing line may have placed."""
+        """Whether an event is about a prefix that a missing line may have placed."""
         claim = sight.claim
         speaks = seen["mine"] and sight.event.kind in ABOUT_BLOCKS
         return bool(speaks) and claim.facts["lead"] < claim.threshold
@@ -412,7 +412,7 @@ class Naive:
     @staticmethod
     def _follow(sight: Sight) -> None:
         """What was computed since the claim was away, who waits for it, and what is still to be
-        told of its routes and its losses.
+        with its unreported routes and losses.
         """
         event, claim = sight.event, sight.claim
         routes.follow(sight)

@@ -82,7 +82,7 @@ def is_due(claim: Claim, time_ns: int | None) -> bool:
 def unclear(pool: Pool, claim: Claim) -> int | None:
     """The line since which it is unknown whether the claim's duration has elapsed, if so.
 
-    Steps are told by facts, where any are.
+    Steps are stated by facts, where any are.
     """
     if claim.elapsed or claim.unclear is None:
         return None
@@ -93,7 +93,7 @@ def unclear(pool: Pool, claim: Claim) -> int | None:
 
 def some_end_unseen(pool: Pool, mode: Mode) -> bool:
     """Whether it is unknown if the runtime is still responsible for some claim, whose duration is
-    in seconds; of one in steps, it is until a fact tells its end.
+    in seconds; of one in steps, it is until a fact states its end.
     """
     return any(
         claim.responsible
@@ -105,8 +105,8 @@ def some_end_unseen(pool: Pool, mode: Mode) -> bool:
 
 
 def owner_unknown(sight: Sight) -> bool:
-    """Whether it is unknown if the end of a claim is told by someone entitled: its owner was stated
-    by the runtime's acceptance at most, or whether its duration is over cannot be seen.
+    """Whether it is unknown if the end of a claim is by a caller who has the right to it: its owner
+    was stated by the runtime's acceptance at most, or whether its duration is over cannot be seen.
     """
     by = sight.event.by
     if by == RUNTIME:
