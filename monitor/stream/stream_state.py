@@ -216,8 +216,11 @@ class StreamState:
         self._track.lose(at, f"claim {claim.claim_id} is stated with two identities")
 
     def _may_hold_more(self, claim: ClaimRun) -> bool:
-        """Whether what the predicate needs may be held since a line that is missing."""
-        return self._store.blocks.missed >= 0 and claim.lead < claim.constants.threshold
+        """Whether what the predicate needs may be held since a line that is missing. What a claim
+        holds that was forgotten is not known at all.
+        """
+        lacks = claim.lead < claim.constants.threshold or self._store.may_hold_more(claim)
+        return self._store.blocks.missed >= 0 and lacks
 
     def _view(self, event: Event, claim: ClaimRun, at: At) -> EventView:
         view = EventView(event.kind, at, event.request_id, named=True)

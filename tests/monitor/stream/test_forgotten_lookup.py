@@ -35,3 +35,21 @@ def test_found_fewer(mode: Mode, told: list[Event]) -> None:
     """
     looked = event(Kind.PREFIX_LOOKUP, "b", request_id="r", held=0, asked=2)
     compare(lines(*told, looked), mode, keep=Keep(ended=0))
+
+
+def test_after_a_gap() -> None:
+    """After a gap a monitor that forgot a claim does not know what it holds, whatever others on
+    its object hold.
+    """
+    claims = [begun(name, Mode.EXPIRING, size=1, object_id="o")[0] for name in ("a", "b")]
+    turned_away = event(Kind.CLAIM_REJECTED, "a")
+    rest = [
+        claims[1],
+        event(Kind.CLAIM_COMMITTED, "b", footprint=2),
+        cached("b", 20),
+        event(Kind.REQUEST_ARRIVED, request_id="r", needed=1, usable=8),
+        event(Kind.PREFIX_LOOKUP, "a", request_id="r", asked=2),
+    ]
+    stream = lines(claims[0], turned_away, *rest)
+    gap = [line._replace(sequence=n + (n > 2)) for n, line in enumerate(stream, start=1)]
+    compare(gap, Mode.EXPIRING, keep=Keep(ended=0))
