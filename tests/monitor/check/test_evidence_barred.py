@@ -69,7 +69,7 @@ class TestUnknownKinds:
         evidence = taken(tmp_path, [STRANGE], connector_success())
         assert set() == files(evidence)
         whys = {u.why for u in evidence.unshown if u.file == 1}
-        assert all("is also in another file, of which line 1 is of an unknown kind" in why for why in whys)
+        assert all("in another file, of which line 1 is of an unknown kind" in why for why in whys)
 
     def test_violated(self, tmp_path: Path) -> None:
         """What such a file violates is violated all the same."""

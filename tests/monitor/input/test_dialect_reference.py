@@ -284,7 +284,10 @@ class TestOpen:
                 "does not say whether it was completed, and from where",
             ),
             ([*AWAY, reference_restored(restoration_completed=False)], "was completed"),
-            ([*reference_success()[:5], reference_reused(predicate_satisfied=False)], "without what the predicate needs"),
+            (
+                [*reference_success()[:5], reference_reused(predicate_satisfied=False)],
+                "without what",
+            ),
             ([*AWAY, reference_refused()], "no line states that it failed"),
             ([reference_accepted(resident_blocks_required=None)], "resident_blocks_required"),
             ([reference_accepted(cache_identity=None)], "without cache_identity"),
