@@ -318,7 +318,7 @@ class TestAgainst:
             ('"mode": "best_effort"', '"mode": "other"', "there is no mode 'other'"),
             ('"depth": "none"', '"depth": "other"', "there is no depth 'other'"),
             ('"bundle": "contract"', '"bundle": "other"', "there is no bundle 'other'"),
-            ('"mode": "soft_priority"', '"mode": "best_effort"', "one row occurs twice"),
+            ('"mode": "soft_priority"', '"mode": "best_effort"', "one row stands twice"),
             ("{", "", "Expected `object`"),
             ("{", "{,", "JSON is malformed"),
             ("{", '{"x": ' + "[" * 100_000, "maximum recursion depth"),

@@ -46,7 +46,7 @@ def printed(capsys: Capture, *args: object) -> dict[str, Any]:
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """A patch that declares all of offloadable; its anchor cannot be resolved unless it is
+    """A patch that declares all of offloadable; its anchor has no file unless it is
     written."""
     path = tmp_path / "mine.yaml"
     offered = adapter(Depth.BACKEND_PATCH, items(NAMES, Mode.OFFLOADABLE))
@@ -245,7 +245,7 @@ class TestNowhere:
         assert (0, True) == (code, "sound_with_adapter" in out)
         said = " ".join(out.split())
         assert "backend-patch; declared; points nowhere: run" in said
-        assert "points nowhere made_up: the anchor run, run.json: it is not there" in said
+        assert "points nowhere made_up: the anchor run, run.json: no such file" in said
         assert "points nowhere: run" in words(capsys, mine, *ASKED, "--format", "md")
         _, out, _ = ran(capsys, mine, *ASKED, "--format", "csv")
         assert ["run"] == [line["points_nowhere"] for line in csv.DictReader(io.StringIO(out))]
