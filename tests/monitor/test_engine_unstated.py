@@ -95,7 +95,7 @@ class TestOwner:
         report = judge(trace, Mode.DEMOTABLE)
         assert {"ordered_lifecycle_events"} == having(report, "inconclusive")
         found = claim_of(report).obligations["ordered_lifecycle_events"]
-        assert "nobody stated who owns the claim that tenant:1 ends" == found.why
+        assert "no line states who owns the claim that tenant:1 ends" == found.why
 
     def test_at_acceptance(self) -> None:
         """Who owns it is the registry's to state; the runtime's own acceptance is not enough."""
@@ -105,7 +105,7 @@ class TestOwner:
         report = judge(accepted, Mode.DEMOTABLE)
         assert {"ordered_lifecycle_events"} == having(report, "inconclusive")
         found = claim_of(report).obligations["ordered_lifecycle_events"]
-        said = "who owns the claim that tenant:1 ends is stated by its acceptance alone"
+        said = "only its acceptance states who owns the claim that tenant:1 ends"
         assert said == found.why
 
     def test_still_ordered(self) -> None:
