@@ -1,4 +1,4 @@
-"""What is publicly known of runtimes; how they behave is not built yet.
+"""Descriptors of runtimes, from public sources.
 
 What is listed in `__all__` is the Python API (docs/python-api.md); it is imported when it is first
 asked for.

@@ -1,4 +1,4 @@
-"""The descriptors that are shipped: one file for each runtime at a version."""
+"""Lists the shipped descriptors: one file for each runtime at a version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inferences that a feature table invites (table 9 of the paper), each with what it starts from.
+"""Lists false inferences from feature tables (table 9 of the paper), each with its premise.
 
 No result is written here: `proofs` labels each by the same relation as every other row.
 """
@@ -42,7 +42,7 @@ def _premise(**parts: Any) -> Descriptor:
             "name": "lookalike",
             "runtime": "a feature table",
             "version": "none",
-            "about": "What an inference starts from.",
+            "about": "The starting point of an inference.",
             "anchors": {"shown": anchor, **parts.pop("anchors", {})},
             **parts,
         }
@@ -140,7 +140,7 @@ LOOKALIKES: Final = (
         (_signals("block_removed"),),
         "claim_harm_attribution",
         "A removed block is ordinary cache behaviour without an accepted claim, a broken "
-        "predicate and harm in its name.",
+        "predicate and reported harm of that claim.",
     ),
     Lookalike(
         "fallback recompute after failed load -> restored offloadable claim",

@@ -1,4 +1,4 @@
-"""Does this stream keep it? Compiled observers, sources, verdicts. No solver lives here.
+"""Judges recorded or live streams of events against the specification, without a solver.
 
 What is listed in `__all__` is the Python API (docs/python-api.md); it is imported when it is first
 asked for.

@@ -60,7 +60,9 @@ class CheckFormat(StrEnum):
     JUNIT = "junit"
 
 
-app = new_app("monitor", "Does a recorded stream keep what the runtime accepted?")
+app = new_app(
+    "monitor", "Check recorded events against the modes of the claims that the runtime accepted."
+)
 
 
 @app.command(
@@ -80,26 +82,32 @@ def check_traces(
         ),
     ] = ModeChoice.AUTO,
     bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
-    claim: Annotated[str | None, typer.Option(metavar="ID", help="Judge this claim alone.")] = None,
+    claim: Annotated[str | None, typer.Option(metavar="ID", help="Judge only this claim.")] = None,
     form: Annotated[
         CheckFormat,
         typer.Option(
             "--format",
-            help="For people, for programs, as annotations of GitHub Actions, or as JUnit XML.",
+            help="Output format; github: annotations of GitHub Actions.",
         ),
     ] = CheckFormat.TEXT,
     strict: Annotated[
-        bool, typer.Option("--strict", help="What no claim exercised makes it inconclusive.")
+        bool, typer.Option("--strict", help="Inconclusive if some obligation was not exercised.")
     ] = False,
     lenient: Annotated[
-        bool, typer.Option("--lenient", help="Skip bad lines, count them, and never say kept.")
+        bool,
+        typer.Option(
+            "--lenient", help="Skip bad lines and count them; the verdict is then never kept."
+        ),
     ] = False,
     reference: Annotated[
         bool,
         typer.Option(
             "--reference",
-            help="Judge by the naive projection instead: slow, for small traces of at most "
-            f"{MOST_LINES} lines or {MOST_BYTES >> 20} MiB, with few blocks and requests.",
+            help=(
+                "Use the naive projection, an independent and slow implementation, for traces of "
+                f"at most {MOST_LINES} lines or {MOST_BYTES >> 20} MiB, with few blocks and "
+                "requests."
+            ),
         ),
     ] = False,
     verbose: Annotated[
@@ -112,7 +120,7 @@ def check_traces(
     ] = False,
     progress: Annotated[
         bool | None,
-        typer.Option(help="Show how far the reading is; by default for long files on a terminal."),
+        typer.Option(help="Show progress; by default for long files on a terminal."),
     ] = None,
 ) -> None:
     """Judge traces, each claim by its own mode.
@@ -198,7 +206,9 @@ def evidence(
 
 @app.command("follow", epilog="Example: python -m monitor follow resident-claims.4711.jsonl.sock")
 def follow_socket(
-    socket: Annotated[str, typer.Argument(metavar="SOCKET", help="Of the serving process.")],
+    socket: Annotated[
+        str, typer.Argument(metavar="SOCKET", help="The socket of the serving process.")
+    ],
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Print live verdicts of a serving process.
@@ -217,7 +227,7 @@ def follow_socket(
     except InputError as error:
         raise SpecError(str(error)) from error
     if not followed.ended:
-        typer.echo(f"broken off: {printable(socket)} closed before the last verdicts", err=True)
+        typer.echo(f"interrupted: {printable(socket)} closed before the last verdicts", err=True)
     raise typer.Exit(followed.code)
 
 

@@ -1,4 +1,4 @@
-"""The monitor itself: records in, verdicts out. It reads no file and raises on no stream."""
+"""Judges the records of streams by one mode. It reads no file and raises no error on any stream."""
 
 from __future__ import annotations
 
@@ -261,7 +261,8 @@ class Monitor:
 
     def _cut(self) -> str:
         """A stream that has two forms, or not the end that it promised, if there is one: nobody
-        knows what is missing there, though no claim was alive."""
+        knows what is missing there, though no claim was alive.
+        """
         cuts = ((stream.name, stream.order.cut) for stream in self._streams.values())
         return next((f"{name}: {cut[1]}" for name, cut in cuts if cut is not None), "")
 
@@ -283,9 +284,14 @@ class Monitor:
                     p.past.lost(claim_id) for p in others for claim_id in left
                 )
                 if any(some) and (torn or not entered):
-                    return f"run {name} goes on in a file in which its claims are not {self._entry}"
+                    return (
+                        f"run {name} continues in a file in which its claims are not {self._entry}"
+                    )
             if any(self._goes_on(part, [p for p in parts if p is not part]) for part in parts):
-                return f"stream {name} goes on in another file, and claims are alive where one ends"
+                return (
+                    f"stream {name} continues in another file, and claims are alive where one "
+                    "file ends"
+                )
         return ""
 
     def _goes_on(self, part: Stream, others: list[Stream]) -> bool:
@@ -300,7 +306,8 @@ class Monitor:
 
     def _sides(self, part: Stream) -> tuple[set[str], set[str]]:
         """The ids of the claims of a part of a run that entered, and of those that did not, as far
-        as they are known. What is of another mode is neither."""
+        as they are known. What is of another mode is neither.
+        """
         runs = [*part.claims.items(), *part.past.records()]
         runs = [(claim_id, run) for claim_id, run in runs if self._other(run) is None]
         inside = {claim_id for claim_id, run in runs if self.entered(run)}
@@ -320,7 +327,7 @@ class Monitor:
         return unclear_mode(claim.declared_mode, claim.other_mode) if self.own else ""
 
     def _mixed(self, claim: ClaimRun) -> bool:
-        """Whether nobody knows by which of two modes the claim goes, and this is one of them."""
+        """Whether it is unknown by which of two modes the claim goes, and this is one of them."""
         asked, accepted = claim.declared_mode, claim.other_mode
         both = asked in MODES and accepted in MODES and asked != accepted
         return both and self.mode in (asked, accepted)
@@ -353,7 +360,7 @@ def _unentered(found: Finding) -> Finding:
     """What a claim that never entered shows of an obligation: that it was kept it cannot."""
     if found.verdict is not Verdict.SATISFIED:
         return found
-    return Finding(Verdict.UNEXERCISED, None, "the claim never entered")
+    return Finding(Verdict.UNEXERCISED, None, "the claim was never accepted or registered")
 
 
 def decide(

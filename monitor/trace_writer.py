@@ -155,7 +155,7 @@ class TraceWriter:
             while rest:
                 taken = self._file.write(rest)
                 if not taken:
-                    raise OSError(f"{self._name}: the file takes no more")
+                    raise OSError(f"{self._name}: the file accepts no more data")
                 rest = rest[taken:]
         except BaseException:
             self._take_back()
@@ -165,7 +165,7 @@ class TraceWriter:
 
     def _take_back(self) -> None:
         """Leave the whole lines; where that cannot be, write no more after a part of one."""
-        self._over = "broken off: an earlier line was written in part"
+        self._over = "interrupted: an earlier line was written in part"
         if self._own:
             self._file.truncate(self._size)
             self._file.seek(self._size)
@@ -173,7 +173,7 @@ class TraceWriter:
 
     def _require_open(self) -> None:
         if self._over:
-            raise SpecError(f"the trace {self._name} is {self._over}", "write another one")
+            raise SpecError(f"the trace {self._name} is {self._over}", "open another trace")
 
     def _refuse(self, field: str, reason: str, hint: str) -> NoReturn:
         raise InputError(self._name, reason, line=self._lines + 1, field=field, hint=hint)

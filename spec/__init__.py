@@ -1,4 +1,4 @@
-"""What must hold: the alphabet, claims, the lifecycle, nineteen obligations and seven modes.
+"""The specification: events, claims, the lifecycle, nineteen obligations and seven modes.
 
 What is listed in `__all__` is the Python API (docs/python-api.md); it is imported when it is first
 asked for.

@@ -40,14 +40,16 @@ from spec.language.prose import printable
 
 __all__ = ["app", "main"]
 
-app = new_app("spec", "What a runtime owes once it says that a prefix will still be there.")
+app = new_app(
+    "spec", "The specification: what a runtime owes for a KV-cache claim that it accepted."
+)
 
 _EXAMPLE = "Example: python -m spec "
 
 
 @app.command("list", epilog=f"{_EXAMPLE}list")
 def list_all(form: FormatOption = Format.TEXT) -> None:
-    """List the modes, obligations, readings and words of lowering."""
+    """List modes, obligations, interpretations and terms."""
     listing = list_view()
     if form is Format.JSON:
         print_json(listing)
@@ -62,12 +64,13 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A mode, an obligation or its code, a reading, a depth, an order, a signal.",
+            help="A mode, an obligation or its code, an interpretation, a depth, an order, a "
+            "signal.",
         ),
     ],
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Show a mode, an obligation, a reading, or a word of lowering."""
+    """Show a mode, an obligation, an interpretation or a term."""
     found = find(name)
     view: ModeView | ObligationView | ReadingView | WordView
     if isinstance(found, ModeSpec):
@@ -96,11 +99,11 @@ def diagram(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A file; its suffix says what to write."),
+        typer.Option("--output", "-o", help="The file to write; its suffix selects the format."),
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", help=f"One of {', '.join(Picture)}; mmd where nothing says."),
+        typer.Option("--format", help=f"One of {', '.join(Picture)}; mmd by default."),
     ] = None,
 ) -> None:
     """Draw the lifecycle, a mode or an obligation."""

@@ -1,4 +1,4 @@
-"""Which specification is this? One digest over everything that it says."""
+"""Computes the digest of the specification over all of its terms and texts."""
 
 from __future__ import annotations
 

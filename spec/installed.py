@@ -1,4 +1,4 @@
-"""Says what is wrong with an installation: a package that is not ours, an extra that is missing.
+"""Checks the installation: packages shadowed by others, and extras that are missing.
 
 The other packages run this file by its path before they import anything, because `spec` may itself
 be shadowed. So it imports the standard library alone, and imports no package that it looks for.

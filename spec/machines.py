@@ -107,7 +107,7 @@ class Automaton:
         return self._rules[kind]
 
     def steps(self, state: str, own: Mapping[str, Value], look: Look, kind: Kind) -> list[Step]:
-        """What an event may make of the observer, told apart by state and registers.
+        """What an event may make of the observer, by state and registers.
 
         It is one step where all that matters is known. Rules are tried in order; one whose guard
         may hold and may not leaves both ways open.

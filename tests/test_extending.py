@@ -69,7 +69,7 @@ class Toy:
 WARNED = """\
     CLAIM_WARNED = (
         "claim_warned",
-        Row(_REPORT, "the runtime says that the claim may be lost soon", _MUST, fields="held"),
+        Row(_REPORT, "the runtime reports that the claim may be lost soon", _MUST, fields="held"),
     )
 """
 

@@ -33,7 +33,7 @@ BAD = [
     ),
     ("claim", claim("claim:2", 5, footprint_blocks=81), "5 whole blocks, and the claim is for 81"),
     ("claim", claim("claim:3", 21), "it needs 21 blocks, and 20 of 80 are not claimed"),
-    ("claim", claim("claim:4", 5, duration="0 s"), "a duration of nothing"),
+    ("claim", claim("claim:4", 5, duration="0 s"), "a duration of zero"),
     ("claim", claim("claim:5", 5, duration="-3 s"), "it is not a number with a unit"),
     ("claim", claim("claim:6", 5, mode="hard"), "protection_mode"),
     ("claim", claim("claim:7", 5, value=3), "value: Extra inputs"),

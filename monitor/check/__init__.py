@@ -1,1 +1,1 @@
-"""From trace files to a report."""
+"""Checks trace files and reports the outcome."""

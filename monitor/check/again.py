@@ -1,4 +1,4 @@
-"""Standard input for whoever reads it more than once."""
+"""Copies standard input so that it can be read more than once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def seekable(paths: Sequence[str], stdin: BinaryIO | None) -> Iterator[BinaryIO 
                 copy.write(chunk)
                 copy.flush()
             except OSError as error:
-                why = f"no room for a copy of it, which is read again: {error.strerror}"
+                why = f"it must be copied to be read twice, and there is no space: {error.strerror}"
                 raise InputError(STDIN, why, hint="write it to a file and name that") from None
         copy.seek(0)
         yield copy

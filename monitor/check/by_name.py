@@ -1,4 +1,4 @@
-"""Checks files that are named as people name them: one path or several, a mode by its name."""
+"""Checks files given by one path or several, and a mode given by its name."""
 
 from __future__ import annotations
 

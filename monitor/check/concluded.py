@@ -1,4 +1,4 @@
-"""What a monitor concluded, as a part of a report."""
+"""Converts the conclusion of a monitor to a part of a report."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _key(judged: ClaimVerdict) -> tuple[str, str, str]:
 
 
 def _applies(left: tuple[At | None, str] | None, conclusion: Conclusion) -> Applies:
-    """Whether the theorem speaks of what was read, all lines being understood."""
+    """Whether the theorem applies to what was read, if all lines could be read."""
     if left is None and conclusion.rejected:
         return Applies(False, None, "lines could not be read")
     if left is None:

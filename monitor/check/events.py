@@ -1,4 +1,4 @@
-"""Judges a stream event by event, to the same report as a check of its file."""
+"""Judges a stream event by event, with the same report as a check of its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Evidence out of traces: which obligations of a mode each file shows, and which it does not.
+"""Extracts evidence from traces: which obligations of a mode each file shows, and which it does
+not.
 
 An obligation is shown by the claims for which the monitor finds it satisfied. Its observer judges
 the order that matters for it; that the claim was known before is seen here. A file of which
@@ -58,15 +59,15 @@ def take_evidence(
 
     Args:
         beside: the folder of the evidence file, from which the traces will be found again.
-        progress: told now and then how many bytes have been read, as they lie on disk.
+        progress: called from time to time with the number of bytes read, as they lie on disk.
 
     Raises:
         InputError: a file or a line of it cannot be read, the file cannot be found again, or there
             are over `MOST_FILES`.
     """
     if len(paths) > MOST_FILES:
-        hint = f"take evidence of at most {MOST_FILES} at once"
-        raise InputError(paths[MOST_FILES], "it is one trace too many", hint=hint)
+        hint = f"give at most {MOST_FILES} traces"
+        raise InputError(paths[MOST_FILES], "there are too many traces", hint=hint)
     found_at: dict[str, str] = {}
     for path in paths:
         if (seen := _found_at(path, beside)) not in found_at.values():
@@ -106,7 +107,7 @@ def take_evidence(
 
 
 class _Strange:
-    """Which files have lines of kinds that nobody knows, and which streams are in which files."""
+    """Which files have lines of unknown kinds, and which streams are in which files."""
 
     def __init__(self) -> None:
         self.unknown: dict[str, str] = {}
@@ -117,7 +118,7 @@ class _Strange:
         file = record.at.file
         self._files.setdefault(record.stamp.stream, {})[file] = None
         if record.unknown is not None:
-            why = f"line {record.at.line} is of a kind that nobody knows, {record.unknown}"
+            why = f"line {record.at.line} is of an unknown kind, {record.unknown}"
             self.unknown.setdefault(file, why)
 
     def spread(self, barred: Mapping[str, str]) -> dict[str, str]:
@@ -125,7 +126,7 @@ class _Strange:
         found = dict(barred)
         for stream, files in self._files.items():
             for worst in [file for file in files if file in barred][:1]:
-                why = f"{stream} is in another file, too, of which {barred[worst]}"
+                why = f"{stream} is also in another file, of which {barred[worst]}"
                 for file in files:
                     found.setdefault(file, why)
         return found
@@ -164,7 +165,7 @@ def as_yaml(evidence: EvidenceFile) -> bytes:
     text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
     content = text.encode()
     if len(content) > MOST_BYTES:
-        raise SpecError(f"the evidence has over {MOST_BYTES} bytes", "take it of fewer traces")
+        raise SpecError(f"the evidence has over {MOST_BYTES} bytes", "give fewer traces")
     return content
 
 
@@ -179,7 +180,7 @@ def _found_at(path: str, beside: Path) -> str:
         seen = os.path.relpath(there, os.path.realpath(beside))
     if path == STDIN or piped:
         hint = "write it to a file first"
-        raise InputError(path, "evidence is anchored in a file, and this is none", hint=hint)
+        raise InputError(path, "evidence refers to a file, and this is none", hint=hint)
     if printable(seen) != seen or len(seen) > MAX_ID:
         raise InputError(path, "its path cannot be written into the evidence", hint="move it")
     return seen

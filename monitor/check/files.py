@@ -1,4 +1,4 @@
-"""A check from files to a report: by one mode, or each claim by the mode that it states."""
+"""Checks files by one mode, or each claim by the mode that it states."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def check(
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         lenient: skip and count lines that cannot be read; the verdict is then inconclusive at best.
         stdin: what `-` stands for, by default the standard input of the process.
-        progress: told now and then how many bytes have been read, as they lie on disk.
+        progress: called from time to time with the number of bytes read, as they lie on disk.
 
     Raises:
         InputError: a file or a line of it cannot be read.

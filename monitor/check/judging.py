@@ -1,4 +1,4 @@
-"""Judges records by one mode, or by several side by side, up to a report."""
+"""Judges records by one mode or by several at once, and makes the report."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Judging:
         ]
 
     def take(self, record: Record) -> Mode | None:
-        """Judge one line, or say which mode it states that nobody judges by."""
+        """Judge one line, or return the mode that it states and that has no judge yet."""
         if self._stated is not None and self._stated.note(record):
             return self._stated.more
         self._trusted.note(record)

@@ -1,4 +1,4 @@
-"""Parts of a report that are the same whoever judged."""
+"""Makes the parts of a report that the monitor and the reference have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check by the naive projection: slow, for small traces, and written without the monitor."""
+"""Checks small traces by the naive projection: slow, and independent of the monitor."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MOST_PAIRS: Final = 20_000_000
 """Pairs of blocks that are named or committed, times requests and one: which are one is asked."""
 
 _SMALLER: Final = "judge it without --reference"
-_UNKNOWN: Final = "from here on too little is known of the claim"
+_UNKNOWN: Final = "from here on events about the claim may be missing"
 
 
 class _Part(NamedTuple):
@@ -140,7 +140,9 @@ def _small(source: Source) -> Iterator[Record]:
         lines = sum(account.lines for account in source.accounts)
         if lines > MOST_LINES or source.text > MOST_BYTES:
             most = f"{MOST_LINES} lines or {MOST_BYTES >> 20} MiB"
-            why = f"more than {most}, and the reference projection takes each event to each claim"
+            why = (
+                f"more than {most}, and the reference projection delivers each event to each claim"
+            )
             raise InputError(record.at.file, why, hint=_SMALLER)
         yield record
 
@@ -150,7 +152,7 @@ def _judged(file: str, stream: str, records: list[Record], mode: Mode, bundle: B
     naive = Naive(lines, mode, bundle, form.first)
     steps = len(lines) * len(naive.cases) * (1 + len(naive.requests))
     if steps > MOST_STEPS:
-        why = f"it has so many claims and requests that the reference takes {steps} steps"
+        why = f"it has so many claims and requests that the reference needs {steps} steps"
         raise InputError(file, why, hint=_SMALLER)
     blocks = sum(len(e.block_ids) + (e.footprint or 0) for line in lines for e in line.events)
     if blocks * blocks * (1 + len(naive.requests)) > MOST_PAIRS:
@@ -212,7 +214,9 @@ def _finding(part: _Part, name: str, found: Finding, outcome: ClaimOutcome) -> O
     observer = OBLIGATIONS[name]
     at = None if found.at is None else place_of(part.records[found.at - 1].at)
     if found.verdict is Verdict.SATISFIED and not outcome.entered:
-        return ObligationReport(Verdict.UNEXERCISED, None, "the claim never entered")
+        return ObligationReport(
+            Verdict.UNEXERCISED, None, "the claim was never accepted or registered"
+        )
     if found.verdict is Verdict.INCONCLUSIVE:
         return ObligationReport(found.verdict, at, _UNKNOWN)
     rule = next((rule for rule in observer.rules if rule.name == found.rule), None)
@@ -256,10 +260,12 @@ def _spread(parts: list[_Part]) -> str:
         torn = any(known & side.keys() - ours for side, ours in zip(sides, inside, strict=True))
         if known and (torn or not all(inside)):
             entry = _entry(parts[0])
-            return f"run {text_of(stream)} goes on in a file in which its claims are not {entry}"
+            return f"run {text_of(stream)} continues in a file in which its claims are not {entry}"
         if any(_goes_on(part, [p for p in run if p is not part]) for part in run):
             name = text_of(stream)
-            return f"stream {name} goes on in another file, and claims are alive where one ends"
+            return (
+                f"stream {name} continues in another file, and claims are alive where one file ends"
+            )
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Which modes the claims of a trace state, as its lines come."""
+"""Collects the modes that the claims of a trace state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Stated"]
 
 
 class Stated:
-    """Looks at each line for a mode that nobody judges by yet.
+    """Checks each line for a mode that has no judge yet.
 
     Args:
         judged: the modes by which claims are judged.
@@ -32,7 +32,7 @@ class Stated:
         self._usual: dict[str, Mode | None] = {}
 
     def note(self, record: Record) -> bool:
-        """One line; whether it states a mode that nobody judges by, which is `more`."""
+        """Whether the line states a mode that has no judge yet; `more` is then that mode."""
         form = record.stamp.form
         if record.stamp.stream not in self._usual:
             self._usual[record.stamp.stream] = form.usual

@@ -1,4 +1,4 @@
-"""Does the theorem of a mode speak of a stream? Where its assumptions hold, its conclusion does."""
+"""Checks whether the theorem of a mode applies to a stream: whether its assumptions hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Theorem"]
 class Theorem:
     """Looks at each line for what the theorem of a mode does not assume.
 
-    What the order of the lines and the facts themselves say is seen by the monitor.
+    The monitor checks the order of the lines and contradictions between facts.
     """
 
     def __init__(self, mode: Mode) -> None:
@@ -33,14 +33,14 @@ class Theorem:
 
     def _leaves(self, record: Record) -> str:
         if record.unknown is not None:
-            return f"nobody knows what {record.unknown} means"
+            return f"{record.unknown} is an unknown kind"
         for event, _ in record.events:
             if event.kind not in self._world:
                 return f"{event.kind} is outside the environment of {self._mode}"
         observes = record.stamp.observes
         if observes is not None and (unseen := sorted(FACTS - observes)):
             rest = f", {len(unseen) - 1} more" if len(unseen) > 1 else ""
-            return f"unobserved are {unseen[0]}{rest}"
+            return f"not observed: {unseen[0]}{rest}"
         return ""
 
     def left(self, others: Iterable[tuple[At | None, str]]) -> tuple[At | None, str] | None:

@@ -1,4 +1,4 @@
-"""The report on what was read, from the part that each mode came to."""
+"""Makes the report of all modes from the part of each mode."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What was read, whoever judged it."""
+    """What was read."""
 
     inputs: list[Input]
     events: Events
@@ -172,7 +172,7 @@ def _forgotten(modes: Sequence[ModeReport]) -> Forgotten:
 
 
 def _theorem(modes: Sequence[ModeReport]) -> Applies:
-    """Whether the theorem of each mode speaks of what was read."""
+    """Whether the theorem of each mode applies to what was read."""
     left = [each.theorem for each in modes if not each.theorem.applies]
     if not left:
         return Applies(bool(modes), None, "" if modes else "no claim was judged")

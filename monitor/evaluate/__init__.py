@@ -1,1 +1,1 @@
-"""One claim under observation: compiled observers, ledgers, and what they found."""
+"""Evaluates the obligations of one claim: compiled observers and ledgers."""

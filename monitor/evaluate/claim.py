@@ -1,4 +1,4 @@
-"""One claim under observation: its requests, its observers, and what they have concluded."""
+"""Evaluates compiled observers for one claim and its requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ClaimRun"]
 WAYS = 2_000  # in which the requests of a claim may stand
 ENDED_KEPT = 16  # requests that ended, to which a late report may still belong
 TRAIL_KEPT = 8  # events of one occasion that a finding names, the last ones
-_SHARED = "nobody knows which blocks the claims share, and it would decide"
+_SHARED = "it is not stated which blocks the claims share, and the verdict depends on it"
 _HOST = CLAIM_REGISTERS.index("host")
 _NOT_KEPT = (Verdict.PENDING, Verdict.UNEXERCISED)
 
@@ -95,7 +95,7 @@ class ClaimRun(ClaimRecord):
         return True
 
     def unopened(self, known: Mapping[str, int], since: int) -> Registers:
-        """The registers of a request that nobody follows (`spec.projection.delivery.DELIVERY`).
+        """The registers of a request that is not tracked (`spec.projection.delivery.DELIVERY`).
 
         Args:
             known: what the pool knows of it.
@@ -238,7 +238,7 @@ class ClaimRun(ClaimRecord):
         if len(self._alike) + len(self.retired) > WAYS:
             ways = sum(map(bool, self._alike.values())) + len(self.retired)
             if ways > WAYS:
-                why = f"its requests stand in over {WAYS} ways, too many to follow"
+                why = f"its requests are in more than {WAYS} different states, too many to track"
                 self.distrust(view.at, why)
                 return
         view.here, empty = False, self._empty
@@ -361,7 +361,7 @@ class ClaimRun(ClaimRecord):
                 self._doubt(index, at, why, _unmoved)
 
     def doubt(self, fields: frozenset[str], at: At | None, why: str) -> None:
-        """From here on nobody knows these fields of events; what reads them is not concluded."""
+        """From here on these fields of events are unknown; what reads them is inconclusive."""
         if fields <= self.unknown:
             return
         self.unknown |= fields

@@ -1,4 +1,4 @@
-"""What is known of one claim: its identity and terms, its ledgers, and the blocks that it holds."""
+"""Records the state of one claim: identity and terms, ledgers, and the blocks that it holds."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ class ClaimRecord:
     event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
     says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
     `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
-    for it last began and ended, `heard` when it was last told anything. `observed` are the facts of
-    which the hooks state each one. `object` tells which object it is on, `keys` the contents of its
-    positions where they are stated. It `strayed` once an event took blocks from behind its end, and
-    none of its own; it was `missed` if anything may have happened since it ended that nobody saw.
-    Its end was `early` if the runtime ended its entry before its duration was over. It is
-    `disputed` if two priorities of it were stated. `computed` are the positions that were computed
-    since it was last away, `waiting` the requests for which a restore of it is required, `owed` by
-    request what its routes and their reuse came to and nobody told yet, `unsaid` the blocks that it
-    lost and no report named, None for such whose ids nobody knows. `retired` are the scopes of
-    requests to which no event belongs any more, one for all that stand alike; what is reported of
-    the claim moves them all the same.
+    for it last began and ended, `heard` when an event was last delivered to it. `observed` are the
+    facts of which the hooks state each one. `object` tells which object it is on, `keys` the
+    contents of its positions where they are stated. It `strayed` once an event took blocks from
+    behind its end, and none of its own; it was `missed` if anything may have happened since it
+    ended that was not observed. Its end was `early` if the runtime ended its entry before its
+    duration was over. It is `disputed` if two priorities of it were stated. `computed` are the
+    positions that were computed since it was last away, `waiting` the requests for which a restore
+    of it is required, `owed` by request what its routes and their reuse came to and are not
+    reported yet, `unsaid` the blocks that it lost and no report named, None for a block whose id is
+    unknown. `retired` are the scopes of requests to which no event belongs any more, one for all
+    that stand alike; what is reported of the claim moves them all the same.
     """
 
     stream: str
@@ -129,6 +129,7 @@ class ClaimRecord:
 
     @property
     def responsible(self) -> bool:
+        """Whether the runtime is responsible for the claim."""
         return bool(self.facts[_RESPONSIBLE])
 
     @property
@@ -138,6 +139,7 @@ class ClaimRecord:
 
     @property
     def committed(self) -> bool:
+        """Whether the runtime's registry committed to the claim."""
         return bool(self.facts[_COMMITTED])
 
     @property
@@ -150,14 +152,14 @@ class ClaimRecord:
 
     @property
     def live(self) -> bool:
-        """Whether news of it is owed in a mode that watches what is registered
+        """Whether reports about it are owed in a mode that watches what is registered
         (`spec.contract.ledgers.live`).
         """
         return self.responsible or (self.known and not self.committed)
 
     @property
     def watched(self) -> bool:
-        """Whether news of it is owed, and nobody ended its entry."""
+        """Whether reports about it are owed, and its entry has not ended."""
         return self.live and not self.unwatched
 
     @property
@@ -175,7 +177,7 @@ class ClaimRecord:
 
     @property
     def gone(self) -> bool:
-        """Whether it ended, aloud or not; a watched one, once it holds nothing."""
+        """Whether it ended, with or without a report; a watched one, once it holds nothing."""
         if self.responsible:
             return False
         if not self.constants.watched:

@@ -1,4 +1,4 @@
-"""Terms to Python source: the other translation of the term language.
+"""Compiles terms to Python source.
 
 Each ledger becomes a function from its old registers to its new ones, and each observer a function
 from its state to the next, with the index of the rule that was taken. The source is made from the
@@ -87,14 +87,17 @@ class Compiled:
 
     @cached_property
     def claim_initial(self) -> Registers:
+        """The initial values of the claim's registers."""
         return tuple(r.initial for ledger in (CLAIM_FACTS, DECLARED) for r in ledger.registers)
 
     @cached_property
     def request_initial(self) -> Registers:
+        """The initial values of a request's registers."""
         return tuple(r.initial for r in REQUEST_FACTS.registers)
 
     @cached_property
     def own_initial(self) -> tuple[Registers, ...]:
+        """The initial values of each observer's registers."""
         return tuple(tuple(r.initial for r in o.registers) for o in self.observers)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Terms that are interpreted where their compiled form says too little: an event with two ends, and
+"""Interprets terms for which the compiled form is not enough: an event with two ends, and
 assumptions after the first that is broken.
 """
 

@@ -1,4 +1,4 @@
-"""An event as one claim sees it: the fields that guards read, with their plain values."""
+"""Holds the fields of an event that guards read, with their values for one claim."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Constants", "EventView"]
 class EventView:
     """The fields of `spec.contract.vocabulary.EVENT_FIELDS`; `here` is set for each request.
 
-    `low` is the same event where nobody knows which blocks are shared, as if all were that may be;
+    `low` is the same event where it is unknown which blocks are shared, as if all were that may be;
     `unsized` says that a commitment states no footprint.
     """
 

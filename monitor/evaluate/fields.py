@@ -1,4 +1,4 @@
-"""Groups of fields of events that rest on the same."""
+"""Defines groups of event fields that depend on the same facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What observers have seen of one claim: where each stands, and what it found."""
+"""Holds the state of each observer of one claim, and its findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which mode a claim goes by, where each is judged by the one that it states."""
+"""Selects the mode of a claim where each claim is judged by the mode that it states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an observer still tells apart where some fields of the events cannot be known."""
+"""Determines what an observer can still decide if some fields of an event are unknown."""
 
 from __future__ import annotations
 

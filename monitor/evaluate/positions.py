@@ -1,4 +1,4 @@
-"""Which logical positions a claim holds, in blocks that have names and in blocks that have none."""
+"""Tracks the logical positions that a claim holds, in blocks with and without ids."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Runs:
 
 @dataclass(slots=True)
 class Positions:
-    """The logical positions that a claim holds, in blocks that were named or that nobody named.
+    """The logical positions that a claim holds, in blocks with or without known ids.
 
     `fresh` are those of single blocks that are new since they were last taken; None where they are
     not followed.
@@ -77,12 +77,12 @@ class Positions:
 
     @property
     def unnamed(self) -> bool:
-        """Whether any position is held in a block that nobody named."""
+        """Whether any position is held in a block without a known id."""
         return bool(self._unnamed)
 
     @property
     def sole(self) -> bool:
-        """Whether no position that a named block holds is held in one that nobody named, too."""
+        """Whether no position that a named block holds is held in one without a known id, too."""
         return all(self._unnamed.end(position) is None for position in self._named)
 
     @property
@@ -113,7 +113,7 @@ class Positions:
         return ((p, block) for p, blocks in self._named.items() for block in blocks)
 
     def runs(self) -> list[tuple[int, int]]:
-        """The positions that are held in blocks that nobody named, from each to before each."""
+        """The positions that are held in blocks without known ids, from each to before each."""
         return list(self._unnamed)
 
     def all_runs(self) -> list[tuple[int, int]]:
@@ -127,7 +127,7 @@ class Positions:
         return fresh
 
     def unnamed_at(self, position: int) -> bool:
-        """Whether the position is held in a block that nobody named."""
+        """Whether the position is held in a block without a known id."""
         return self._unnamed.end(position) is not None
 
     def holds(self, position: int) -> bool:
@@ -143,7 +143,7 @@ class Positions:
             self._held.add(position, position + 1)
 
     def hold_run(self, begin: int, end: int) -> None:
-        """The positions from `begin` to before `end` are held, in blocks that nobody named."""
+        """The positions from `begin` to before `end` are held, in blocks without known ids."""
         if self.fresh is not None and begin + 1 == end and not self.holds(begin):
             self.fresh.add(begin)
         if begin < end:

@@ -1,1 +1,1 @@
-"""Lines of a trace, from files and sockets, as canonical events."""
+"""Reads lines of traces from files and sockets as canonical events."""

@@ -1,4 +1,4 @@
-"""What can go wrong with input: where it stands, why it is refused, and what was perhaps meant."""
+"""Defines input errors: location, reason and remedy."""
 
 from __future__ import annotations
 

@@ -60,17 +60,17 @@ def _line(fields: dict[str, object], file: str, line: int) -> bytes:
     try:
         text = json.dumps(fields, default=_plain, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
-        reason, hint = "a text has characters that no UTF-8 has", "leave out lone surrogates"
+        reason, hint = "a text has characters that UTF-8 cannot encode", "leave out lone surrogates"
     except (TypeError, ValueError, RecursionError) as error:
         reason, hint = f"cannot be written as JSON: {error}", "give texts, numbers and lists"
     else:
         if len(text) <= LINE_LIMIT:
             return text
-        reason, hint = f"the line is longer than {LINE_LIMIT} bytes", "one event a line"
+        reason, hint = f"the line is longer than {LINE_LIMIT} bytes", "write one event on each line"
     raise InputError(file, reason, line=line, hint=hint)
 
 
 def _plain(value: object) -> object:
     if isinstance(value, CapacityProof):
         return msgspec.structs.asdict(value)
-    raise TypeError(f"{type(value).__name__} is no type of JSON")
+    raise TypeError(f"JSON has no type {type(value).__name__}")

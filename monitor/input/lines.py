@@ -1,4 +1,4 @@
-"""Lines out of a file that may be anything: bounded, decompressed, hashed as they lie on disk."""
+"""Reads the lines of any file: bounded, decompressed, and hashed as they are on disk."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Lines:
             self.sha256 = disk.sha256.hexdigest()
             if not found:
                 reason = "the file is empty" if not disk.size else "the file holds only blank lines"
-                raise InputError(self.file, reason, hint="a trace has one event a line")
+                raise InputError(self.file, reason, hint="a trace has one event on each line")
 
     @contextmanager
     def _opened(self) -> Iterator[_Readable]:
@@ -117,7 +117,7 @@ class Lines:
                 raise InputError(self.file, "named .gz, and not gzip data", hint=hint)
             while chunk := plain.read1(_CHUNK):
                 if first and _is_binary(chunk[:_HEAD]):
-                    hint = "a trace is JSON, one event a line"
+                    hint = "a trace is JSON, write one event on each line"
                     raise InputError(self.file, "not text", hint=hint)
                 yield chunk.removeprefix(_BOM) if first else chunk
                 first = False
@@ -126,13 +126,13 @@ class Lines:
 
     def _too_long(self, number: int) -> InputError:
         reason = f"the line is longer than {LINE_LIMIT} bytes"
-        return InputError(self.file, reason, line=number, hint="one event a line")
+        return InputError(self.file, reason, line=number, hint="write one event on each line")
 
     def _damaged(self, number: int, error: Exception, found: bool) -> InputError:
         if isinstance(error, EOFError):
             reason, hint = "the gzip data is truncated", "copy the file again"
         elif isinstance(error, gzip.BadGzipFile | zlib.error):
-            reason, hint = f"the gzip data is damaged: {error}", "copy the file again"
+            reason, hint = f"the gzip data is corrupt: {error}", "copy the file again"
         else:
             reason, hint = f"cannot be read: {getattr(error, 'strerror', None) or error}", ""
         fault = InputError(self.file, reason, line=number if found else None, hint=hint)

@@ -1,4 +1,4 @@
-"""What a source hands to the engine: canonical events, each with the place it came from."""
+"""Defines the records that sources pass to the engine: canonical events with their location."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Doubt(msgspec.Struct, frozen=True):
 class Record(msgspec.Struct, frozen=True):
     """One line: its place, its order, and the canonical events it stands for, each with its place.
 
-    A line of a kind that nobody knows has no events and names the kind in `unknown`.
+    A line of an unknown kind has no events and names the kind in `unknown`.
     """
 
     at: At

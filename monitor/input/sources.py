@@ -1,4 +1,4 @@
-"""Records out of trace files: what could be read, with an account of each file."""
+"""Reads records from trace files, with an account of each file."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def read(
     stdin: BinaryIO | None = None,
     on_reject: Callable[[InputError], None] | None = None,
 ) -> Source:
-    """The records of trace files; `-` is standard input, gzip is told by its content.
+    """The records of trace files; `-` is standard input, gzip is recognised by its content.
 
     A path given twice is read once: the same lines are no second evidence.
 

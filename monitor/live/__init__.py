@@ -1,1 +1,1 @@
-"""Verdicts while the events come."""
+"""Live verdicts: judges events as they arrive."""

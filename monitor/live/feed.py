@@ -1,4 +1,4 @@
-"""Verdicts while the events come: the same engine, asked now and then what has changed.
+"""Judges events as they arrive, and emits the verdicts that changed.
 
 A live verdict is one line of JSON of the form `resident-claims/live/1`; `python -m monitor follow`
 reads them from the process that judges. The last line is of the form `resident-claims/live-end/1`.
@@ -37,8 +37,8 @@ REQUESTS: Final = 100_000
 LOOK: Final = 256  # lines between two looks at how many requests there are
 
 _EVERY_S: Final = 0.5
-_TOO_MANY: Final = Doubt("more claims are live than are judged here")
-_TOO_MANY_REQUESTS: Final = Doubt("more requests are in hand than are followed here")
+_TOO_MANY: Final = Doubt("there are more live claims than this monitor judges")
+_TOO_MANY_REQUESTS: Final = Doubt("there are more unfinished requests than this monitor tracks")
 _SHARE: Final = 20  # a look at all claims takes at most one part in so many of the time
 
 Text = Annotated[str, Meta(max_length=4096)]
@@ -55,8 +55,8 @@ class LiveVerdict(
 
     `obligations` are those that were exercised. `heaviest` names the one that decides, and `why`
     and `sequence` are its; it is empty where the claim turned out not to have entered. Of a claim
-    that is `forgotten` no more is told unless more is said of it; `final` is the last verdict of
-    all when the stream ends.
+    that is `forgotten` no more is emitted unless another event names it; `final` is the last
+    verdict of all when the stream ends.
     """
 
     stream: Text
@@ -95,10 +95,10 @@ class Live:
     """Judges the events of one stream by each of some modes; what counts is a claim's own mode.
 
     Args:
-        most: live claims that are judged, and ids that nobody registered. Once there are more, or
+        most: live claims that are judged, and ids that were not registered. Once there are more, or
             more requests than `REQUESTS`, nothing more is taken in, and the claims that are alive
             are inconclusive.
-        ended: claims that are looked at, and told to those who come late, after they have ended.
+        ended: ended claims that are still checked, and emitted to late readers.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Live:
         self._next = 0.0
 
     def take(self, line: Event | StreamMark) -> None:
-        """Judge one event, or hear of the stream."""
+        """Judge one event, or process a mark of the stream."""
         if self._full:
             return
         self._read += 1
@@ -194,7 +194,7 @@ class Live:
                     yield verdict
 
     def _counts(self, mode: Mode, claim: ClaimRun) -> bool:
-        """Whether a claim is told of as judged by a mode: of one that was, more may have to be."""
+        """Whether verdicts of a claim by a mode are emitted."""
         if claim.guest:
             return False
         if claim.declared_mode is None:
@@ -219,7 +219,7 @@ class Live:
         return any(monitor.knows(claim_id) for monitor in others)
 
     def _forget(self, mode: Mode, claim: ClaimRun) -> None:
-        """A claim is forgotten: what it came to is told for the last time."""
+        """A claim is forgotten: its verdict is emitted for the last time."""
         counts, verdict = self._counts(mode, claim), self._judge(mode, claim, forgotten=True)
         told = self._told.pop(claim.claim_id, None)
         if counts and _is_news(verdict, claim, told):
@@ -228,7 +228,7 @@ class Live:
 
 
 def _is_news(verdict: LiveVerdict, claim: ClaimRun, told: LiveVerdict | None) -> bool:
-    """Whether a verdict is not what was told; one was, of a claim that was forgotten."""
+    """Whether a verdict differs from the last one emitted."""
     if told is None and claim.past is not None:
         before = _judge(claim.past, verdict.mode)
         return (verdict.state, verdict.obligations) != (before.state, before.obligations)

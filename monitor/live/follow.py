@@ -1,4 +1,4 @@
-"""Live verdicts from the process that judges: read from its socket until the stream ends."""
+"""Reads live verdicts from the socket of a serving process until the stream ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def follow(path: str) -> Iterator[LiveLine]:
     Where the process broke off there is no end.
 
     Raises:
-        InputError: nobody listens there, or what is sent is no live verdict.
+        InputError: no process listens on the socket, or a line is no live verdict.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
         try:
@@ -59,7 +59,7 @@ def live_line(told: LiveVerdict) -> str:
 
 
 class Followed:
-    """What was told so far; claims that were forgotten are not kept."""
+    """The verdicts received so far; retired claims are not kept."""
 
     def __init__(self) -> None:
         self.ended = False

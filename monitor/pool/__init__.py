@@ -1,1 +1,1 @@
-"""The blocks of a pool: whose they are, what is shared, and what room they take."""
+"""Tracks the blocks of a pool: owners, sharing, and capacity."""

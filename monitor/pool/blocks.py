@@ -1,4 +1,4 @@
-"""The block ledger of a pool: whose each physical block is, and who loses one that is gone."""
+"""Tracks the owners of each physical block of a pool, and who loses a block."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Moved(NamedTuple):
 
 class Lost(NamedTuple):
     """Who loses a position by an event, and of whom nobody knows whether; `strays` are those that
-    lose none of their own, but some behind their end."""
+    lose none of their own, but some behind their end.
+    """
 
     losers: dict[str, ClaimRun]
     unseen: list[ClaimRun]
@@ -161,7 +162,7 @@ class Blocks:
                 del self._on[about]
 
     def _lend(self, claim: ClaimRun, runs: Iterable[tuple[int, int]]) -> bool:
-        """The claim holds these positions in blocks that nobody named; whether there are any."""
+        """The claim holds these positions in blocks without known ids; whether there are any."""
         runs = list(runs)
         for begin, end in runs:
             claim.held.hold_run(begin, end)
@@ -347,7 +348,7 @@ class Blocks:
         losers: dict[str, ClaimRun],
         strays: dict[str, ClaimRun],
     ) -> None:
-        """Blocks that nobody named are gone from these positions, for all who share them: who loses
+        """Blocks without known ids are gone from these positions, for all who share them: who loses
         a position of its own, and who one behind its end.
         """
         kin = list(self._on.get(claim.object, {}).values())
@@ -393,7 +394,8 @@ class Blocks:
 
     def _mix(self, block: int, claim: ClaimRun, holders: Iterable[str]) -> None:
         """Claims that ended hold it no more, or it does not matter; the others are on one object,
-        but perhaps for this claim."""
+        but perhaps for this claim.
+        """
         known = (self.claims.get(name) for name in holders)
         live = (c for c in known if c is not None and c is not claim and not c.ended)
         other = next(live, None)

@@ -1,4 +1,4 @@
-"""Which names were met before? Digests of fixed size, and a filter of fixed size for them."""
+"""Remembers names in fixed space: digests, and a Bloom filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of claims one by one: which positions of which claims are one block.
+"""Tracks which positions of which claims are one block.
 
 `certain` takes positions for one block only where that is known; `possible` wherever it may be.
 """
@@ -86,7 +86,7 @@ class _Object:
         """What is known of a position: its key, and the physical blocks that hold it.
 
         Args:
-            bare: blocks that hold a position of which nobody states a key. Where both state one, it
+            bare: blocks that hold a position without a stated key. Where both state one, it
                 decides.
         """
         inside, blocks = self.inside.get(position), self.blocks.get(position, set())
@@ -96,7 +96,7 @@ class _Object:
 
 
 def _bare(objects: Iterable[_Object]) -> set[int]:
-    """The physical blocks that hold a position of which nobody states a key."""
+    """The physical blocks that hold a position without a stated key."""
     return {
         block
         for of in objects

@@ -1,4 +1,4 @@
-"""Which claims are on which object."""
+"""Tracks which claims are on which object."""
 
 from __future__ import annotations
 

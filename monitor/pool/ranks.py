@@ -1,4 +1,4 @@
-"""Claims of different priority: was a block taken where one of lower priority could have been?"""
+"""Checks evictions among claims of different priority."""
 
 from __future__ import annotations
 
@@ -16,24 +16,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Evicted", "Ranks", "is_ranked", "is_unsure"]
 
-_UNSTATED: Final = "a claim of lower priority held blocks, and nobody states whether one could go"
-_TOOK: Final = (
-    "the event took a block of the lowest priority that could go, and nobody states whether there "
-    "was another"
+_UNSTATED: Final = (
+    "a claim of lower priority held blocks, and the stream does not state whether one could be "
+    "evicted"
 )
-_TOO_HIGH: Final = "the event took a block of lower priority than any that could go, as stated"
-_NOBODY: Final = "a block of a priority could go that no claim is known to hold"
-_DISPUTED: Final = "two priorities of it were stated"
-_UNKNOWN: Final = "a claim held blocks, and nobody knows its priority: none was stated, or two"
-_BLURRED: Final = "the event took a block of a claim, and nobody knows its priority"
+_TOOK: Final = (
+    "the event took a block of the lowest priority that could be evicted, and the stream "
+    "does not state whether there was another"
+)
+_TOO_HIGH: Final = "the event took a block of lower priority than the stated lowest_priority"
+_NOBODY: Final = "a block could be evicted whose priority no known claim has"
+_DISPUTED: Final = "two different priorities of the claim were stated"
+_UNKNOWN: Final = "a claim of unknown priority held blocks: none was stated, or two"
+_BLURRED: Final = "the event took a block of a claim of unknown priority"
 
 
 class Evicted(NamedTuple):
     """What one event took.
 
     `lowest` is the lowest priority of which a block could be taken, None where not stated. `least`
-    is the lowest of a block that was taken, None where nobody knows the blocks. It is `blurred` if
-    a block of a claim went of which nobody knows the priority.
+    is the lowest of a block that was taken, None if the blocks are unknown. It is `blurred` if
+    a block of a claim went of unknown priority.
     """
 
     lowest: int | None = None
@@ -47,7 +50,7 @@ def is_ranked(claim: ClaimRun) -> bool:
 
 
 def is_unsure(claim: ClaimRun) -> bool:
-    """Whether the claim has a place among them, and nobody knows which: no priority of it was
+    """Whether the claim has a place among them, and which is unknown: no priority of it was
     stated, or two.
     """
     if not claim.watched:
@@ -56,7 +59,7 @@ def is_unsure(claim: ClaimRun) -> bool:
 
 
 class Ranks:
-    """The priorities of the claims of a stream that hold blocks, None where nobody knows it."""
+    """The priorities of the claims of a stream that hold blocks, None if it is unknown."""
 
     def __init__(self) -> None:
         self._holding: dict[str, int | None] = {}
@@ -91,7 +94,7 @@ class Ranks:
         Args:
             losers: each with the event as it sees it.
             evicted: what went.
-            lost: since when nobody knows who holds blocks, and why.
+            lost: since when the holders of blocks are unknown, and why.
         """
         losers = list(losers)
         taken = {claim.priority or 0 for claim, _ in losers if not claim.disputed}
@@ -99,7 +102,9 @@ class Ranks:
             evicted = evicted._replace(least=max(taken, default=0))
         for claim, view in losers:
             if lost is not None:
-                claim.doubt(RIVALS, lost[0], f"{lost[1]}, so nobody knows who holds blocks")
+                claim.doubt(
+                    RIVALS, lost[0], f"{lost[1]}, so it is unknown which claims hold blocks"
+                )
             elif claim.disputed:
                 claim.doubt(RIVALS, view.at, _DISPUTED)
             else:

@@ -1,4 +1,4 @@
-"""The room that responsible claims take in a pool, counted in blocks that they may share.
+"""Computes the blocks that responsible claims take in a pool; shared blocks count once.
 
 A claim takes one block for each of its positions. Two positions are one block if they are the same
 position of one object, if their content keys are equal, or if one physical block holds both. Where

@@ -1,5 +1,5 @@
-"""What two claims on one object share: the same position holds the same, unless both state contents
-that differ.
+"""Decides what two claims on one object share: equal positions are equal, unless both state
+contents that differ.
 """
 
 from __future__ import annotations

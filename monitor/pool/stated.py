@@ -1,4 +1,6 @@
-"""Blocks that are stated for an object: they are those of every claim on it, later ones as well."""
+"""Tracks blocks that are stated for an object; they belong to every claim on it, also later
+ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim states of itself: fixed by the first event that says it, compared from then on."""
+"""Tracks the terms of a claim: fixed by the first event that states them, compared from then on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What claims lost that no report named yet, and reports of what is owed to nobody any more."""
+"""Tracks losses that no report named yet, and reports that no longer matter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNSAID_KEPT: Final = 10_000
 
 
 def is_moot(claim: ClaimRun, event: Event) -> bool:
-    """Whether a report that names a claim is owed to nobody: about a route, or about a loss where
+    """Whether a report that names a claim is not owed: about a route, or about a loss where
     the claim is ranked, and the claim is over; and nothing like it that happened before is still to
     be told.
     """
@@ -34,13 +34,13 @@ def is_moot(claim: ClaimRun, event: Event) -> bool:
 
 
 def is_unsaid(claim: ClaimRun, event: Event) -> bool:
-    """Whether a report of lost blocks tells of such; where nobody knows their ids it may."""
+    """Whether a report of lost blocks is about such a loss; if their ids are unknown it may."""
     told, unsaid = event.block_ids, claim.unsaid
     return bool(unsaid) and (not told or None in unsaid or unsaid.issuperset(told))
 
 
 def lose(claim: ClaimRun, blocks: Collection[int]) -> None:
-    """The claim lost these blocks, or, if none, some whose ids nobody knows.
+    """The claim lost these blocks, or, if none, some whose ids are unknown.
 
     Of too many it is only remembered that there are some.
     """

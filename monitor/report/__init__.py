@@ -1,1 +1,1 @@
-"""What a check came to: as published, and for people."""
+"""Renders the outcome of a check: published schemas, text and CI formats."""

@@ -1,4 +1,4 @@
-"""The claims of a report for people: what was owed or said, where, and what was expected."""
+"""Renders the claims of a report as text: what was found, where, and what was expected."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ def _styled(verdict: Verdict) -> Text:
 
 def _alike(claim: ClaimReport) -> Iterator[tuple[list[str], ObligationReport]]:
     """The obligations to show, those with one and the same finding together: the worst first, and
-    of one verdict the earliest."""
+    of one verdict the earliest.
+    """
     found: dict[ObligationReport, list[str]] = {}
     for name, obligation in claim.obligations.items():
         if obligation.verdict in _SHOWN:

@@ -1,4 +1,4 @@
-"""A report as annotations of GitHub Actions: one line each, at the line of the trace.
+"""Renders a report as annotations of GitHub Actions, each at a line of the trace.
 
 Source: GitHub, "Workflow commands for GitHub Actions", setting a notice, warning or error message;
 what is escaped, and how, is as in `command.ts` of actions/toolkit.

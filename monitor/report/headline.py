@@ -1,4 +1,4 @@
-"""The verdict in a sentence that counts."""
+"""Renders the verdict as one sentence with counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A report as JUnit XML: a suite for each mode, a case for each obligation of each claim."""
+"""Renders a report as JUnit XML: a suite for each mode, a case for each obligation of each
+claim.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels and values side by side, and the words in them, for reports to people."""
+"""Lays out labels and values in two columns for text reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schemas of verdicts, as they are published."""
+"""Generates the published schemas of verdicts."""
 
 from __future__ import annotations
 

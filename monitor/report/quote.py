@@ -1,4 +1,4 @@
-"""Quotes lines of the files that were judged, read again and only where they are the same still."""
+"""Quotes lines of the files that were judged, if the files are unchanged."""
 
 from __future__ import annotations
 

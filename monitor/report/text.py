@@ -1,4 +1,4 @@
-"""A report for people, within 80 columns; every verdict is a word, colours only repeat it."""
+"""Renders a report as text within 80 columns; colours only repeat the words."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
     if verbose:
         yield "events", f"{report.events.read} read"
     if unknown := report.events.unknown:
-        yield "unknown", f"{counts(unknown)}: of no known kind, and not judged"
+        yield "unknown", f"{counts(unknown)}: of an unknown kind, and not judged"
     if report.events.rejected:
         first = next((i.rejection for i in report.inputs if i.rejection), "")
         yield "rejected", f"{counted(report.events.rejected, 'line')}, the first {printable(first)}"
@@ -108,7 +108,7 @@ def _account(report: Report, found: Sequence[Tally], *, verbose: bool) -> Iterat
         yield "claims", counts(claims)
     if report.forgotten.claims:
         ended = counted(report.forgotten.claims, "claim")
-        yield "forgotten", f"{ended}: ended, counted above, and listed nowhere"
+        yield "forgotten", f"{ended}: ended, counted above, not listed"
     yield "theorem", _applies(report)
     if report.others:
         others = counts({str(mode): number for mode, number in report.others.items()})
@@ -140,12 +140,12 @@ def _unjudged(report: Report) -> Iterator[Row]:
     if more := len(claims[_FEW:]) + rest:
         yield "", f"and {more} more; --format json has those that are listed"
     if away := [printable(claim.claim_id) for claim in report.unjudged.turned_away]:
-        yield "turned away", f"{', '.join(some(away, _FEW_FILES))}: without a mode, nothing is owed"
+        yield "turned away", f"{', '.join(some(away, _FEW_FILES))}: no claim states a mode"
     if ended := report.unjudged.turned_away_forgotten:
         claims_ended = counted(ended, "claim")
         yield (
             "" if away else "turned away",
-            f"{claims_ended} without a mode that are listed nowhere",
+            f"{claims_ended} without a mode that are not listed",
         )
 
 
@@ -177,7 +177,7 @@ def _table(tally: Tally) -> Table:
 
 
 def _trust(report: Report, *, verbose: bool) -> str:
-    """What the verdict rests on and nobody checked."""
+    """The assumptions of the verdict that are not checked."""
     facts, derived = report.trust.facts, report.trust.derived
     number = counted(sum(facts.values()), "fact")
     if not verbose:
@@ -186,5 +186,5 @@ def _trust(report: Report, *, verbose: bool) -> str:
     each = f": {counts(facts)}" if facts else ""
     text = f"Assumed, not checked: the instrumentation is faithful ({number}{each})."
     if derived:
-        text += f" Read from reports, for the recording states no such fact: {', '.join(derived)}."
+        text += f" Read from reports, because the recording has no such fact: {', '.join(derived)}."
     return text

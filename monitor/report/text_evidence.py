@@ -1,4 +1,4 @@
-"""Evidence for people: what each file shows of each obligation, and why it shows no more."""
+"""Renders evidence as text: what each file shows of each obligation, and why no more."""
 
 from __future__ import annotations
 

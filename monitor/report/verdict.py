@@ -1,4 +1,4 @@
-"""The outcome of a check, as published: schema `resident-claims/verdict/1`."""
+"""Defines the published outcome of a check: schema `resident-claims/verdict/1`."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Trust(msgspec.Struct, frozen=True):
 
 
 class Applies(msgspec.Struct, frozen=True):
-    """Whether the theorem of the mode speaks of what was read.
+    """Whether the theorem of the mode applies to what was read.
 
     Where it does not, `at` is the first place at which an assumption is left, and `because` how.
     """

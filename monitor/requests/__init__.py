@@ -1,1 +1,3 @@
-"""The requests of a stream: what each needs, and who is named for its fate."""
+"""Tracks the requests of a stream: the blocks that each needs, and the claims named for its
+outcome.
+"""

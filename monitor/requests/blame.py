@@ -1,4 +1,4 @@
-"""Who is named for what was done about a request, or for a restore that failed."""
+"""Checks which claims an action on a request, or a failed restore, names."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _OF_BLAME: Final = frozenset({"blocking_claim_ids", "restoration_failure_outcome
 EARLY: Final = 10_000
 """Names that are remembered because they were given before anything was known of them."""
 
-_EARLIER: Final = "it may have been named for an action before anything was known of it"
+_EARLIER: Final = "an action may have named it before the first event about it"
 
 
 class Blame:
-    """Whom an action on a request names, added up once for all claims that hear of it.
+    """Whom an action on a request names, added up once for all claims that it is delivered to.
 
     Args:
         sums: of the blocks of the pool.
@@ -86,7 +86,7 @@ class Early:
         actions of one kind that say the same of failures the first counts.
 
         Args:
-            unknown: what nobody knows of the request.
+            unknown: what is unknown of the request.
         """
         view: EventView | None = None
         for name in names:
@@ -101,7 +101,7 @@ class Early:
             self._named.setdefault(name, {}).setdefault(said, (view, unknown))
 
     def tell(self, claim: ClaimRun, at: At) -> None:
-        """Something is known of the claim now: it hears of what named it."""
+        """The claim is known now: deliver the actions that named it."""
         name = claim.claim_id
         if name not in self._named:
             if digest("blamed", name) in self._seen:

@@ -1,4 +1,4 @@
-"""The requests of a stream: what each needs, and who has a part in it."""
+"""Tracks the requests of a stream: the blocks that each needs, and the claims involved."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Requests:
         self._pairs = 0  # of a claim and a request that it has in hand
         self._in_hand: dict[str, int | None] = {}  # those that came and did not end, with needs
         self._needs = 0  # of all of these
-        self._untold = 0  # those of these whose needs nobody stated
+        self._untold = 0  # those of these whose needs are not stated
 
     def get(self, request_id: str) -> Request:
         """The request of this id, made on first sight."""
@@ -113,7 +113,7 @@ class Requests:
         """A request arrives, or another of the same id, which is followed where that one is.
 
         Args:
-            unsure: nobody knows what it needs.
+            unsure: its needs are unknown.
         """
         name = event.request_id or ""
         request = Request(at, since=now, losses=self._track.losses, came=True, unsure=unsure)
@@ -151,7 +151,7 @@ class Requests:
         if request_id in claim.requests:
             return True
         if self._pairs >= PAIRS:
-            claim.distrust(at, f"claims have {PAIRS} requests in hand, and no more are followed")
+            claim.distrust(at, f"claims have {PAIRS} unfinished requests, and no more are tracked")
         if claim.taint is not None:
             for gone in claim.drop_requests():
                 self._leave(claim, gone)
@@ -200,7 +200,7 @@ class Requests:
         return request
 
     def _settle(self, request_id: str) -> None:
-        """Nobody may have an ended request in hand any more: remember it a while if at all."""
+        """No claim tracks the ended request any more: keep it for a while, if at all."""
         request = self._requests[request_id]
         if not request.ended or request.claims:
             return

@@ -1,4 +1,4 @@
-"""Since when nobody knows what a pool holds: what was lost track of, and what that leaves open."""
+"""Tracks observability losses of a pool: what is unknown, and since which line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ObservabilityLoss:
         self.losses = self.missing = 0
 
     def lose(self, at: At | None, why: str) -> None:
-        """From here on nobody knows what the pool holds, nor what happened to its requests."""
+        """From here on the blocks of the pool and the state of its requests are unknown."""
         self.lost, self.losses = self.lost or (at, why), self.losses + 1
 
     def miss(self, at: At | None, why: str) -> None:
@@ -35,11 +35,11 @@ class ObservabilityLoss:
 
     def doubt_pool(self, claim: ClaimRun) -> None:
         """Who else is in the pool matters to a claim."""
-        self._doubt(claim, POOL, "who else is in the pool", self.lost)
+        self._doubt(claim, POOL, "which other requests are in the pool", self.lost)
 
     def doubt_names(self, claim: ClaimRun) -> None:
         """Who is in a registry matters to a claim."""
-        self._doubt(claim, NAMES, "who was registered", self.lost)
+        self._doubt(claim, NAMES, "which claims were registered", self.lost)
 
     def doubt_failures(self, claim: ClaimRun, request: Request) -> None:
         """Which restores failed for a request matters to a claim."""
@@ -56,4 +56,4 @@ class ObservabilityLoss:
     ) -> None:
         if lost is not None:
             at, why = lost
-            claim.doubt(fields, at, f"{why}, so nobody knows {what}")
+            claim.doubt(fields, at, f"{why}, so it is unknown {what}")

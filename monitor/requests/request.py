@@ -1,4 +1,4 @@
-"""One request of a stream."""
+"""Defines the record of one request of a stream."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Request(msgspec.Struct):
     """One request, whatever claims it has to do with.
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
-    usable at all, and so is in conflict with nobody. `since` is the number of the event by which it
-    arrived; `came` says that it arrived, with its needs or without, `unsure` that nobody knows
-    them. `failed` names the known claims whose restore failed for it, and `unnamed`
-    says why there may be more. `losses` is how often track was lost before it arrived, `missing`
-    how often lines were. `claims` have it in hand; `former` had, and it is too long ago, and
-    `forgotten` had when they were forgotten.
+    usable at all, and so is in conflict with no claim. `since` is the number of the event by which
+    it arrived; `came` says that it arrived, with its needs or without, `unsure` that nobody knows
+    them. `failed` names the known claims whose restore failed for it, and `unnamed` says why there
+    may be more. `losses` is how often track was lost before it arrived, `missing` how often lines
+    were. `claims` have it in hand; `former` had, and it is too long ago, and `forgotten` had when
+    they were forgotten.
     """
 
     at: At | None = None
@@ -43,7 +43,7 @@ class Request(msgspec.Struct):
     forgotten: set[str] = msgspec.field(default_factory=set)
 
     def known(self, *, before: bool = False) -> dict[str, int]:
-        """What the pool knows of the request, whoever follows it.
+        """What the pool knows of the request, whichever scope tracks it.
 
         Args:
             before: its arrival, by which it is known.

@@ -1,4 +1,4 @@
-"""What the routes of requests came to, for a claim, and nobody told yet."""
+"""Tracks the routes of a claim's requests that are not reported yet."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One stream: the order of its lines, its claims, and what each event means for each of them."""
+"""Tracks one stream: order of lines, claims, and what each event means for each claim."""

@@ -1,4 +1,4 @@
-"""Who may end a claim."""
+"""Checks who may end a claim."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def authorised(event: Event, claim: ClaimRun, at: At, clock: Clock) -> bool:
         return True
     if event.by != RUNTIME:
         if claim.owner_scope is None:
-            why = f"nobody stated who owns the claim that {event.by} ends"
+            why = f"no line states who owns the claim that {event.by} ends"
             if claim.owner_claimed is not None:
-                why = f"who owns the claim that {event.by} ends is stated by its acceptance alone"
+                why = f"only its acceptance states who owns the claim that {event.by} ends"
             claim.doubt(AUTHORITY, at, why)
         return event.by == claim.owner_scope
     if event.kind is Kind.CLAIM_DEMOTED:

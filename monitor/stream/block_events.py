@@ -1,4 +1,4 @@
-"""What events on blocks mean for the claims that hold them."""
+"""Applies events about blocks to the claims that hold them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockEvents"]
 
-_GONE_UNSEEN = "a block is gone that it may hold since a line that is missing"
-_COMPUTED = "several requests were in hand, and no line says which of them computed blocks"
+_GONE_UNSEEN = "a block was lost that the claim may hold, because a line is missing"
+_COMPUTED = "several requests were unfinished, and no line states which of them computed blocks"
 
 
 class BlockEvents(RequestEvents):
@@ -77,13 +77,15 @@ class BlockEvents(RequestEvents):
             self._deliver(claim, view)
         for claim in unseen:
             if claim.alive:
-                claim.distrust(at, "a block is gone that may be one that a load did not name")
+                claim.distrust(
+                    at, "a block was lost that may be one of a load that names no blocks"
+                )
         if misnamed is not None:
             self._two_identities(event, misnamed, at)
 
     def _least(self, owners: Iterable[Collection[str]]) -> tuple[int | None, bool]:
         """The lowest priority of a block that goes: a block has that of the highest of its claims;
-        None where none has one. And whether nobody knows the priority of one of them.
+        None where none has one. And whether the priority of one of them is unknown.
 
         Args:
             owners: of each block.
@@ -103,7 +105,10 @@ class BlockEvents(RequestEvents):
         named = self.claims.get(event.claim_id or "")
         clash, left = self._store.blocks.move(event, named)
         if clash and self._store.observed >= BLOCKS_GONE:
-            why = "a block is cached at a position, or with a content, and was held with another"
+            why = (
+                "a block is cached at one position or with one content, and was held at or with "
+                "another"
+            )
             self._contradict([*clash, *meant], at, why)
             self._track.lose(at, f"facts contradict: {why}")
         names = {claim.claim_id for claim in meant}
@@ -112,7 +117,7 @@ class BlockEvents(RequestEvents):
     def _hold(self, event: Event, claims: Sequence[ClaimRun], at: At) -> None:
         """Blocks of the claims that an event means are there, and of every claim on their objects.
 
-        All take them in before any of them hears of it.
+        All are updated before the event is delivered to any of them.
         """
         self._store.late(event, claims, at)
         changed = {claim.claim_id: claim for claim in claims}
@@ -132,13 +137,13 @@ class BlockEvents(RequestEvents):
         self._store.room.forget()
         for each in () if stated else changed.values():
             if not each.ended and each.lead < each.constants.threshold:
-                each.distrust(at, "the load does not say how many blocks it brought back")
+                each.distrust(at, "the load does not state how many blocks it brought back")
         direct = {claim.claim_id for claim in claims}
         for name, each in changed.items():
             self._there(event, each, at, direct=name in direct)
 
     def _there(self, event: Event, claim: ClaimRun, at: At, *, direct: bool = False) -> None:
-        """A claim hears that blocks are there, its own or such as it shares."""
+        """Deliver to a claim that blocks are present, its own or shared ones."""
         computed = event.request_id
         if event.kind is Kind.BLOCK_CACHED and computed is None and not event.found:
             in_hand = self.requests.in_hand  # no line says which request computed it
@@ -185,12 +190,21 @@ class BlockEvents(RequestEvents):
             return
         wanted = None if event.asked is None else event.asked - claim.predicate.start
         if self._store.may_hold_more(claim) and (wanted is None or event.held < wanted):
-            claim.distrust(at, "a look-up found fewer blocks than it may hold: some are forgotten")
+            claim.distrust(
+                at,
+                "a look-up found fewer blocks than the claim may hold; some of its blocks are no "
+                "longer tracked",
+            )
         if event.held >= claim.lead:
             return
         if wanted is None:
-            why = "a look-up found fewer blocks than are held, and does not say what it asked for"
+            why = (
+                "a look-up found fewer blocks than are held, and does not state how many it "
+                "asked for"
+            )
             self.left = self.left or (at, why)
             claim.distrust(at, why)
         elif event.held < min(wanted, claim.lead):
-            self._contradict([claim], at, "a look-up found fewer blocks than it asked for are held")
+            self._contradict(
+                [claim], at, "a look-up found fewer blocks than are held of those it asked for"
+            )

@@ -1,4 +1,4 @@
-"""The claims of one stream: those in hand, and those that ended and were forgotten."""
+"""Stores the claims of one stream: live claims, and retired ones in summary."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TROUBLED: Final = 1_000
 OPEN: Final = 1_000
 """Claims that ended and stay in hand because something of them is owed or not over yet."""
 
-TOO_LATE: Final = "ended too long ago to be followed"
+TOO_LATE: Final = "ended too long ago to be tracked"
 
 _REST_ON_BLOCKS: Final = frozenset(
     {
@@ -51,12 +51,16 @@ _REST_ON_BLOCKS: Final = frozenset(
 )
 _REST_ON_REQUEST: Final = REPORTS | {Kind.REQUEST_ROUTED, Kind.REUSE_SERVED}
 _OF_COPIES: Final = frozenset({Kind.STORE_FINISHED, Kind.HOST_COPY_FOUND, Kind.HOST_COPY_LOST})
-_BLOCKS: Final = "the claim had ended and was forgotten, so nobody knows which blocks it holds"
-_TOO_MUCH: Final = "more was stated of its object, or by claims on it, than is remembered"
+_BLOCKS: Final = (
+    "the claim had ended and is no longer tracked, so it is unknown which blocks it holds"
+)
+_TOO_MUCH: Final = "more was stated about its object, or by claims on it, than is kept"
 _BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
-_OPEN: Final = "it ended so long ago that what is still owed of it, or in hand, is followed no more"
-_KIN: Final = "a later fact concerns blocks of a forgotten claim, with which it may share some"
-_LOST: Final = "a claim of this id may have ended so long ago that nothing else is known of it"
+_OPEN: Final = "it ended so long ago that its open reports and requests are no longer tracked"
+_KIN: Final = (
+    "a later fact concerns blocks of a claim that is no longer tracked and may share blocks with it"
+)
+_LOST: Final = "a claim of this id may have ended so long ago that only its id is kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Keep:
         one: a claim id that stays in hand.
         elsewhere: whether another mode judges the claim of an id. Where that is given, claims that
             asked for another mode are guests: they are followed for the sake of the pool alone.
-        told: called with each claim that is forgotten.
+        told: called with each claim that is retired.
         seen: knows those of which nothing else is known; one for each stream, by default.
         order: of the lines; one for each stream, by default.
     """
@@ -101,7 +105,7 @@ class ClaimStore:
         self.responsible: dict[str, ClaimRun] = {}
         self.owing: dict[str, ClaimRun] = {}
         self.room, self.observed = Room(), FACTS
-        self._blind = frozenset[str]()  # obligations that rest on facts that nobody observes
+        self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
         self.blocks = Blocks(self.claims, Stated(seen))
         self.objects, self.ranks = Objects(), Ranks()
         self.requests, self.clock = Requests(track), Clock()
@@ -217,7 +221,7 @@ class ClaimStore:
         self._doubt_kin(claim)
         lost = self._track.lost
         if lost is not None and self.blocks.is_stale(claim):
-            claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be gone")
+            claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be lost")
         claim.held.take_fresh()  # it was there before
         whole = claim.lead >= claim.constants.threshold
         claim.measure(claim.lead, there=bool(claim.fact("there")) or whole)
@@ -367,7 +371,7 @@ class ClaimStore:
         self.past.change(distrust)
 
     def _tell(self, what: Hashable) -> list[ClaimRun]:
-        """The claims in hand that this was not told of yet: to the others it says nothing new."""
+        """The live claims that this was not delivered to yet; for the others it is nothing new."""
         untold, self._untold[what] = self._untold.get(what, self.claims), {}
         return list(untold.values())
 
@@ -387,7 +391,7 @@ class ClaimStore:
     def too_late(self, claim: ClaimRun, event: Event) -> bool:
         """Whether it is about a request that a claim had in hand when it was forgotten.
 
-        What is said of it may rest on what nobody remembers, unless it names a claim that has
+        What is said of it may rest on what is no longer kept, unless it names a claim that has
         ended; and so may what is owed for a route or a reuse. What else is done with it changes
         nothing.
         """

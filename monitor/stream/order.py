@@ -1,4 +1,4 @@
-"""Order and time in one stream: what ran backwards, what is missing, whose duration is over."""
+"""Checks order and time in one stream: disorder, gaps, and durations that have elapsed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Clock", "Order"]
 
 _CUT = "the stream was cut: stream_closed is not its last line"
 _ENDS = 1_000  # ends of durations between two sweeps, at least
-_STEPS = "its duration is in steps, and no duration_elapsed tells them"
+_STEPS = "its duration is in steps, and no duration_elapsed event states its end"
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Order:
             self._opened = self._opened or at
         form = self._form = self._form or stamp.form
         if stamp.form is not form and self._mixed is None:
-            self._mixed = at, f"two forms in one stream: {form.name} and {stamp.form.name}"
+            self._mixed = at, f"two dialects in one stream: {form.name} and {stamp.form.name}"
         if self._mixed is not None:
             return "", self._mixed[1]
         back = missing = ""
@@ -109,7 +109,7 @@ class Order:
         if opens and (
             back or (opened and not closed)
         ):  # another run, or the rest of one that was cut
-            return "", "the stream is opened again"
+            return "", "the stream is opened twice"
         return back, missing
 
 
@@ -131,7 +131,7 @@ def _length(claim: ClaimRun) -> int | None:
 class Clock:
     """Claims with a duration in seconds, by the time at which it is over; no claim is scanned.
 
-    A duration whose end nobody can see is remembered with the reason.
+    A duration whose end cannot be determined is kept with the reason.
     """
 
     _ends: list[tuple[int, int, str]] = field(default_factory=list)
@@ -179,7 +179,9 @@ class Clock:
         self._left.pop(claim.claim_id, None)
 
     def leave(self, claim: ClaimRun) -> None:
-        """Nobody answers for the claim any more: that it cannot be seen does not matter."""
+        """No runtime is responsible for the claim any more: that its end is unknown does not
+        matter.
+        """
         if (running := self._running.pop(claim.claim_id, None)) is not None:
             self._left.setdefault(claim.claim_id, {}).update(running)
 
@@ -212,20 +214,20 @@ class Clock:
             self._unknown.setdefault(claim.claim_id, found)
 
     def reason(self, claim: ClaimRun) -> str:
-        """Why nobody knows when the claim's duration is over; empty where it is known."""
+        """Why it is unknown when the claim's duration is over; empty where it is known."""
         return self._unknown.get(claim.claim_id, (None, ""))[1]
 
     def lose(self, claim: ClaimRun, at: At, why: str) -> None:
-        """Nobody can see when the claim's duration is over, unless a fact tells it."""
+        """The end of the claim's duration cannot be determined, unless a fact states it."""
         self._unknown.setdefault(claim.claim_id, (at, why))
 
     def differ(self, claim: ClaimRun, at: At) -> None:
-        """Another duration of the claim is stated than was before: which one runs nobody knows."""
-        self.lose(claim, at, "two durations of it were stated")
+        """Another duration of the claim is stated than was before: which one runs is unknown."""
+        self.lose(claim, at, "two different durations of it were stated")
         self.over(claim)
 
     def tell(self, claim: ClaimRun) -> None:
-        """A fact told the end of the claim's duration; if that was in steps, steps are told."""
+        """A fact states the end of the claim's duration; if it is in steps, steps are stated."""
         if claim.duration is not None:
             unit = Duration.parse(claim.duration).unit
             self._steps_told = self._steps_told or unit is TimeUnit.STEPS
@@ -235,24 +237,24 @@ class Clock:
         if claim.duration is None:
             asked = claim.declared_mode or claim.compiled.mode
             plain = claim.registered and asked in MODES and asked != Mode.EXPIRING
-            return "a duration elapses of a claim that has none" if plain else ""
+            return "the duration of a claim elapses that has none" if plain else ""
         end = self._until.get(claim.claim_id)
         if claim.elapsed or (end is None and event.time_ns is None):
             return ""
         if event.time_ns is None:
-            return "a duration elapses, and the line has no time by which it could be over"
+            return "a duration elapses, and the line has no time"
         if event.time_ns < max(end or 0, self._least.get(claim.claim_id, 0)):
-            return "a duration elapses before it is over by the clock of the stream"
+            return "a duration elapses before its end by the clock of the stream"
         return ""
 
     def unknown(self, claim: ClaimRun) -> tuple[At | None, str] | None:
-        """Why nobody knows whether the claim's duration is over; None where it is known."""
+        """Why it is unknown whether the claim's duration is over; None where it is known."""
         found = None if claim.elapsed else self._unknown.get(claim.claim_id)
         return None if found and found[1] == _STEPS and self._steps_told else found
 
     def unseen(self, claims: Mapping[str, ClaimRun]) -> tuple[At | None, str] | None:
-        """Why nobody knows whether the duration of one of these claims is over that lapses by it,
-        if so; one in steps lasts until a fact tells its end.
+        """Why it is unknown whether the duration of one of these claims is over that lapses by it,
+        if so; one in steps lasts until a fact states its end.
         """
         for name, (at, why) in self._unknown.items():
             claim = claims.get(name)

@@ -1,4 +1,4 @@
-"""One stream: takes each event to the claims that it concerns."""
+"""Delivers each event of one stream to the claims that it concerns."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = ["Stream"]
 
 _STATES = REGISTRY | INTRODUCES
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
-_UNSEEN = "lines are missing, and with them perhaps the caching of blocks that it holds"
+_UNSEEN = "lines are missing, and the caching of blocks that it holds may be among them"
 _OF_LOSSES = reading("unsaid")
-_STRAYED = "it may be about blocks behind the end of the claim, which are none of its loss"
-_WHOSE = "claims on this object ended so long ago that nobody knows whether it is theirs"
+_STRAYED = "it may be about blocks past the end of the claim, whose loss is not a loss of the claim"
+_WHOSE = "claims on this object ended so long ago that it is unknown whether the event is theirs"
 
 
 class Stream(BlockEvents):
@@ -51,12 +51,12 @@ class Stream(BlockEvents):
             self._missing = self._track.missing
             self._store.blocks.miss(self._count - 1)
         if event.kind is Kind.STREAM_DISORDER:
-            self._step_back(at, "the stream is out of order: it says so itself")
+            self._step_back(at, "the stream is out of order: an event reports it")
             return
         if event.kind in RENEWS and event.request_id is not None:
             self.requests.renew(event.request_id)
         if self.left is None and self.requests.is_out_of_hand(event):
-            self.left = at, "a request is spoken of that is not in hand"
+            self.left = at, "an event names a request that has not arrived or has ended"
         if event.kind in AT_REQUEST:
             self._take_request(event, at)
         elif event.kind in BLOCKS_GONE:
@@ -71,7 +71,7 @@ class Stream(BlockEvents):
             self.requests.drop(event.request_id)
         if self._store.blocks.full:
             self._store.blocks.full = False
-            self.lose(at, f"claims share over {SHARES} blocks, and no more are followed")
+            self.lose(at, f"claims share over {SHARES} blocks, and no more are tracked")
         self._store.settle()
 
     def _take_unnamed(self, event: Event, at: At) -> None:
@@ -95,7 +95,7 @@ class Stream(BlockEvents):
             names = self._store.blocks.owners(event.block_ids)
             meant = [claim for name in names if (claim := self._store.known(name)) is not None]
             if not names and (only := open_without(event.kind, self._names)):
-                why = f"{event.kind} says neither whose claim nor which object"
+                why = f"{event.kind} names neither a claim nor an object"
                 if event.kind is Kind.PREFIX_REUSED and event.request_id is not None:
                     self._tell_others(event, event.request_id, at)  # before they are in doubt
                 self.doubt(Doubt(why, only=only), at)
@@ -165,7 +165,7 @@ class Stream(BlockEvents):
     def _concern(
         self, event: Event, claim: ClaimRun, at: At, *, mine: bool = True, named: bool = True
     ) -> None:
-        """A claim hears of an event about its object, or under its name."""
+        """Deliver to a claim an event about its object, or under its id."""
         if mine and event.kind in _BLOCKS_THERE:
             self._hold(event, [claim], at)
             return
@@ -210,7 +210,7 @@ class Stream(BlockEvents):
         if stranger.lost:
             for claim in meant:
                 claim.doubt(
-                    NAMES, at, f"nobody knows whether claim {stranger.claim_id} was registered"
+                    NAMES, at, f"it is unknown whether claim {stranger.claim_id} was registered"
                 )
             return
         if event.object_id is not None and self.past.others_on(event.object_id):

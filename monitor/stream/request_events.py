@@ -1,4 +1,4 @@
-"""What events on requests mean for the claims of their pool."""
+"""Applies events about requests to the claims of their pool."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ class RequestEvents(StreamState):
             if twice:
                 return
         elif event.kind is Kind.REQUEST_FINISHED and self._never_came(request_id):
-            self._contradict_named(event, at, f"request {request_id} ends and is not in hand")
+            self._contradict_named(
+                event, at, f"request {request_id} ends, and it has not arrived or has already ended"
+            )
             return
         named = event.claim_id is not None or event.accused
         if named or self._store.claims or event.kind in CONFLICT_ACTIONS:
@@ -54,7 +56,7 @@ class RequestEvents(StreamState):
         return observed and not (self.requests.has(request_id) or self._track.missing)
 
     def _tell_request(self, event: Event, request: Request, request_id: str, at: At) -> None:
-        """Claims hear of what is done about a request."""
+        """Deliver an action on a request to the claims."""
         if event.claim_id is not None:
             about = self._claim(event, event.claim_id, at)
             bound = self._check_identity(event, about, at)
@@ -78,7 +80,9 @@ class RequestEvents(StreamState):
         if event.kind in CONFLICT_ACTIONS and not (request.came or request.ended):
             unknown.append((NEED, at, f"request {request_id} was acted on and never arrived"))
         if event.kind in CONFLICT_ACTIONS and not told:
-            unknown.append((OTHERS, at, "nobody states what another request in hand needs"))
+            unknown.append(
+                (OTHERS, at, "the stream does not state what another unfinished request needs")
+            )
         if (unseen := self._unseen(event, request)) is not None:
             unknown.append((POOL, *unseen))
         if self._track.lost is None and named:
@@ -118,7 +122,9 @@ class RequestEvents(StreamState):
             self._two_identities(event, about, at)
 
     def _unseen(self, event: Event, request: Request) -> tuple[At | None, str] | None:
-        """Why nobody knows who else is in the pool, where that matters to a request."""
+        """Why it is unknown which other requests are in the pool, where that matters to a
+        request.
+        """
         unseen = self._clock.unseen(self._store.responsible)
         if unseen is None or event.kind in CONFLICT_ACTIONS:
             return unseen
@@ -138,7 +144,7 @@ class RequestEvents(StreamState):
         """Claims with a part in the request: it is in hand, or it presses on their pool.
 
         Where it fits beside them all, it matters to those alone that owe something by its end. What
-        a request needs that arrived twice nobody knows.
+        a request needs that arrived twice is unknown.
         """
         found = dict(request.claims)
         found.update((name, self.claims[name]) for name in named if name in self.claims)
@@ -193,7 +199,7 @@ class RequestEvents(StreamState):
         return room.ends(mixed)
 
     def _tell_others(self, event: Event, request_id: str, at: At) -> None:
-        """Claims that follow the request of a reuse hear of it, whichever prefix it reused."""
+        """Deliver a reuse to the claims that track its request, whichever prefix it reused."""
         for claim in list(self.requests.get(request_id).claims.values()):
             if claim.heard != self._count:
                 view = self._view(event, claim, at)

@@ -1,4 +1,4 @@
-"""Claims that ended and were forgotten: counted by what they came to, and known again by digests.
+"""Keeps retired claims in bounded memory: counted by outcome, and recognised by digests.
 
 The last ones keep a record of bounded size each, from which the claim is recalled when anything
 more is said of it. Of those before it is only known that they may have been there.
@@ -34,8 +34,8 @@ _PLACE: Final = IDENTITY.index("object_id") * DIGEST
 _OBJECT: Final = slice(_PLACE, _PLACE + DIGEST)
 _CLEAN: Final = (Verdict.SATISFIED, Verdict.UNEXERCISED)
 _OWN: Final = ("footprint", "declared", "lead", "ended_by")
-_MISNAMED: Final = "after it was forgotten, its object was reported under a name nobody registered"
-_TOO_VARIED: Final = "claims ended in more ways than are remembered"
+_MISNAMED: Final = "when it was no longer tracked, its object was reported under an unregistered id"
+_TOO_VARIED: Final = "claims ended in more different states than are kept"
 
 
 @dataclass(slots=True, eq=False)
@@ -70,8 +70,8 @@ class _Record(NamedTuple):
 class RetiredClaims:
     """The claims of one stream that were forgotten.
 
-    `misses` is how often anything may have happened in the stream that nobody saw; `keyed` says
-    that any of the claims stated the contents of its positions, which are not remembered.
+    `misses` is how often anything may have happened in the stream that was not observed; `keyed`
+    says that any of the claims stated the contents of its positions, which are not remembered.
 
     Args:
         seen: knows those that have no record any more, and the objects of any.
@@ -102,7 +102,7 @@ class RetiredClaims:
         """The claims like this one, which is over.
 
         Args:
-            clock: why nobody knows whether its duration is over; empty where that is known.
+            clock: why it is unknown whether its duration is over; empty where that is known.
         """
         key = (clock, likeness(claim))
         if key not in self._likes and len(self._likes) >= _MOST_LIKES:
@@ -110,7 +110,7 @@ class RetiredClaims:
             key = (clock, likeness(claim))
         if key not in self._likes:
             self._ways += 1
-            run = again(claim, f"claims that ended in way {self._ways}")
+            run = again(claim, f"claims that ended in state {self._ways}")
             self._likes[key] = Alike(run, _troubled(run))
         return self._likes[key]
 

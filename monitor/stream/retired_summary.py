@@ -1,4 +1,4 @@
-"""What is left of a claim that is forgotten: all of it that may still matter, but for its terms."""
+"""Summarises a retired claim: everything that may still matter, except its terms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["again", "likeness"]
 
 _LASTING: Final = ("registered", "committed", "there", "host", "copied")
 _MODES: Final = frozenset(Mode)
-_STOOD: Final = "it stood so when the claim was forgotten"
+_STOOD: Final = "this was its state when the claim was no longer tracked"
 
 
 def likeness(claim: ClaimRun) -> Hashable:
@@ -62,5 +62,5 @@ def again(like: ClaimRun, claim_id: str) -> ClaimRun:
 
 
 def _anew(watches: Sequence[ObserverState]) -> list[ObserverState]:
-    """They stand so, and nobody knows since when."""
+    """They have these values, and it is unknown since when."""
     return [ObserverState(watch.state, watch.own) for watch in watches]

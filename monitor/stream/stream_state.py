@@ -1,4 +1,4 @@
-"""What is known of one stream, and how an event looks to one of its claims."""
+"""Holds the state of one stream, and computes the view of an event for one claim."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class StreamState:
         self.contradicted = self.contradicted or (at, why)
 
     def _claim(self, event: Event, claim_id: str, at: At) -> ClaimRun:
-        """The claim of this id, made on first sight and filled with what the event tells of it."""
+        """The claim of this id, made on first sight and filled with what the event states of it."""
         claim = self._store.find(claim_id, at)
         if claim is None:
             claim = self._store.make(claim_id)
@@ -170,7 +170,7 @@ class StreamState:
         if event.kind is Kind.CLAIM_ACCEPTED and self._accepted_unseen(claim):
             claim.distrust(at, "its commitment may be among the events that are missing")
         if claim.unwatched and event.kind in BEGINS:
-            claim.distrust(at, "its entry ended, and its blocks were not followed since")
+            claim.distrust(at, "its entry ended, and its blocks were not tracked since")
         if claim.missed and event.kind in _ABOUT_CLAIMS:
             claim.distrust(at, "it ended, and since then events may be missing")
         if event.kind in INTRODUCES:
@@ -183,7 +183,7 @@ class StreamState:
             if differs(claim, event):
                 self._clock.differ(claim, at)
             if event.kind in BEGINS and len({claim.owner_scope, event.owner_scope} - {None}) > 1:
-                claim.distrust(at, "two owners of it are stated")
+                claim.distrust(at, "two different owners of it are stated")
             fix_terms(claim, event)
             if claim.declared_mode in MODES:
                 claim.constants.lapses = claim.declared_mode == Mode.EXPIRING
@@ -192,7 +192,7 @@ class StreamState:
             if claim.declared_mode not in (None, self._compiled.mode):
                 self._store.invite(claim, at)
         elif self._mode["watched"] and not claim.registered and event.kind in _SPEAKS:
-            claim.distrust(at, "it was spoken of before it was registered")
+            claim.distrust(at, "an event named it before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(predicate_of(event.predicate))
         return claim
@@ -212,8 +212,8 @@ class StreamState:
     def _two_identities(self, event: Event, claim: ClaimRun, at: At) -> None:
         if event.kind in FACTS:
             self.left = self.left or (at, _OTHER_OBJECT)
-        claim.distrust(at, "the claim goes by two identities")
-        self._track.lose(at, f"claim {claim.claim_id} goes by two identities")
+        claim.distrust(at, "two different identities of the claim are stated")
+        self._track.lose(at, f"claim {claim.claim_id} is stated with two identities")
 
     def _may_hold_more(self, claim: ClaimRun) -> bool:
         """Whether what the predicate needs may be held since a line that is missing. What a claim

@@ -1,4 +1,4 @@
-"""Doubts about claims that were not met yet."""
+"""Keeps observability losses of claims that have had no event yet."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Unmet"]
 UNMET: Final = 10_000
 """Claims that were not met yet, of which the doubts are remembered one by one."""
 
-_BEFORE: Final = "a line about it said too little before it was met"
+_BEFORE: Final = "a line about it could not be interpreted before its first event"
 
 
 class Unmet:
-    """What lines left unsaid of claims of which nothing else was known.
+    """Observability losses of claims that had no other event.
 
     Args:
         seen: knows the ids of those beyond `UNMET`.
@@ -30,7 +30,9 @@ class Unmet:
         self._seen = seen
 
     def add(self, claim_id: str, doubt: Doubt, at: At | None) -> None:
-        """A line says too little of a claim; of doubts that are alike the first counts."""
+        """Record that a line about a claim could not be interpreted; the first of equal reasons
+        counts.
+        """
         if claim_id in self._doubts or len(self._doubts) < UNMET:
             self._doubts.setdefault(claim_id, {}).setdefault(doubt.only, (at, doubt.why))
         else:

@@ -1,1 +1,1 @@
-"""What is claimed, for how long, and the lifecycle of a claim."""
+"""Defines claims: predicates, durations, and the lifecycle."""

@@ -1,4 +1,4 @@
-"""What is claimed, by whom and of what cache, and what the runtime answered."""
+"""Defines a claim: its predicate, owner and cache identity, and the runtime's decision."""
 
 import reprlib
 import unicodedata
@@ -234,7 +234,7 @@ def explain(error: ValidationError) -> list[str]:
 class Problem(NamedTuple):
     """What is wrong, and the path of the part that is.
 
-    `missing` tells a field that is not there, perhaps because its name is mistyped.
+    `missing` states that a field is missing, perhaps because its name is mistyped.
     """
 
     path: tuple[int | str, ...]

@@ -1,4 +1,4 @@
-"""How long, and when: durations and instants that carry their unit."""
+"""Defines durations and instants, each with its unit."""
 
 import math
 import re
@@ -122,7 +122,7 @@ class Duration(_Time):
     @classmethod
     def _positive(cls, value: int | float) -> int | float:
         if value == 0:
-            raise ClaimError("a duration of nothing", "give a positive one, or leave it out")
+            raise ClaimError("a duration of zero", "give a positive one, or leave it out")
         return value
 
     def over(self, *, since: Instant, now: Instant) -> bool:
@@ -145,5 +145,5 @@ def _split(text: str) -> dict[str, object]:
         raise ClaimError(f"there is no unit {word!r}", _REMEDY)
     value = int(number) if number.isdigit() else float(number)
     if math.isfinite(value) and Fraction(number) != Fraction(str(value)):
-        raise ClaimError("it has more digits than are kept", "write at most 15 digits")
+        raise ClaimError("it has too many digits", "write at most 15 digits")
     return {"unit": _UNITS[word], "value": value}

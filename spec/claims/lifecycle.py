@@ -1,4 +1,4 @@
-"""Who may move a claim, and when: a machine made from the table of `spec.claims.states`."""
+"""Defines the lifecycle machine of a claim: who may trigger which transition, and when."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -192,7 +192,9 @@ class ClaimLifecycle:
             raise OwnershipError(f"{tried}, but {bar}", self._remedy(by))
         dest = next_state(self.state, trigger)
         if dest is None:
-            raise LifecycleError(f"{tried}, but no transition is there", self._remedy(by))
+            raise LifecycleError(
+                f"{tried}, but the lifecycle has no such transition", self._remedy(by)
+            )
         self._check_clock(trigger, by, now, tried)
         source = self.state
         self._machine.events[trigger].trigger(self._model)
@@ -214,7 +216,7 @@ class ClaimLifecycle:
             return mode
         if not is_escalation(self._mode, mode) and not self._owned(by):
             raise OwnershipError(
-                f"{tried}, but only an escalation is open to all",
+                f"{tried}, but another caller may only raise the protection",
                 f"ask the owning scope {self.claim.owner_scope!r}",
             )
         if mode is Mode.EXPIRING and self.claim.duration is None:
@@ -231,7 +233,7 @@ class ClaimLifecycle:
         """Why `by` may never send `trigger` as the claim is; None if it may."""
         if isinstance(by, Caller):
             if trigger not in OWNER_TRIGGERS:
-                return "this is the runtime's to report"
+                return "only the runtime may report this"
             return None if self._owned(by) else f"{self.claim.owner_scope!r} owns the claim"
         if trigger not in RUNTIME_TRIGGERS:
             return "only the owner may release"
@@ -255,7 +257,7 @@ class ClaimLifecycle:
             return
         unit = self._unit()
         if unit is not None and now.unit is not unit:
-            raise LifecycleError(f"{tried} at {now}, of another clock", f"give now in {unit}")
+            raise LifecycleError(f"{tried} at {now}, on another clock", f"give now in {unit}")
         if self._last is not None and now.value < self._last.value:
             raise LifecycleError(f"{tried} at {now}, before {self._last}", "give a later time")
         start = self._accepted_at
@@ -263,7 +265,7 @@ class ClaimLifecycle:
             return
         if not duration.over(since=start, now=now):
             raise LifecycleError(
-                f"{tried} at {now}, but {duration} from {start} are not over",
+                f"{tried} at {now}, but {duration} from {start} have not elapsed",
                 "wait, or let the owner expire it",
             )
 

@@ -1,4 +1,4 @@
-"""When does a cached prefix count as there? Predicates over logical block positions."""
+"""Defines materialization predicates over logical block positions."""
 
 import re
 from collections.abc import Collection, Set

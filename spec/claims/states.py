@@ -1,4 +1,4 @@
-"""Which states a claim passes through, and by what: the one table of its lifecycle."""
+"""Defines the states and transitions of a claim: the one table of its lifecycle."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,7 +55,7 @@ def _to(dest: ClaimState, *sources: ClaimState) -> list[tuple[ClaimState, ClaimS
 
 TRANSITIONS: Final[tuple[Transition, ...]] = (
     *_rows("claim_accepted", "responsibility begins", (_S.SUBMITTED, _S.ACCEPTED)),
-    *_rows("claim_rejected", "turned away before acceptance", (_S.SUBMITTED, _S.REFUSED)),
+    *_rows("claim_rejected", "rejected before acceptance", (_S.SUBMITTED, _S.REFUSED)),
     *_rows(
         "claim_materialized",
         "the predicate holds",
@@ -84,14 +84,20 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
     ),
     *_rows(
         "claim_restoration_failed",
-        "the blocks did not come back; responsibility stays",
+        "the blocks did not come back; responsibility continues",
         *_to(_S.OFFLOADED, _S.RESTORING, _S.OFFLOADED),
         *((state, state) for state in (_S.MATERIALIZED, _S.HARMED)),
     ),
-    *_rows("claim_demoted", "responsibility given up before loss", *_to(_S.DEMOTED, *_LIVE)),
+    *_rows(
+        "claim_demoted", "responsibility ended explicitly before the loss", *_to(_S.DEMOTED, *_LIVE)
+    ),
     *_rows("claim_expired", "responsibility ended at the duration", *_to(_S.EXPIRED, *_LIVE)),
     *_rows("claim_released", "withdrawn by the owner", *_to(_S.RELEASED, _S.SUBMITTED, *_LIVE)),
-    *_rows("claim_harmed", "the predicate broke while responsible", *_to(_S.HARMED, *_LIVE)),
+    *_rows(
+        "claim_harmed",
+        "the predicate became false while the runtime was responsible",
+        *_to(_S.HARMED, *_LIVE),
+    ),
 )
 """Every step a claim can take; each pair of a trigger and a source stands once."""
 

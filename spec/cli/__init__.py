@@ -1,1 +1,1 @@
-"""What the commands have in common, and what they print."""
+"""Command-line parts that the packages share."""

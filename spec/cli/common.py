@@ -1,4 +1,4 @@
-"""What the three command lines have in common: exit codes, options, errors, output.
+"""Defines what the command lines have in common: exit codes, options, errors, output.
 
 A command raises SpecError for what a person can put right, `typer.Exit(code)` for a verdict, and
 returns otherwise. `run` turns each into an exit code and never shows a traceback unless asked.
@@ -73,7 +73,7 @@ class Format(StrEnum):
     JSON = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="For people, or for programs.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 
 OutputOption = Annotated[
@@ -94,7 +94,9 @@ def _show_version(asked: bool) -> None:
 
 VersionOption = Annotated[
     bool,
-    typer.Option("--version", callback=_show_version, is_eager=True, help="Show it and stop."),
+    typer.Option(
+        "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+    ),
 ]
 
 
@@ -205,9 +207,11 @@ def add_docs(app: typer.Typer, make: Callable[[], Mapping[str, str]], *, of: str
 
     def docs(
         check: Annotated[
-            bool, typer.Option("--check", help="Write nothing; exit 1 where a page is stale.")
+            bool, typer.Option("--check", help="Write nothing; exit 1 if a page is stale.")
         ] = False,
-        folder: Annotated[Path, typer.Option("--dir", help="Where the pages are.")] = Path("docs"),
+        folder: Annotated[Path, typer.Option("--dir", help="The folder of the pages.")] = Path(
+            "docs"
+        ),
         form: FormatOption = Format.TEXT,
     ) -> None:
         changed = (stale if check else write_pages)(folder, make())

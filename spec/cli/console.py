@@ -1,4 +1,4 @@
-"""`resident-claims`: one command line over those of the packages.
+"""Defines `resident-claims`: one command line over those of the packages.
 
 Each package declares its commands as entry points (pyproject.toml, docs/decisions/0014), so that
 `spec` imports none of them. A command is loaded when it is asked for: help and completion of
@@ -43,15 +43,15 @@ WHOLE: Final = "*"
 COMMANDS: Final[dict[str, Listed]] = {
     "check": Listed("Judge traces: what was kept, what was violated, and where."),
     "follow": Listed("Print the live verdicts of a serving process."),
-    "evidence": Listed("Take from traces what they show of a mode, for label."),
-    "explain": Listed("Tell what each event of a trace changed, and why."),
-    "prove": Listed("Prove what the obligations of a mode are worth.", "check"),
-    "recheck": Listed("Check a certificate again, by a solver of your choice."),
-    "label": Listed("Label what a runtime, as publicly known, may call a mode.", "lower"),
+    "evidence": Listed("Extract evidence for a mode from traces, as input of label."),
+    "explain": Listed("Explain what each event of a trace changed, and why."),
+    "prove": Listed("Prove what a mode's obligations guarantee.", "check"),
+    "recheck": Listed("Check a certificate, with a solver of your choice."),
+    "label": Listed("Label the modes that a described runtime supports.", "lower"),
     "diagram": Listed("Draw the lifecycle, a mode or an obligation."),
     "spec": Listed("List, show and document the specification.", WHOLE),
-    "doctor": Listed("Say, hook by hook, what the vLLM plugin would do here."),
-    "demo": Listed("Play scenes in a tiny real engine and judge them."),
+    "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here."),
+    "demo": Listed("Run scenarios in a tiny real engine and judge them."),
 }
 """The commands in the order in which they are shown."""
 
@@ -74,7 +74,7 @@ class _Lazy(TyperGroup):
 
 app = new_app(
     PROGRAM,
-    "What a serving runtime owes once it says that a prefix will still be there.",
+    "Check what a serving runtime owes for the KV-cache claims that it accepted.",
     cls=_Lazy,
     epilog=f"Example: {PROGRAM} check trace.jsonl --mode hard_protected",
 )
@@ -103,7 +103,7 @@ def _declared(name: str) -> tuple[str, typer.Typer]:
         entries = metadata.distribution(PROGRAM).entry_points
         (entry,) = entries.select(group=GROUP, name=name)
     except (metadata.PackageNotFoundError, ValueError):
-        raise _stopped(f"{PROGRAM} is not installed whole; install it again", 70) from None
+        raise _stopped(f"{PROGRAM} is not installed completely; install it again", 70) from None
     package = entry.module.partition(".")[0]
     if fault := fault_of(package):
         raise _stopped(fault.says, fault.code)

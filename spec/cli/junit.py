@@ -1,4 +1,4 @@
-"""JUnit XML for the dashboards of CI systems: suites of cases that pass, fail or are undecided."""
+"""Writes JUnit XML: suites of cases that pass, fail or are undecided."""
 
 from __future__ import annotations
 

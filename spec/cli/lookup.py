@@ -1,4 +1,4 @@
-"""Everything that `spec show` knows, by the names that people type."""
+"""Finds what `spec show` can show, by the name that a user typed."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def find(text: str) -> ModeSpec | Observer | Reading | Word:
         **OBLIGATIONS,
         **readings,
     }
-    what = "mode, obligation, reading, depth, order or signal"
+    what = "mode, obligation, interpretation, depth, order or signal"
     return everything[resolve(text, everything, what=what, aliases=OTHER_NAMES)]

@@ -1,4 +1,4 @@
-"""What the commands print for people: tables and short texts, within 80 columns."""
+"""Renders the text output of the commands: tables and short texts, within 80 columns."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def list_tables(listing: ListView) -> tuple[Table, ...]:
     obligations = _table("Obligations", "code", "obligation", "why")
     for obligation in listing.obligations:
         obligations.add_row(obligation.code, obligation.name, obligation.reason)
-    readings = _table("Readings", "reading", "in short")
+    readings = _table("Interpretations", "reading", "in short")
     for reading in listing.readings:
         readings.add_row(reading.name, reading.in_short)
-    words = _table("Words of lowering", "kind", "words")
+    words = _table("Terms of lowering", "kind", "words")
     for kind, names in listing.words.items():
         words.add_row(kind, ", ".join(names))
     return modes, obligations, readings, words
@@ -71,12 +71,12 @@ def mode_text(mode: ModeView) -> Text:
         text.append(f"{wrap(part.reason, 6)}\n")
         if part.added:
             text.append(f"{wrap(f'Added because {part.added}.', 6)}\n")
-    _head(text, "What may give way when a request does not fit beside the claim")
-    text.append(f"{wrap(', '.join(mode.actions) or 'nothing is named', 2)}\n")
-    _head(text, "How deep an adapter must reach into the runtime")
+    _head(text, "Explicit actions on a request that does not fit beside the claim")
+    text.append(f"{wrap(', '.join(mode.actions) or 'none', 2)}\n")
+    _head(text, "Depth at which an adapter can supply the mode")
     for depths in mode.depths:
         text.append(f"  {' and '.join(depths)}\n")
-    _head(text, "Readings")
+    _head(text, "Interpretations")
     for reading in mode.readings:
         text.append(f"  {reading.name:<19} ", "bold")
         text.append(f"{reading.in_short}\n")

@@ -1,1 +1,1 @@
-"""What must hold: ledgers, obligations, readings and modes."""
+"""The contract: ledgers, obligations, interpretations and modes."""

@@ -1,4 +1,4 @@
-"""The environment of each mode: the kinds of events of which its theorem speaks."""
+"""Defines the environment of each mode: the kinds of events that its theorem covers."""
 
 from __future__ import annotations
 

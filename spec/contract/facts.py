@@ -1,4 +1,4 @@
-"""What facts are: assumptions of the theorem that the monitor evaluates on every event of a stream.
+"""Defines the assumptions about facts, which the monitor evaluates on every event of a stream.
 
 A fact that contradicts those before it was not observed faithfully, or not all of them were. Then
 nothing is concluded from it: the claim that it touches is inconclusive.
@@ -41,12 +41,13 @@ def _of_mine(kinds: Term, then: Term) -> Term:
 
 
 ROOM: Final = "room for the predicate"
-"""The assumption of which nobody knows anything where a commitment states no footprint."""
+"""The assumption that cannot be evaluated if a commitment states no footprint."""
 
 FACTS_ARE_FACTS: tuple[Assumption, ...] = (
     Assumption(
         "one commitment",
-        "a registry commits to a claim that it does not hold; in a mode without acceptance, once",
+        "a registry commits only to a claim that it does not hold; in a mode without "
+        "acceptance, once",
         _of_mine(kind(Kind.CLAIM_COMMITTED), ~was.responsible & ~(c.watched & was.committed)),
         "the registry commits to a claim that it already holds, or held",
     ),
@@ -58,8 +59,8 @@ FACTS_ARE_FACTS: tuple[Assumption, ...] = (
     ),
     Assumption(
         "an entry to end",
-        "a registry ends an entry that it has: one under responsibility, one whose duration is "
-        "over, or one to which nobody committed",
+        "a registry ends an entry that it has: one under responsibility, one whose duration "
+        "is over, or one without a commitment",
         _of_mine(kind(Kind.CLAIM_RETIRED), was.responsible | ~was.committed | c.lapses),
         "the registry ends an entry that had ended before",
     ),
@@ -77,9 +78,9 @@ FACTS_ARE_FACTS: tuple[Assumption, ...] = (
     ),
     Assumption(
         "a copy to load",
-        "what is loaded, or fails to be, had a copy at some time",
+        "what is loaded, or fails to load, had a copy at some time",
         _of_mine(kind(Kind.LOAD_FINISHED, Kind.LOAD_FAILED), was.copied),
-        "a load is of a claim of which there never was a copy",
+        "a load is of a claim that never had a copy",
     ),
 )
 """The assumptions about the facts of one claim, in the order in which they are evaluated."""

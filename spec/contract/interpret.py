@@ -1,4 +1,4 @@
-"""Terms read as they stand: their values where some fields may have one of several values.
+"""Interprets terms where some fields may have one of several values.
 
 What is known exactly has one value. What is not has a value at each *corner*, an end of what it may
 be. A number has its value at each corner; a truth is surely or possibly so. Comparisons of counts
@@ -126,7 +126,7 @@ def count(term: Term, look: Look) -> Numbers:
     """The value of an integer term at each corner.
 
     Raises:
-        TypeError: it hangs on a condition of which nobody knows whether it holds.
+        TypeError: it depends on a condition that is unknown.
     """
     match term:
         case Const(value):

@@ -1,4 +1,4 @@
-"""What is true of a claim and of a request, computed from facts; and what was declared of it.
+"""Defines the ledgers: what is true of a claim and a request by the facts, and what was declared.
 
 Truth (`CLAIM_FACTS`, `REQUEST_FACTS`) reads only facts. `DECLARED` is the one ledger fed by
 reports: the footprint that an acceptance states, because an auditor must do sums with declared
@@ -105,13 +105,13 @@ def usable(state: _Registers) -> Term:
 
 
 def live(state: _Registers) -> Term:
-    """News of the claim is owed: it is responsible, or watched and nobody ever committed to it."""
+    """Reports about the claim are owed: it is responsible, or watched and never committed."""
     return state.responsible | conj(c.watched, state.registered, ~state.committed)
 
 
 rises = conj(
     live(now), now.lead >= c.threshold, ~(live(was) & (was.lead >= c.threshold))
-)  # the predicate came to hold while somebody was owed news of it
+)  # the predicate came to hold while reports about it were owed
 breaks = usable(was) & ~usable(now)
 loss = breaks & was.responsible
 fails = conj(
@@ -250,7 +250,7 @@ def conflict(own: Term, request: _Registers, beside: Term = e.rest) -> Term:
 
 
 def contends(own: Term, request: _Registers) -> Term:
-    """This claim has a part in such a conflict: it is responsible."""
+    """Whether this claim takes part in such a conflict: it is responsible."""
     return was.responsible & conflict(own, request)
 
 

@@ -1,8 +1,8 @@
-"""The seven modes: what each promises; which obligations carry it is stated with those.
+"""Defines the seven modes: their promises, critical obligations, adapter depths and actions.
 
 `paper` is the bundle as "Fail-Closed Lowering of Resident KV Claims" prints it (section 3,
 evidence-to-obligation summary). `contract` completes it where the auditor's theorem needs more; the
-completion is either an added obligation, listed with its reason, or a named reading
+completion is either an added obligation, listed with its reason, or a named interpretation
 (`spec.contract.readings`), and it is empty where nothing had to be added.
 """
 
@@ -27,12 +27,14 @@ __all__ = ["MODES", "SAID_BY", "Bundle", "ConflictAction", "Depth", "ModeSpec"]
 
 
 class Bundle(StrEnum):
+    """Which obligations of a mode: those of the contract, or those that the paper prints."""
+
     CONTRACT = "contract"
     PAPER = "paper"
 
 
 class ConflictAction(StrEnum):
-    """What may give where active and resident blocks do not both fit."""
+    """An explicit action on a request that does not fit beside the resident claims."""
 
     REFUSE = "refuse"
     DEFER = "defer"
@@ -52,7 +54,7 @@ SAID_BY: dict[ConflictAction, tuple[Kind, ...]] = {
     ConflictAction.SPLIT: (Kind.REQUEST_SPLIT,),
     ConflictAction.RELAX: (Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED),
 }
-"""The reports by which an action is said to have been taken."""
+"""The reports that state each action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ class ModeSpec:
 
     `added` maps each obligation that the contract adds to the reason why the paper's bundle does
     not carry the mode's clauses without it; `critical` are those whose absence lets a look-alike
-    pass for the mode (whose absence rejects a row is said in `spec.lowering.obligations`); `depths`
-    are the adapter depths, all of a tuple together, that may supply the mode.
+    pass for the mode (`spec.lowering.obligations` lists those whose absence rejects a row);
+    `depths` are the adapter depths, all of a tuple together, that may supply the mode.
     """
 
     mode: Mode
@@ -78,13 +80,16 @@ class ModeSpec:
         unknown = {*self.paper, *self.added, *self.critical} - set(OBLIGATIONS)
         unknown |= set(self.readings) - {reading.name for reading in READINGS}
         if unknown:
-            raise ValueError(f"{self.mode}: no such obligation or reading: {sorted(unknown)}")
+            raise ValueError(
+                f"{self.mode}: no such obligation or interpretation: {sorted(unknown)}"
+            )
 
     def names(self, bundle: Bundle = Bundle.CONTRACT) -> tuple[str, ...]:
         """The obligations of a bundle, in the order in which they are listed."""
         return self.paper if bundle is Bundle.PAPER else (*self.paper, *self.added)
 
     def bundle(self, bundle: Bundle = Bundle.CONTRACT) -> tuple[Observer, ...]:
+        """The observers of a bundle, in the order of `names`."""
         return tuple(OBLIGATIONS[n] for n in self.names(bundle))
 
     @property
@@ -128,51 +133,53 @@ MODES: dict[Mode, ModeSpec] = {
     for spec in (
         _mode(
             Mode.BEST_EFFORT,
-            "Nothing is kept; whether the predicate holds is told, under the claim's name.",
+            "Nothing is protected; each change of the predicate is reported under the claim's id.",
             ((Depth.TELEMETRY_JOIN,),),
             ("due-by", "watched"),
         ),
         _mode(
             Mode.SOFT_PRIORITY,
-            "Under pressure the claim of lower priority loses blocks first, and each loss is told.",
+            "Under pressure the claim of lower priority loses blocks first, and each loss is "
+            "reported.",
             ((Depth.TELEMETRY_JOIN,),),
             ("due-by", "watched", "controlled-pressure"),
         ),
         _mode(
             Mode.HARD_PROTECTED,
-            "No block of an accepted claim is chosen as a victim; what does not fit beside "
-            "it meets an explicit action that names it; any other loss is told as harm.",
+            "No block of an accepted claim is chosen as a victim; a request that does not "
+            "fit beside the claim gets an explicit action that names the claim; any other "
+            "loss is reported as harm.",
             ((Depth.SCHEDULER_HOOK, Depth.ALLOCATOR_HOOK),),
             ("due-by", "paired-ends", "one-life", "blame", "conflict", "room", "loss"),
             frozenset(ConflictAction),
         ),
         _mode(
             Mode.DEMOTABLE,
-            "No eviction breaks the predicate before the claim was demoted aloud.",
+            "No eviction makes the predicate false before a demotion of the claim is reported.",
             ((Depth.CLAIM_REGISTRY,),),
             ("due-by", "paired-ends", "one-life", "loss"),
             frozenset({ConflictAction.RELAX}),
         ),
         _mode(
             Mode.EXPIRING,
-            "Responsibility ends at the duration, at a boundary that is told; no eviction "
-            "breaks the predicate before it.",
+            "Responsibility ends at the claim's duration, and the end is reported; no "
+            "eviction makes the predicate false before it.",
             ((Depth.CLAIM_REGISTRY,),),
             ("due-by", "paired-ends", "one-life", "loss"),
             frozenset({ConflictAction.RELAX}),
         ),
         _mode(
             Mode.OFFLOADABLE,
-            "The claim may leave the GPU; it comes back from the tier before it is reused, "
-            "or the failure to bring it back ends in an outcome that names it.",
+            "The claim may leave the GPU; it is restored from the offload tier before it is "
+            "reused, or the failed restore ends in an outcome that names the claim.",
             ((Depth.STORAGE_RESTORABILITY,),),
             ("due-by", "paired-ends", "one-life", "loss", "reuse", "failed-restore"),
             frozenset({ConflictAction.OFFLOAD, ConflictAction.REFUSE}),
         ),
         _mode(
             Mode.ROUTED_REUSE,
-            "What a route cost, where it went and whether reuse followed is told, truly, "
-            "under the claim's name.",
+            "The cost of a route, the chosen worker and whether reuse followed are reported "
+            "correctly, under the claim's id.",
             ((Depth.ROUTING_HOOK,),),
             ("due-by", "watched"),
             frozenset({ConflictAction.ROUTE_ELSEWHERE}),

@@ -1,4 +1,4 @@
-"""Modes and obligations by the names that people type."""
+"""Finds modes and obligations by the names that users type."""
 
 from __future__ import annotations
 

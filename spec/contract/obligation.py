@@ -1,4 +1,4 @@
-"""Everything that is stated of one obligation; tables elsewhere are made from these records."""
+"""Defines the record of one obligation, from which tables elsewhere are made."""
 
 from __future__ import annotations
 

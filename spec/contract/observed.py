@@ -1,4 +1,4 @@
-"""Which facts a term or an obligation rests on: those it reads, and those behind its registers."""
+"""Computes the facts that a term or an obligation depends on, also through its registers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def reading(field: str) -> frozenset[str]:
 
 @cache
 def fields_behind(fields: frozenset[str]) -> frozenset[str]:
-    """These fields of events, and the registers that nobody knows where they are unknown."""
+    """These fields of events, and the registers that are unknown where they are."""
     found = fields
     while True:
         ledgers = (CLAIM_FACTS, DECLARED, REQUEST_FACTS)
@@ -88,7 +88,7 @@ def fields_behind(fields: frozenset[str]) -> frozenset[str]:
 def without_fields(observer: Observer, fields: frozenset[str]) -> Observer | None:
     """The observer without the rules that rest on any of these fields or registers.
 
-    Where one of those leads elsewhere than to a breach, nobody knows in which state the observer
+    Where one of those leads elsewhere than to a breach, it is unknown in which state the observer
     is: of the rules that find a breach those are left that do so in any, and come before it. What
     is left concludes breaches alone: nothing is shown to be kept by it.
 

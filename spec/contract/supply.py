@@ -1,4 +1,4 @@
-"""Where an obligation may be supplied in a runtime, and in which order of events it shows."""
+"""Defines the depths of a runtime that may supply an obligation, and the orders that show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a guard may read: the event as one claim sees it, and the constants of that claim.
+"""Defines what a guard may read: the fields of an event for one claim, and the claim's constants.
 
 The monitor computes these fields for each claim from the canonical stream
 (`monitor.stream.projection`); the prover lets a most general runtime choose them
@@ -28,51 +28,63 @@ class _Names:
 _B, _I = Sort.BOOL, Sort.INT
 
 EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
-    "mine": (_B, "the event concerns this claim's object: the key that hooks see"),
-    "named": (_B, "the event names this claim's id: what an auditor reads"),
+    "mine": (_B, "the event concerns this claim's object (the key that hooks observe)"),
+    "named": (_B, "the event names this claim's id (which an auditor reads)"),
     "here": (_B, "the event belongs to the request that is followed"),
-    "lead": (_I, "contiguous blocks held from the predicate's start after a block fact"),
+    "lead": (_I, "contiguous blocks held from the predicate's start, after a fact about blocks"),
     "footprint": (_I, "blocks that a commitment or an acceptance states"),
     "needed": (_I, "blocks that the arriving request needs"),
-    "usable": (_I, "blocks of the pool that are usable at all"),
+    "usable": (_I, "usable blocks of the pool"),
     "rest": (_I, "blocks of the other responsible claims of the pool, each block once"),
-    "stood": (_I, "the same of those that were responsible when the request in hand arrived"),
+    "stood": (
+        _I,
+        "the same for the claims that were responsible when the unfinished request arrived",
+    ),
     "shared": (
         _I,
-        "blocks of this claim that are among `rest`, too; at the end of a request, among `stood`",
+        "blocks of this claim that `rest` counts as well; at the end of a request, `stood`",
     ),
-    "others": (_I, "blocks that the other requests in hand need, all together"),
+    "others": (_I, "blocks that the other unfinished requests need, in total"),
     "blamed": (_B, "this claim is among the blocking ids"),
-    "tied": (_I, "blocks of this claim that responsible claims have whom the event does not name"),
-    "blamed_rest": (_I, "blocks that the other blamed claims free by themselves, all together"),
+    "tied": (
+        _I,
+        "blocks of this claim that are shared with responsible claims that the event does not name",
+    ),
+    "blamed_rest": (_I, "blocks that the other named claims free without this one, in total"),
     "blamed_least": (
         _I,
-        "what would not be freed without the other blamed claim that frees least; 0 for none",
+        "blocks that only the other named claim with the least such blocks frees; 0 for none",
     ),
     "accuses": (_B, "the event names at least one blocking id"),
-    "stranger": (_B, "a blocking id is no claim responsible in this pool, or frees nothing"),
-    "restore": (_B, "the refusal is for a restore that did fail, not for want of room"),
+    "stranger": (
+        _B,
+        "a blocking id is no responsible claim of this pool, or ending that claim frees nothing",
+    ),
+    "restore": (_B, "the refusal is for a restore that did fail, not for lack of capacity"),
     "smear": (_B, "an id is named whose restore for this request did not fail"),
     "alleges": (
         _B,
-        "the refusal is said to be for a restore that failed, and none did for the request",
+        "the refusal states a failed restore as its cause, and none failed for the request",
     ),
     "echo": (_B, "repeats, at a lower level, a failure that the scheduler already reported"),
-    "outcome": (_B, "states refusal, demotion, expiry or harm as the outcome, naming this claim"),
-    "refusal": (_B, "the outcome that it states is a refusal"),
-    "harm": (_B, "the outcome that it states is harm"),
+    "outcome": (
+        _B,
+        "the report states refusal, demotion, expiry or harm as the outcome and names this claim",
+    ),
+    "refusal": (_B, "the stated outcome is a refusal"),
+    "harm": (_B, "the stated outcome is harm"),
     "from_tier": (_B, "the restore came from the offload tier, not from recomputation"),
     "intact": (
         _B,
         "a copy of the claim is loaded, and nothing was computed in place of a restore",
     ),
-    "authorised": (_B, "the owner, or the runtime within its rights, is behind the transition"),
-    "by": (_I, "who is behind the step, as a number; 0 where that is not stated"),
+    "authorised": (_B, "the transition is by the owner, or by the runtime within its rights"),
+    "by": (_I, "the caller of the step, as a number; 0 where it is not stated"),
     "found": (_B, "the blocks were found in the cache; no request computed them"),
     "covers": (_B, "the look-up asked for all blocks that the predicate needs"),
-    "breaks": (_B, "the report of a lost block implies that the predicate broke"),
+    "breaks": (_B, "the report of a lost block implies that the predicate became false"),
     "unsaid": (_B, "the blocks that are reported lost were lost, and no report named them"),
-    "passed": (_B, "a claim of lower priority had a block that could be taken instead"),
+    "passed": (_B, "a claim of lower priority had a block that could have been evicted instead"),
     "spared": (_B, "a claim of higher priority keeps its blocks"),
     "proof": (_B, "the report carries a capacity proof"),
     "said_resident": (_I, "protected resident blocks, as the capacity proof says"),
@@ -83,16 +95,16 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "cost": (_I, "cost of the route"),
     "worker": (_I, "the worker of the route, as a number"),
     "hit": (_B, "the routed request reused the claim's prefix"),
-    "behind": (_B, "several facts of the kind that is reported are still to be told"),
-    "oldest": (_B, "the report tells the oldest fact that is still to be told"),
+    "behind": (_B, "several facts that the report could be about are not reported yet"),
+    "oldest": (_B, "the report agrees with the oldest fact that is not reported yet"),
 }
 
 CONSTANTS: dict[str, tuple[Sort, str]] = {
     "threshold": (_I, "blocks that the materialization predicate asks for, at least 1"),
     "lapses": (_B, "responsibility ends at the claim's duration by itself (mode expiring)"),
     "tiered": (_B, "a copy in the offload tier counts for the claim (mode offloadable)"),
-    "watched": (_B, "the mode promises only telemetry, owed from registration on"),
-    "ranked": (_B, "the mode promises an order of losses, so each loss is telemetry"),
+    "watched": (_B, "the mode promises only telemetry, which is owed from registration on"),
+    "ranked": (_B, "the mode promises an order of losses, so each lost block is to be reported"),
 }
 
 e = _Names(Scope.EVENT, EVENT_FIELDS)

@@ -1,1 +1,1 @@
-"""The specification as pages and diagrams."""
+"""Generates pages and diagrams of the specification."""

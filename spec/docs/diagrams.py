@@ -199,7 +199,7 @@ def lifecycle_diagram() -> Diagram:
         Node(state.value, state.value, _look(state), stays=tuple(stays.get(state, ())))
         for state in ClaimState
     ]
-    nodes.append(Node(_ANY, "any of these", Look.ANY, "whatever the state in this frame"))
+    nodes.append(Node(_ANY, "any of these", Look.ANY, "in any state of this frame"))
     members = (*(state.value for state in ClaimState if state in RESPONSIBLE), _ANY)
     return Diagram(
         title="The lifecycle of a claim",
@@ -251,7 +251,7 @@ def mode_diagram(spec: ModeSpec) -> Diagram:
     ]
     if spec.actions:
         actions = ", ".join(sorted(spec.actions))
-        notes.insert(0, Node("actions", "may give way in a conflict", Look.NOTE, actions))
+        notes.insert(0, Node("actions", "explicit actions in a conflict", Look.NOTE, actions))
     groups.append(Group("terms", "", tuple(note.id for note in notes), 1))
     legend = [(Look.OBLIGATION, "obligation, and what breaks it")]
     if spec.critical:

@@ -1,4 +1,4 @@
-"""Which diagram was asked for, and in which form."""
+"""Selects the diagram and the format that were asked for."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def picture_for(path: Path | None, form: str | None) -> Picture:
     else:
         return Picture.MERMAID
     if path is None and picture is Picture.PNG and sys.stdout.isatty():
-        raise OutputError("a picture does not go onto a terminal", "name a file with -o")
+        raise OutputError("a picture cannot be written to a terminal", "name a file with -o")
     return picture
 
 

@@ -1,4 +1,4 @@
-"""The pages of the events and of the lifecycle."""
+"""Makes the pages of the events and of the lifecycle."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def events_page() -> str:
         "# The events",
         f"One event is one JSON object on one line, of the form `{SCHEMA}` "
         "([schema](schema/event.json)). Kinds and fields that are not listed are refused. Facts "
-        "are what hooks observed and are trusted; reports are what the runtime says and are on "
-        "trial ([glossary](glossary.md)). An example is in [writing a trace](writing-a-trace.md).",
+        "are what hooks observed, and are trusted; reports are what the runtime states, and are "
+        "checked against the facts ([glossary](glossary.md)). An example is in [writing a "
+        "trace](writing-a-trace.md).",
         "## Kinds",
     ]
     for role in Role:
@@ -34,20 +35,20 @@ def events_page() -> str:
         parts += [f"### {title}", table(("kind", "meaning", "fields"), rows)]
     parts += [
         "## Marks",
-        "Two more kinds say something of the stream itself. A writer that may be killed begins "
-        "with the first of them: where the last line is not the second the stream was cut, and of "
-        "the claims that were alive nothing more is concluded. Streams without marks end with "
-        f"their last line. A mark has {_names(STAMP)}, and `sequence` counts on.",
+        "Two more kinds are about the stream itself. A writer that may be killed begins with the "
+        "first: if the last line is not the second, the stream was cut, and the claims that were "
+        "alive are inconclusive from there on. Streams without marks end with their last line. A "
+        f"mark has {_names(STAMP)}, and `sequence` counts on.",
         table(("kind", "meaning"), ((f"`{mark}`", says) for mark, says in MARKS.items())),
-        f"`{Mark.STREAM_OPENED}` may have `observes`: a list of the kinds of facts of which the "
-        "hooks of the stream state each one. Without it every kind counts as observed. Facts of "
-        "other kinds may stand in the stream all the same; that one is missing shows nothing. A "
-        "later one narrows what is observed from its line on, for the claims that are not over; it "
-        "adds nothing to it.",
+        f"`{Mark.STREAM_OPENED}` may have `observes`: a list of the kinds of facts that the hooks "
+        "of the stream always record. Without it every kind counts as observed. Facts of other "
+        "kinds may occur in the stream too, but their absence shows nothing. A later mark "
+        "narrows what is observed from its line on, for the claims that have not ended; it adds "
+        "nothing to it.",
         "## Fields",
         f"Every event may have {_names(STAMP)}; `kind` and the fields in bold must be given. "
-        "Without `sequence` nobody can see that a line is missing. Every event about a claim may "
-        f"bind it by {_names(IDENTITY)}.",
+        "Without `sequence` a missing line cannot be detected. Every event about a claim may "
+        f"state its identity: {_names(IDENTITY)}.",
         table(
             ("field", "unit", "meaning"),
             ((f"`{name}`", unit, says) for name, (unit, says) in FIELDS.items()),
@@ -74,7 +75,7 @@ def lifecycle_page() -> str:
     )
     whys = {row.trigger: row.why for row in TRANSITIONS}
     may = table(
-        ("report", "what it says", "owning scope", "any other caller", "runtime"),
+        ("report", "meaning", "owning scope", "any other caller", "runtime"),
         (
             (f"`{t}`", whys[t], _may(t, OWNER_TRIGGERS), "no", _may(t, RUNTIME_TRIGGERS))
             for t in TRIGGERS
@@ -82,13 +83,14 @@ def lifecycle_page() -> str:
     )
     parts = [
         "# The lifecycle of a claim",
-        "Responsibility begins when the runtime's registry takes the claim on, which acceptance "
-        "reports, and ends with its entry, which demotion, expiry or release report. Harm "
-        "does not end it, and neither does refusing a request that the claim blocks.",
+        "Responsibility begins when the runtime's registry commits to the claim, which "
+        "acceptance reports, and ends when its registry entry ends, which demotion, expiry "
+        "or release report. Neither harm nor refusing a request that the claim blocks ends "
+        "it.",
         fence(to_mermaid(lifecycle_diagram()), "mermaid"),
         "## Table",
-        "Each cell is the state after the report of its row, sent in the state of its column; an "
-        "empty cell is a report that has no place there. Responsible: "
+        "Each cell is the state after the report of its row, sent in the state of its "
+        "column; an empty cell is a report that is not allowed there. Responsible: "
         + ", ".join(state for state in ClaimState if state in RESPONSIBLE)
         + ". Ended: "
         + ", ".join(state for state in ClaimState if state in TERMINAL)
@@ -96,10 +98,11 @@ def lifecycle_page() -> str:
         grid,
         "## Who may do what",
         may,
-        "Conditions: the runtime may demote only a claim whose mode is demotable, and expire only "
-        "a claim whose duration, counted from the commitment, is over. Anyone may raise the "
-        "protection of a claim; only its owner may change it otherwise. Refusing, deferring or "
-        "otherwise acting on an active request is no step of any claim that blocks it.",
+        "Conditions: the runtime may demote only a claim whose mode is demotable, and expire "
+        "only a claim whose duration, counted from the commitment, is over. Anyone may raise "
+        "the protection of a claim; only its owner may change it otherwise. Refusing, "
+        "deferring or otherwise acting on an active request is no transition of any claim "
+        "that blocks it.",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -1,4 +1,4 @@
-"""The page of the sets and tables by which a row is labelled."""
+"""Makes the page of the tables by which a row is labelled."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def lowering_page() -> str:
         "\n\n".join(
             [
                 "# The tables of lowering",
-                "What the relation of [lowering](lowering.md) looks up. Obligations are written by "
-                "their [codes](obligations.md); the other words of a descriptor are "
-                "[at the end](#words).",
+                "The tables that the relation of [lowering](lowering.md) uses. Obligations "
+                "are written by their [codes](obligations.md); the other terms of a "
+                "descriptor are [at the end](#words).",
                 "## Modes",
-                "Without any one of the first set a tempting mapping is *rejected*. The second set "
-                "is what telemetry can never supply: where only such an obligation is missing, "
-                "the row is *approximate*.",
+                "If any obligation of the first set is missing, a look-alike of the mode is "
+                "*rejected*. Telemetry can never supply the second set: if only such an "
+                "obligation is missing, the row is *approximate*.",
                 table(
                     ("mode", "rejected without", "never by telemetry", "paper", "added"),
                     (
@@ -46,8 +46,8 @@ def lowering_page() -> str:
                     ),
                 ),
                 "## Depths",
-                "What an adapter at a depth may supply by itself, and the preconditions under "
-                "which it does. A row at a depth sees every shallower adapter, too.",
+                "What an adapter at a depth may supply by itself, and the preconditions "
+                "under which it does. A row at a depth also uses every shallower adapter.",
                 table(
                     ("depth", "what it reaches", "may supply", "preconditions"),
                     (
@@ -61,7 +61,7 @@ def lowering_page() -> str:
                     ((f"`{p}`", says) for p, says in MUST_HOLD.items()),
                 ),
                 "## Obligations",
-                "The order that a run must preserve, and the atoms that must be observed besides.",
+                "The order that a run must preserve, and the atoms that must be observed as well.",
                 table(
                     ("code", "obligation", "order", "atoms"),
                     (
@@ -75,9 +75,9 @@ def lowering_page() -> str:
                     ),
                 ),
                 "## Orders",
-                table(("order", "what comes in it"), ((f"`{o}`", s) for o, s in ORDERS.items())),
+                table(("order", "the order of events"), ((f"`{o}`", s) for o, s in ORDERS.items())),
                 "## Approximation signals",
-                "The modes for which a primitive may be mistaken. None satisfies an obligation.",
+                "Primitives that resemble a mode. None satisfies an obligation.",
                 table(
                     ("signal", "what it is", "tempts to"),
                     (
@@ -86,8 +86,8 @@ def lowering_page() -> str:
                     ),
                 ),
                 "## Words",
-                "The other words that a descriptor may use. Whether an item counts is decided by "
-                "[these six points](lowering.md#when-a-statement-counts).",
+                "The other terms that a descriptor may use. Whether an item counts is "
+                "decided by [these six points](lowering.md#when-a-statement-counts).",
                 table(
                     ("in", "word", "means"),
                     (

@@ -1,4 +1,4 @@
-"""A depth, an order or a signal of the lowering relation, as `spec show` prints it."""
+"""Renders a depth, an order or a signal of the lowering relation for `spec show`."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def word_view(word: Word) -> WordView:
         facts = {
             "may supply": tuple(name for name in OBLIGATIONS if name in MAY_SUPPLY[word]),
             "preconditions": tuple(map(str, PRECONDITIONS[word])),
-            "has a part in the modes": tuple(map(str, reaching)),
+            "used in the modes": tuple(map(str, reaching)),
         }
         return WordView("depth", word, DEPTHS[word], facts)
     if isinstance(word, Order):
         needing = tuple(name for name, order in RELEVANT_ORDER.items() if order is word)
         return WordView("order", word, ORDERS[word], {"obligations that need it": needing})
-    tempting = {"may be mistaken for": tuple(sorted(map(str, TEMPTS[word])))}
+    tempting = {"resembles": tuple(sorted(map(str, TEMPTS[word])))}
     return WordView("signal", word, PRIMITIVES[word], tempting)
 
 

@@ -1,4 +1,4 @@
-"""The few pieces of Markdown that the pages are made of."""
+"""Writes the Markdown elements that the pages use."""
 
 from __future__ import annotations
 

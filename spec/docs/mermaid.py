@@ -1,4 +1,4 @@
-"""A diagram as Mermaid text, for pages that draw it themselves."""
+"""Renders a diagram as Mermaid text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the modes and of the readings."""
+"""Makes the pages of the modes and of the interpretations."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ def modes_page() -> str:
     specs = [(spec, mode_view(spec)) for spec in MODES.values()]
     parts = [
         "# The seven modes",
-        "A mode is a promise and the obligations that carry it ([glossary](glossary.md)). The "
-        '*paper* bundle is the one of "Fail-Closed Lowering of Resident KV Claims", section 3; the '
-        "*contract* is that bundle and what had to be added for an auditor who reads only reports "
-        "to be right. *Critical* obligations are those whose absence would let a look-alike, such "
-        "as a priority field or a flag that offloads, pass for the mode.",
+        "A mode is a promise and the obligations that carry it ([glossary](glossary.md)). "
+        'The *paper* bundle is the one of "Fail-Closed Lowering of Resident KV Claims", '
+        "section 3; the *contract* is that bundle and the obligations without which an "
+        "auditor who reads only reports could draw a wrong conclusion. *Critical* "
+        "obligations are those whose absence would let a look-alike, such as a priority "
+        "field or a flag that offloads, pass for the mode.",
         table(("mode", "promise"), ((link(view.name), view.promise) for _, view in specs)),
         *(_chapter(spec, view) for spec, view in specs),
     ]
@@ -47,10 +48,10 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
     depths = ", or ".join(" and ".join(f"`{d}`" for d in depths) for depths in view.depths)
     actions = ", ".join(map(_action, view.actions)) or "none"
     facts = [
-        "* what may give way when a request does not fit beside the claim, and the report of it: "
-        f"{actions}",
-        f"* how deep an adapter must reach into the runtime: {depths}",
-        f"* readings: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
+        "* explicit actions on a request that does not fit beside the claim, and the report of "
+        f"each: {actions}",
+        f"* depth at which an adapter can supply the mode: {depths}",
+        f"* interpretations: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
     ]
     facts += [
         f"* in the terms of [obligations](obligations.md) `c.{name}` holds: {CONSTANTS[name][1]}"
@@ -71,9 +72,9 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
 def readings_page() -> str:
     """The page: every choice of reading, why it was made, and the modes that rest on it."""
     parts = [
-        "# The readings",
-        "Where the papers leave a word open, the choice made here decides what is provable. Each "
-        "has a name that reports and proofs cite.",
+        "# The interpretations",
+        "Where the papers leave a word open, a choice (a semantic assumption) is made here, "
+        "and it decides what is provable. Each has a name that reports and proofs cite.",
         table(("reading", "in short"), ((link(r.name), r.in_short) for r in READINGS)),
     ]
     for view in map(reading_view, READINGS):

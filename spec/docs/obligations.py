@@ -1,4 +1,4 @@
-"""The book of the obligations."""
+"""Makes the page of the obligations."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["obligations_page"]
 
 _VERDICTS = {
-    Verdict.UNEXERCISED: "the stream never gave occasion; never shown as a pass",
+    Verdict.UNEXERCISED: "not exercised: no event concerned the obligation; never shown as a pass",
     Verdict.SATISFIED: "exercised, and nothing is owed",
-    Verdict.PENDING: "something is owed and not yet due",
-    Verdict.INCONCLUSIVE: "events are missing, ambiguous or out of order where it matters",
-    Verdict.VIOLATED: "broken for good, whatever follows",
+    Verdict.PENDING: "something is owed and not due yet",
+    Verdict.INCONCLUSIVE: (
+        "undetermined: events are missing, ambiguous or out of order where it matters"
+    ),
+    Verdict.VIOLATED: "violated; no later event changes that",
 }
 
 
@@ -47,14 +49,14 @@ def obligations_page() -> str:
     parts = [
         "# The obligations",
         "Each obligation ([glossary](glossary.md)) is an observer, a small state machine: it "
-        "stands in one state, reads the events that concern one claim, and tries its rules in "
+        "is in one state, reads the events that concern one claim, and tries its rules in "
         "order; the first that applies is taken, and where none applies nothing changes. An "
-        "observer that is watched per claim and request is followed once for the claim and once "
-        "for each request, and the heaviest verdict counts.",
+        "observer per claim and request runs once for the claim and once for each request, "
+        "and the worst verdict counts.",
         table(
             ("verdict", "meaning"), ((verdict.value, says) for verdict, says in _VERDICTS.items())
         ),
-        table(("guard", "what such a rule stands for"), GUARD_MEANS.items()),
+        table(("guard", "meaning of such a rule"), GUARD_MEANS.items()),
         "A rule is named for what it finds: `..._reported` is a report that was due, "
         "`..._not_reported` a deadline that passed without it, and `..._reported_while_...` or "
         "`..._reported_without_...` a report that the facts contradict.",
@@ -79,7 +81,7 @@ def _chapter(observer: Observer, view: ObligationView) -> str:
     facts = [f"* code: `{view.code}`", f"* source: {view.source}"]
     if view.aliases:
         facts.append(f"* also called: {', '.join(f'`{alias}`' for alias in view.aliases)}")
-    facts.append(f"* watched: {'per claim and request' if view.per_request else 'per claim'}")
+    facts.append(f"* scope: {'per claim and request' if view.per_request else 'per claim'}")
     facts.append(f"* modes: {', '.join(_modes(view)) or 'none'}")
     for name, initial in view.registers.items():
         facts.append(f"* register: `{name}`, at first {initial}")
@@ -114,13 +116,13 @@ def _rules(observer: Observer) -> list[str]:
 def _words() -> str:
     return "\n\n".join(
         [
-            "## Words of the terms",
-            "The part of a variable before the dot says where it lives:",
+            "## Variables and shared terms",
+            "The prefix of a variable states what it belongs to:",
             table(
-                ("prefix", "where it lives"),
+                ("prefix", "belongs to"),
                 ((f"`{scope.value}`", says) for scope, says in SCOPE_MEANS.items()),
             ),
-            "Fields of the event, as one claim sees it. Counts are in blocks:",
+            "Fields of the event, as computed for one claim. Counts are in blocks:",
             table(
                 ("field", "sort", "meaning"),
                 ((f"`e.{n}`", sort.value, says) for n, (sort, says) in EVENT_FIELDS.items()),
@@ -130,11 +132,12 @@ def _words() -> str:
                 ("constant", "sort", "meaning"),
                 ((f"`c.{n}`", sort.value, says) for n, (sort, says) in CONSTANTS.items()),
             ),
-            "Parts that several rules share:",
+            "Shared terms:",
             *(_shared(name, says) for name, (_, says) in SHARED.items()),
-            "Sets of kinds that several rules share:",
+            "Shared sets of kinds:",
             *(f"`{n}`\n\n" + fence(wrapped(", ".join(sorted(k)))) for n, k in KIND_SETS.items()),
-            "Facts, each updated at every event from the values before it:",
+            "Facts about the claim and the request, updated at every event from their values "
+            "before it:",
             *(_ledger(ledger) for ledger in (CLAIM_FACTS, DECLARED, REQUEST_FACTS)),
         ]
     )

@@ -1,4 +1,4 @@
-"""The pages that are made from the specification, and whether those in a folder still are."""
+"""Writes the generated pages, and checks whether those in a folder are up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A diagram by its name, as text or as a picture, which a notebook shows by itself."""
+"""Makes a diagram by its name, as text or as a picture that a notebook shows."""
 
 from __future__ import annotations
 

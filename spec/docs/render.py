@@ -1,4 +1,4 @@
-"""A diagram as DOT text, and as a picture."""
+"""Renders a diagram as DOT text, SVG or PNG."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def find_dot() -> str:
     )
     if found is None:
         raise DrawingError(
-            "no program is here that draws diagrams",
+            "no program that draws diagrams is installed",
             f"install Graphviz, or {how_to_install('diagrams')}; .dot and .mmd need none",
         )
     return found

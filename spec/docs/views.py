@@ -1,4 +1,4 @@
-"""A mode, an obligation or a reading as plain data: what the commands print and the pages tell."""
+"""Makes plain data of a mode, an obligation or an interpretation, for commands and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How terms and rules are put to people: shared terms by name, rules as sentences."""
+"""Renders terms and rules as text: shared terms by name, rules as sentences."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ __all__ = [
 GUARD_MEANS: Final[Mapping[Guard, str]] = MappingProxyType(
     {
         Guard.OWED: "something happened that must now be reported or done",
-        Guard.TOLD: "what was owed was given, or an occasion passed as it should",
+        Guard.TOLD: "what was owed was reported or done, or an event was as required",
         Guard.SAID: "a report that the facts contradict",
-        Guard.DUE: "what is owed was not given in time",
-        Guard.BROKE: "a deed that the obligation forbids",
-        Guard.NOTED: "something that later events will be compared with",
-        Guard.MOOT: "what was owed no longer is, and nothing was broken",
+        Guard.DUE: "what is owed was not reported or done in time",
+        Guard.BROKE: "an action that the obligation forbids",
+        Guard.NOTED: "a fact that later events are compared with",
+        Guard.MOOT: "what was owed is no longer owed, and nothing was violated",
     }
 )
-"""What each guard stands for, in words."""
+"""The meaning of each guard."""
 
 SCOPE_MEANS: Final[Mapping[Scope, str]] = MappingProxyType(
     {
-        Scope.EVENT: "a field of the event in hand, as this claim sees it",
+        Scope.EVENT: "a field of the current event, as computed for this claim",
         Scope.CLAIM: "a constant of the claim or of the mode",
         Scope.WAS: "the facts about the claim before the event",
         Scope.NOW: "the same after the event",
@@ -66,33 +66,39 @@ SCOPE_MEANS: Final[Mapping[Scope, str]] = MappingProxyType(
         Scope.REQ: "the same after the event",
         Scope.OWN: "a register of the observer itself; `stage` is a state of the lifecycle: "
         + ", ".join(f"{number} {state}" for number, state in enumerate(ClaimState)),
-        Scope.BELIEVED: "what an auditor believed before the event",
+        Scope.BELIEVED: "the auditor's conclusions before the event",
         Scope.BELIEVES: "the same after the event",
     }
 )
-"""What each prefix of a variable stands for."""
+"""The meaning of each prefix of a variable."""
 
 _stage = Var(Scope.OWN, "stage", Sort.INT)
 _TABLE: Final = "by the table of docs/lifecycle.md"
 
 SHARED: Final[Mapping[str, tuple[Term, str]]] = MappingProxyType(
     {
-        "CLOSES": (CLOSES, "what is owed for the claim is due: the reading due-by"),
-        "LIFECYCLE_ALLOWS": (lifecycle_allows(_stage), f"the report has a place here, {_TABLE}"),
-        "NEXT_STAGE": (lifecycle_follows(_stage), f"the stage that the report leads to, {_TABLE}"),
+        "CLOSES": (CLOSES, "what is owed for the claim is due: the interpretation due-by"),
+        "LIFECYCLE_ALLOWS": (
+            lifecycle_allows(_stage),
+            f"the lifecycle allows the report in this state, {_TABLE}",
+        ),
+        "NEXT_STAGE": (
+            lifecycle_follows(_stage),
+            f"the lifecycle state after the report, {_TABLE}",
+        ),
         "BLAME_IS_RIGHT": (blame_is_right(was.declared), "the blocking ids explain the action"),
         "CONFLICT": (conflict(was.declared, req_was), "the request does not fit beside the claims"),
         "CONFLICT_NOW": (conflict(was.declared, req), "the same, of the request that just arrived"),
-        "RISES": (rises, "the predicate came to hold while somebody was owed news of it"),
-        "LOSS": (loss, "the predicate broke while the runtime was responsible"),
-        "BREAKS": (breaks, "the claim was usable or restorable and is so no more"),
-        "LIVE_WAS": (live(was), "somebody was owed news of the claim"),
-        "LIVE_NOW": (live(now), "somebody is owed news of the claim"),
+        "RISES": (rises, "the predicate became true while reports about the claim were owed"),
+        "LOSS": (loss, "the predicate became false while the runtime was responsible"),
+        "BREAKS": (breaks, "the claim was usable or restorable and no longer is"),
+        "LIVE_WAS": (live(was), "reports about the claim were owed"),
+        "LIVE_NOW": (live(now), "reports about the claim are owed"),
         "USABLE_WAS": (usable(was), "the predicate held, or a copy that can be restored existed"),
         "USABLE_NOW": (usable(now), "the predicate holds, or a copy that can be restored exists"),
     }
 )
-"""Terms that several rules share: the name by which `term_text` shows each, and what it says."""
+"""Terms that several rules share, by the name that `term_text` shows, with their meaning."""
 
 KIND_SETS: Final[Mapping[str, frozenset[Kind]]] = MappingProxyType(
     {
@@ -102,7 +108,7 @@ KIND_SETS: Final[Mapping[str, frozenset[Kind]]] = MappingProxyType(
         "CLAIM_REPORTS": REPORTS - CONFLICT_ACTIONS,
     }
 )
-"""Sets of kinds that rules share, by the name under which they are shown."""
+"""Sets of kinds that rules share, by the name that is shown."""
 
 _SHOWN: Final = sorted(
     ((show(term), name) for name, (term, _) in SHARED.items()), key=lambda pair: -len(pair[0])
@@ -118,7 +124,7 @@ def term_text(term: Term) -> str:
 
 
 def definition(name: str) -> str:
-    """What the shared term `name` stands for, in other shared terms; raises KeyError."""
+    """The definition of the shared term `name`, in other shared terms; raises KeyError."""
     text = show(SHARED[name][0])
     return _named(text, [pair for pair in _SHOWN if len(pair[0]) < len(text)])
 
@@ -139,7 +145,7 @@ _CLOSES: Final = frozenset(CLOSES.args if isinstance(CLOSES, Or) else (CLOSES,))
 
 
 def occasion(term: Term) -> str:
-    """The kinds of event that a guard waits for where they are few; otherwise nothing."""
+    """The kinds of event that a guard waits for if they are few; otherwise the empty text."""
     if term == CLOSES or (isinstance(term, Or) and set(term.args) >= _CLOSES):
         return "at the due-by boundary"
     for part in term.args if isinstance(term, And) else (term,):
@@ -149,7 +155,9 @@ def occasion(term: Term) -> str:
 
 
 def rule_in_words(observer: Observer, rule: Rule) -> str:
-    """The rule as a sentence: where, where to, because of what, and what was expected instead."""
+    """The rule as a sentence: source states, target state, reason, and what was expected
+    instead.
+    """
     everywhere = not rule.source
     where = "in any state" if everywhere else "in " + " or ".join(f"*{s}*" for s in rule.source)
     stays = observer.sources(rule) == (rule.to,)

@@ -1,1 +1,1 @@
-"""What happens: every kind of event, its fields, and its canonical form."""
+"""Defines the kinds of events, their fields, and the canonical form."""

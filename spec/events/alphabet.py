@@ -1,10 +1,10 @@
-"""The alphabet: every kind of event, and who is answerable for it.
+"""Defines the alphabet: the sets of kinds of events, by role and effect.
 
-A **fact** is what an instrumented allocator, connector, scheduler or router did; hooks are trusted
-to observe facts faithfully, and that is the whole of the trust. A **report** is what the runtime
-says, and reports are on trial. Some facts are the runtime's own choice (it evicts a block); others
-are the environment's (a device resets, a clock reaches a duration), and a runtime is never blamed
-for those.
+A **fact** is what an instrumented allocator, connector, scheduler or router did; the one assumption
+is that hooks observe facts faithfully. A **report** is what the runtime states, and is checked
+against the facts. Some facts are the runtime's own choice (it evicts a block); others are the
+environment's (a device resets, a clock reaches a duration), and a runtime is never blamed for
+those.
 
 Names are vLLM's and the papers' where they have one.
 """
@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class KindInfo:
-    """What a kind of event says, and who is answerable for it."""
+    """The meaning and the role of a kind of event."""
 
     kind: Kind
     role: Role

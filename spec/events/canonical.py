@@ -1,4 +1,4 @@
-"""The canonical form of an event: one JSON object a line.
+"""Defines the canonical form of an event: one JSON object on one line.
 
 `Event` is decoded by msgspec and written by `EVENT_ENCODER`; unknown fields are refused, so that a
 misspelt field is an error and not a silent default. Counts are in blocks, times in monotonic
@@ -98,15 +98,17 @@ class Event(
 
 
 class Mark(StrEnum):
-    """What the writer of a stream says of the stream: no event, and no claim hears of it."""
+    """What the writer of a stream says of the stream: it is no event and is delivered to no
+    claim.
+    """
 
     STREAM_OPENED = "stream_opened"
     STREAM_CLOSED = "stream_closed"
 
 
 MARKS = {
-    Mark.STREAM_OPENED: "the stream begins, and its last line will be `stream_closed`",
-    Mark.STREAM_CLOSED: "the stream is over, and nothing is missing before this line",
+    Mark.STREAM_OPENED: "the stream begins; its last line will be `stream_closed`",
+    Mark.STREAM_CLOSED: "the stream is complete; no line before this one is missing",
 }
 """What each mark says."""
 

@@ -1,4 +1,4 @@
-"""What the fields of a canonical event mean, in what unit, and which kinds speak of them."""
+"""Defines the fields of canonical events: unit, meaning, and the kinds that have them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,22 @@ RUNTIME: Final = "runtime"
 
 FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "kind": ("name", "what happened or was said: one of the kinds of this page"),
-        "stream": ("name", "one engine, one pool, one run; where it is empty, the file"),
-        "sequence": ("count", "place in the stream; grows, and a gap is missing events"),
-        "time_ns": ("ns", "monotonic time; never runs backwards within a stream"),
+        "kind": ("name", "what happened or was reported: one of the kinds of this page"),
+        "stream": (
+            "name",
+            "names one run of one engine, with one pool; where it is empty, the file is the stream",
+        ),
+        "sequence": (
+            "count",
+            "position in the stream; it increases, and a gap means that events are missing",
+        ),
+        "time_ns": ("ns", "monotonic time; never decreases within a stream"),
         "claim_id": ("name", "the claim that the event names"),
         "request_id": ("name", "the request that the event belongs to"),
-        "cache_identity": ("name", "which blocks are the same blocks, as one canonical text"),
+        "cache_identity": (
+            "name",
+            "the cache identity (model, tokenizer, block size and so on), as one canonical text",
+        ),
         "object_id": (
             "name",
             "the object that the claim was made for; a fact that names no claim is about the "
@@ -46,7 +55,7 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "token_map": ("name", "digest of the map from tokens to logical block positions"),
         "mode": ("name", "the mode that the claim asks for or was accepted in"),
         "owner_scope": ("name", "who owns the claim"),
-        "by": ("name", "who is behind the step: a scope, or the word runtime"),
+        "by": ("name", "the caller of the step: a scope, or the word runtime"),
         "duration": ("text with unit", "how long responsibility lasts, such as 15 s or 60 steps"),
         "priority": ("number", "rank of the claim; more is higher"),
         "footprint": ("blocks", "size of the claim as committed or accepted"),
@@ -57,8 +66,8 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "positions": ("list of positions", "logical positions of the claim, one for each block id"),
         "lowest_priority": (
             "number",
-            "lowest priority among the blocks of claims that could be taken, those that were "
-            "included; without it, any could",
+            "lowest priority among the blocks of claims that could be evicted, the evicted "
+            "ones included; without it, any could be",
         ),
         "found": (
             "yes or no",
@@ -81,18 +90,21 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "needed": (
             "blocks",
-            "the most that the request can come to need, less what it shares with claims",
+            "the most that the request can need, less what it shares with claims",
         ),
-        "usable": ("blocks", "what of the pool is usable at all"),
+        "usable": ("blocks", "usable blocks of the pool"),
         "blocking_claim_ids": ("list of names", "the claims that made the action necessary"),
         "proof": (
             "five counts of blocks",
-            "capacity: resident + active = total > usable; shortfall is by how much",
+            "capacity proof: resident + active = total > usable; shortfall = total - usable",
         ),
         "restore": ("yes or no", "the refusal is for a restore that failed, not for want of room"),
         "outcome": ("name", "of a failed restore: refusal, demotion, expiry or harm"),
         "outcome_claim_id": ("name", "the claim that the outcome names"),
-        "echo": ("yes or no", "a lower level repeats a failure that was already reported"),
+        "echo": (
+            "yes or no",
+            "the report repeats, at a lower level, a failure that was already reported",
+        ),
         "from_tier": (
             "yes or no",
             "the restore came from the tier, not from recomputation",
@@ -117,7 +129,7 @@ REQUEST_KINDS: Final = frozenset(kind for kind in Kind if kind.row.request)
 """The kinds that name a request."""
 
 ABOUT_BLOCKS: Final = frozenset(kind for kind in Kind if kind.row.about_blocks)
-"""The kinds that speak of blocks of a claim which were there before them."""
+"""The kinds that are about blocks of a claim that existed before them."""
 
 ROUTE_REPORTS: Final[Mapping[Kind, tuple[Kind, str]]] = {
     kind: (Kind(kind.row.tells[0]), kind.row.tells[1]) for kind in Kind if kind.row.tells
@@ -137,8 +149,8 @@ def fields_of(kind: Kind) -> tuple[str, ...]:
 def required_of(kind: Kind) -> tuple[str, ...]:
     """The fields without which an event of this kind says too little to be judged.
 
-    Facts about blocks, loads and routes may be about nobody's claim; loads, reuses and routes then
-    say about which object they are (or of which blocks), or nobody can tell whose they are.
+    Facts about blocks, loads and routes may concern no claim; loads, reuses and routes then
+    say about which object they are (or of which blocks), or it is unknown whose they are.
     """
     row = kind.row
     names: tuple[str, ...] = ("claim_id",) if row.claim is Names.MUST else ()

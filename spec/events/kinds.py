@@ -1,4 +1,4 @@
-"""The kinds of events, a row each: who is answerable, what it says, which fields it has."""
+"""Defines the kinds of events, a row each: its role, its meaning and its fields."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Kind(StrEnum):
         "request_arrived",
         Row(
             _OUTSIDE,
-            "a request needs so many blocks of so many usable ones",
+            "a request arrived, with the blocks that it needs and the usable blocks of the pool",
             _NEVER,
             fields="needed usable",
             required="needed usable",
@@ -144,7 +144,7 @@ class Kind(StrEnum):
         "prefix_lookup",
         Row(
             _CHOICE,
-            "a request looked up how many blocks of the claim it can use",
+            "a request looked up the blocks of the claim that it can use",
             _MAY,
             fields="held asked",
             request=True,
@@ -189,7 +189,7 @@ class Kind(StrEnum):
         "claim_accepted",
         Row(
             _REPORT,
-            "the runtime says that it accepts the claim",
+            "the runtime reports that it accepts the claim",
             _MUST,
             fields="mode owner_scope duration priority footprint",
             required="footprint",
@@ -198,13 +198,13 @@ class Kind(StrEnum):
     )
     CLAIM_REJECTED = (
         "claim_rejected",
-        Row(_REPORT, "the runtime says that it turns the claim away", _MUST, lifecycle=True),
+        Row(_REPORT, "the runtime reports that it rejects the claim", _MUST, lifecycle=True),
     )
     CLAIM_MATERIALIZED = (
         "claim_materialized",
         Row(
             _REPORT,
-            "the runtime says that the predicate holds",
+            "the runtime reports that the predicate holds",
             _MUST,
             about_blocks=True,
             lifecycle=True,
@@ -214,7 +214,7 @@ class Kind(StrEnum):
         "claim_unmaterialized",
         Row(
             _REPORT,
-            "the runtime says that the predicate holds no more",
+            "the runtime reports that the predicate no longer holds",
             _MUST,
             about_blocks=True,
             lifecycle=True,
@@ -224,7 +224,7 @@ class Kind(StrEnum):
         "claim_offloaded",
         Row(
             _REPORT,
-            "the runtime says that the claim is in the offload tier",
+            "the runtime reports that the claim is in the offload tier",
             _MUST,
             about_blocks=True,
             lifecycle=True,
@@ -234,7 +234,7 @@ class Kind(StrEnum):
         "claim_restore_required",
         Row(
             _REPORT,
-            "the runtime says that reuse needs a restore first",
+            "the runtime reports that reuse needs a restore first",
             _MUST,
             request=True,
             about_blocks=True,
@@ -245,7 +245,7 @@ class Kind(StrEnum):
         "claim_restored",
         Row(
             _REPORT,
-            "the runtime says that the claim was restored",
+            "the runtime reports that the claim was restored",
             _MUST,
             fields="from_tier",
             request=True,
@@ -257,7 +257,7 @@ class Kind(StrEnum):
         "claim_restoration_failed",
         Row(
             _REPORT,
-            "the runtime says that a restore failed, and how",
+            "the runtime reports that a restore failed, and the outcome",
             _MUST,
             fields="outcome outcome_claim_id blocking_claim_ids echo",
             required="outcome",
@@ -269,7 +269,7 @@ class Kind(StrEnum):
         "claim_demoted",
         Row(
             _REPORT,
-            "the runtime says that it demoted the claim",
+            "the runtime reports that it demoted the claim",
             _MUST,
             fields="by",
             required="by",
@@ -281,7 +281,7 @@ class Kind(StrEnum):
         "claim_expired",
         Row(
             _REPORT,
-            "the runtime says that the claim expired",
+            "the runtime reports that the claim expired",
             _MUST,
             fields="by",
             required="by",
@@ -293,7 +293,7 @@ class Kind(StrEnum):
         "claim_released",
         Row(
             _REPORT,
-            "the runtime says that the owner withdrew the claim",
+            "the runtime reports that the owner withdrew the claim",
             _MUST,
             fields="by",
             required="by",
@@ -305,7 +305,7 @@ class Kind(StrEnum):
         "claim_harmed",
         Row(
             _REPORT,
-            "the runtime says that the claim was harmed",
+            "the runtime reports that the claim was harmed",
             _MUST,
             about_blocks=True,
             lifecycle=True,
@@ -315,40 +315,40 @@ class Kind(StrEnum):
         "claim_block_lost",
         Row(
             _REPORT,
-            "the runtime says that the claim lost a block",
+            "the runtime reports that the claim lost a block",
             _MUST,
             fields="block_ids",
             about_blocks=True,
         ),
     )
     # Reports about active work in conflict with resident claims.
-    REQUEST_DEFERRED = "request_deferred", _action("the runtime says that it deferred a request")
+    REQUEST_DEFERRED = "request_deferred", _action("the runtime reports that it deferred a request")
     REQUEST_REFUSED = (
         "request_refused",
-        _action("the runtime says that it refused a request", "restore outcome_claim_id echo"),
+        _action("the runtime reports that it refused a request", "restore outcome_claim_id echo"),
     )
     REQUEST_ROUTED_ELSEWHERE = (
         "request_routed_elsewhere",
-        _action("the runtime says that it sent a request away"),
+        _action("the runtime reports that it routed a request elsewhere"),
     )
     REQUEST_BOUNDED = (
         "request_bounded",
-        _action("the runtime says that it bounded a request's live blocks"),
+        _action("the runtime reports that it bounded a request's live blocks"),
     )
     REQUEST_OFFLOADED = (
         "request_offloaded",
-        _action("the runtime says that it offloaded active blocks"),
+        _action("the runtime reports that it offloaded active blocks"),
     )
     REQUEST_SPLIT = (
         "request_split",
-        _action("the runtime says that it split or recomputed a request"),
+        _action("the runtime reports that it split or recomputed a request"),
     )
     # Reports about routes.
     ROUTE_COST_REPORTED = (
         "route_cost_reported",
         Row(
             _REPORT,
-            "the router says what a route cost the claim",
+            "the router reports the cost of a route, for the claim",
             _MUST,
             fields="cost",
             required="cost",
@@ -360,7 +360,7 @@ class Kind(StrEnum):
         "route_placement_reported",
         Row(
             _REPORT,
-            "the router says which worker it chose",
+            "the router reports which worker it chose",
             _MUST,
             fields="worker",
             required="worker",
@@ -372,7 +372,7 @@ class Kind(StrEnum):
         "route_reuse_reported",
         Row(
             _REPORT,
-            "the router says whether the prefix was hit",
+            "the router reports whether the prefix was hit",
             _MUST,
             fields="hit",
             required="hit",
@@ -380,7 +380,7 @@ class Kind(StrEnum):
             tells=("reuse_served", "hit"),
         ),
     )
-    # What the reader of a stream noticed.
+    # What the reader of a stream found.
     STREAM_DISORDER = (
         "stream_disorder",
         Row(_STREAM, "time or sequence ran backwards in the stream", _NEVER),

@@ -1,4 +1,4 @@
-"""What is stated of a kind of event, from which the tables of kinds and fields are made."""
+"""Defines the record of one kind of event, from which the tables of kinds and fields are made."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ class Names(Enum):
 
 
 class By(Enum):
-    """By what an event finds the claims that it is about, or tells of it."""
+    """How an event is matched to the claims that it is about."""
 
     NAME = "the claim of its claim_id, with an identity that agrees with what that is bound to"
-    ENTRY = "the same, unless nobody committed to it, or its duration ended it before"
+    ENTRY = "the same, unless it has no commitment, or its duration ended it before"
     OBJECT = "if it names no claim: the claims, known to a registry, on its object"
     BLOCKS = "if it names neither a claim nor an object: the claims that hold any of its blocks"
     CONTENT = "the claims that gain a block by it, since they are on the same content"
-    LOSS = "the claims that hold a position no more; or that it names or means, by an unknown block"
+    LOSS = (
+        "the claims that no longer hold a position; or, for an unknown block, those that it "
+        "names or means"
+    )
     FOREIGN = "if no registry holds the claim that it names: those that are on its object"
     REQUEST = "the request of its request_id, or the only one that can have cached its blocks"
     POOL = "every claim of the pool, about which it is not"
@@ -47,12 +50,12 @@ class Row:
         says: what happened, or what is reported, in words.
         claim: whether it names a claim.
         fields: what it may state besides claim, request, time and identity, with blanks between.
-        required: those without which it says too little to be judged, besides claim and request.
+        required: those without which it cannot be judged, besides claim and request.
         request: it names a request, always.
         renews: a fact of the next request of an id, where the one before has ended: a router speaks
-            of it before its arrival, and where an engine says that a load failed there may be an
+            of it before its arrival, and where an engine reports that a load failed there may be an
             outcome to come.
-        about_blocks: it speaks of blocks of a claim which were there before it.
+        about_blocks: it is about blocks of a claim that existed before it.
         lifecycle: a report that moves the claim along its lifecycle.
         ends: a report that ends responsibility.
         blocks_gone: a fact that takes cached blocks away.
@@ -79,7 +82,7 @@ class Row:
 
     @property
     def finds(self) -> tuple[By, ...]:
-        """By what it finds the claims that it is about, and those that it is told to."""
+        """How it is matched to the claims that it is about, and those that it is delivered to."""
         if self.by:
             return self.by
         found: tuple[By, ...]

@@ -1,1 +1,1 @@
-"""Files that people name: opened with care, read as data, written whole."""
+"""Opens, reads and writes files that users name."""

@@ -1,4 +1,4 @@
-"""Opening what a person named as a file: what is none is refused, and never waited for."""
+"""Opens regular files; refuses anything else without waiting for it."""
 
 from __future__ import annotations
 

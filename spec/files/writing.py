@@ -1,4 +1,4 @@
-"""Writing what was made into files."""
+"""Writes output files completely or not at all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_target(
         return
     try:
         if any(_same(path, each) for each in reads):
-            raise OutputError(f"cannot write {path}: it is read from, too", "name another")
+            raise OutputError(f"cannot write {path}: it is also an input", "name another")
         there = next(filter(_exists, (path, *path.parents)), path)
         is_folder = there.is_dir()
         if is_folder is (there == path and not folder):

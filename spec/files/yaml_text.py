@@ -1,4 +1,4 @@
-"""YAML as data: texts, whole numbers, booleans, null, lists and maps, each with its line.
+"""Reads YAML as data: texts, integers, booleans, null, lists and maps, each with its line.
 
 Tags, duplicate keys, several documents and anything that would grow without bound are refused,
 and nothing is constructed but these values.
@@ -67,7 +67,7 @@ def parse_yaml(content: bytes) -> Document:
         reason = getattr(problem, "problem", None) or getattr(problem, "reason", None)
         raise DocumentError(
             f"it is not YAML: {reason or 'it cannot be read'}",
-            "quote what has a meaning in YAML",
+            "quote text that has a meaning in YAML",
             line=1 if mark is None else mark.line + 1,
         ) from None
 
@@ -103,7 +103,7 @@ class _Reader:
         line = _line(event)
         self._lines[path] = line
         if depth > _DEEPEST:
-            raise DocumentError(f"it is nested over {_DEEPEST} deep", "flatten it", line=line)
+            raise DocumentError(f"it is nested deeper than {_DEEPEST}", "flatten it", line=line)
         if isinstance(event, yaml.AliasEvent):
             return self._repeat(event, line)
         if event.tag is not None:
@@ -124,7 +124,7 @@ class _Reader:
         if self._aliases > _MOST_ALIASES:
             raise DocumentError(f"it has over {_MOST_ALIASES} aliases", "write out", line=line)
         if event.anchor not in self._anchored:
-            raise DocumentError(f"*{event.anchor} stands for nothing", "define it", line=line)
+            raise DocumentError(f"*{event.anchor} is not defined", "define it", line=line)
         made = self._anchored[event.anchor]
         self._count(made[1], line)
         return made
@@ -150,7 +150,7 @@ class _Reader:
                 raise DocumentError("a key is not a plain text", "write a name", line=line)
             key = event.value
             if key in items:
-                raise DocumentError(f"the key {key[:60]!r} stands twice", "keep one", line=line)
+                raise DocumentError(f"the key {key[:60]!r} occurs twice", "keep one", line=line)
             value, within = self._value(next(self._events), (*path, key), depth + 1)
             self._lines[(*path, key)] = line
             items[key] = value

@@ -1,1 +1,1 @@
-"""How obligations are written: terms, observers, verdicts, and what goes wrong."""
+"""The language of obligations: terms, observers, verdicts and errors."""

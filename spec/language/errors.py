@@ -1,4 +1,4 @@
-"""What can go wrong when something is stated in the terms of the specification."""
+"""Defines the errors of the specification's language."""
 
 __all__ = [
     "ClaimError",

@@ -1,4 +1,4 @@
-"""Attributes of a package that are imported from its modules when they are first asked for."""
+"""Imports attributes of a package from its modules when they are first used."""
 
 from __future__ import annotations
 

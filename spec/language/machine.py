@@ -1,4 +1,4 @@
-"""The shape of an observer: a few states, a few registers, guarded rules, a verdict for each state.
+"""Defines observers: states with verdicts, registers, and guarded rules.
 
 The same value is drawn as a diagram, encoded for Z3 and compiled for the monitor.
 """
@@ -19,15 +19,15 @@ __all__ = ["Guard", "Ledger", "Observer", "Register", "Rule", "State"]
 
 
 class Guard(StrEnum):
-    """What a rule stands for."""
+    """The meaning of a rule."""
 
     OWED = "owed"  # something happened that must now be reported or done
-    TOLD = "told"  # what was owed was given, or an occasion passed as it should
-    SAID = "said"  # said implies true: a report that the facts contradict
-    DUE = "due"  # what is owed was not given in time
-    BROKE = "broke"  # a deed that the obligation forbids
-    NOTED = "noted"  # something that later events will be compared with
-    MOOT = "moot"  # what was owed no longer is, and nothing was broken
+    TOLD = "told"  # what was owed was reported or done, or an event was as required
+    SAID = "said"  # a report that the facts contradict
+    DUE = "due"  # what is owed was not reported or done in time
+    BROKE = "broke"  # an action that the obligation forbids
+    NOTED = "noted"  # a fact that later events are compared with
+    MOOT = "moot"  # what was owed is no longer owed, and nothing was violated
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class State:
+    """A state of an observer: its verdict, and its meaning as text."""
+
     name: str
     verdict: Verdict
     says: str
@@ -118,9 +120,11 @@ class Observer:
 
     @property
     def initial(self) -> str:
+        """The name of the first state."""
         return self.states[0].name
 
     def state(self, name: str) -> State:
+        """The state of this name."""
         return next(s for s in self.states if s.name == name)
 
     def sources(self, rule: Rule) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Text for people: counted, on lines of 80 columns, and safe to print."""
+"""Formats text for output: counts, lines of 80 columns, and safe printing."""
 
 from __future__ import annotations
 

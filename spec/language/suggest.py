@@ -1,4 +1,4 @@
-"""What did the person mean? A typed name against the names there are."""
+"""Suggests names that are close to a mistyped one."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ def _remedy(close: tuple[str, ...], names: tuple[str, ...]) -> str:
         return f"did you mean {' or '.join(close)}?"
     if len(names) <= _LISTED:
         return f"use one of {', '.join(names)}"
-    return "python -m spec list shows the names there are"
+    return "python -m spec list shows the names"

@@ -1,4 +1,4 @@
-"""The term language in which every guard is written, once.
+"""Defines the term language in which all guards are written.
 
 A term is a small typed expression over the fields of an event, the registers of a ledger before and
 after that event, an observer's own registers and the constants of a claim. It has exactly two
@@ -42,7 +42,9 @@ __all__ = [
 
 
 class Sort(Enum):
-    """The two sorts of the language; integers are mathematical and count blocks or tell ranks."""
+    """The two sorts of the language; integers are mathematical and count blocks or order
+    priorities.
+    """
 
     BOOL = "bool"
     INT = "int"
@@ -69,6 +71,7 @@ class Term:
 
     @property
     def sort(self) -> Sort:
+        """The sort of the term's value."""
         return Sort.BOOL
 
     def __and__(self, other: Term) -> Term:
@@ -106,9 +109,11 @@ class Term:
         return Compare("==", self, number(other))
 
     def ne(self, other: Term | int) -> Term:
+        """Inequality of two integers, or of two booleans."""
         return ~self.eq(other)
 
     def implies(self, other: Term) -> Term:
+        """Implication of two boolean terms."""
         return ~self | other
 
     def ite(self, then: Term | int, otherwise: Term | int) -> Term:
@@ -118,21 +123,27 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Const(Term):
+    """A constant."""
+
     value: bool | int
 
     @property
     def sort(self) -> Sort:
+        """The sort of the constant."""
         return Sort.BOOL if isinstance(self.value, bool) else Sort.INT
 
 
 @dataclass(frozen=True, slots=True)
 class Var(Term):
+    """A variable of some scope."""
+
     scope: Scope
     name: str
     of: Sort
 
     @property
     def sort(self) -> Sort:
+        """The declared sort of the variable."""
         return self.of
 
 
@@ -145,21 +156,29 @@ class KindIn(Term):
 
 @dataclass(frozen=True, slots=True)
 class Not(Term):
+    """Negation."""
+
     arg: Term
 
 
 @dataclass(frozen=True, slots=True)
 class And(Term):
+    """Conjunction."""
+
     args: tuple[Term, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or(Term):
+    """Disjunction."""
+
     args: tuple[Term, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Compare(Term):
+    """Comparison of two terms of one sort."""
+
     op: str  # "<", "<=" on integers, "==" on either sort
     left: Term
     right: Term
@@ -173,6 +192,8 @@ class Compare(Term):
 
 @dataclass(frozen=True, slots=True)
 class Arith(Term):
+    """Sum or difference of two integers."""
+
     op: str  # "+" or "-"
     left: Term
     right: Term
@@ -183,11 +204,14 @@ class Arith(Term):
 
     @property
     def sort(self) -> Sort:
+        """Integer."""
         return Sort.INT
 
 
 @dataclass(frozen=True, slots=True)
 class Ite(Term):
+    """One of two terms of one sort, selected by a condition."""
+
     cond: Term
     then: Term
     otherwise: Term
@@ -199,6 +223,7 @@ class Ite(Term):
 
     @property
     def sort(self) -> Sort:
+        """The sort of both branches."""
         return self.then.sort
 
 

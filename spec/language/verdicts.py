@@ -1,4 +1,4 @@
-"""Verdicts of an obligation on a stream so far, and how they combine."""
+"""Defines the verdicts of an obligation on a stream so far, and how they combine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Verdict(StrEnum):
     SATISFIED = "satisfied"  # exercised, and nothing is owed
     PENDING = "pending"  # something is owed and not yet due
     INCONCLUSIVE = "inconclusive"  # events are missing, ambiguous or out of order where it matters
-    VIOLATED = "violated"  # broken for good, whatever follows
+    VIOLATED = "violated"  # violated; no later event changes that
 
 
 _WEIGHT = {verdict: weight for weight, verdict in enumerate(Verdict)}

@@ -1,4 +1,4 @@
-"""When a statement counts: one item, one atom, one adapter at a time (docs/lowering.md)."""
+"""Decides whether an item, an atom or an adapter counts (docs/lowering.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How deep an adapter reaches, what it may supply there, and what must hold for that."""
+"""Defines adapter depths: what each may supply, and its preconditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is publicly known of a runtime at a version, each statement at its source."""
+"""Defines descriptors: what is publicly known of a runtime at a version, with sources."""
 
 from __future__ import annotations
 
@@ -230,4 +230,4 @@ class Descriptor(_Record):
 def _once(part: str, said: list[str]) -> None:
     for i, value in enumerate(said):
         if value in said[:i]:
-            raise DescriptorError(f"{value} stands twice", "keep one of them", at=(part, i))
+            raise DescriptorError(f"{value} occurs twice", "keep one of them", at=(part, i))

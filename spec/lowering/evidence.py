@@ -1,4 +1,4 @@
-"""What traces showed of obligations: written by `monitor evidence`, read by `proofs lower`."""
+"""Defines evidence files: written by `monitor evidence`, read by `proofs lower`."""
 
 from __future__ import annotations
 

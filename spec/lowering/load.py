@@ -1,4 +1,4 @@
-"""Descriptors and evidence, from the YAML in which they are written."""
+"""Loads descriptors and evidence from YAML."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _check_schema(document: Document, name: str, schema: str) -> None:
     place = f"{name}:{line}: schema: "
     if said is None:
         hint = did_you_mean("schema", [key for key in value if key != "schema"])
-        raise DocumentError(f"{place}it names none", hint or f"write schema: {schema}", line=line)
+        raise DocumentError(f"{place}it is missing", hint or f"write schema: {schema}", line=line)
     ours, theirs = _VERSION.fullmatch(schema), _VERSION.fullmatch(str(said)[:100])
     if ours and theirs and ours[1] == theirs[1] and int(theirs[2]) > int(ours[2]):
         raise DocumentError(

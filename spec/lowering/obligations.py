@@ -1,4 +1,4 @@
-"""What each obligation needs, and what its absence means, when a runtime is described."""
+"""Defines what each obligation needs in a descriptor, and what its absence means."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Whether an anchor that cites the tree of its descriptor leads anywhere in it.
+"""Resolves anchors that cite the source tree of their descriptor.
 
 An anchor cites that tree where it has a path and no source: `docs/a.md`, `src/b.py:12` or
 `src/b.py:12-20`. The path is looked for beside the descriptor, and in the folders above it up to
-the root of its checkout. A path with blanks is a citation in words; nobody can look it up here.
+the root of its checkout. A path with blanks is a citation in words; it cannot be resolved here.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class _Tree:
         if self._there(cited) is not None:
             return ""
         if (match := _LINES.fullmatch(cited)) is None or (at := self._there(match["file"])) is None:
-            return "it is not there, beside the descriptor or above it in its tree"
+            return "no such file, beside the descriptor or above it in its tree"
         first, last = int(match["first"]), int(match["last"] or match["first"])
         if last < first:
-            return f"line {last} does not come after line {first}"
+            return f"line {last} is before line {first}"
         lines = self._count(at)
         return f"it has {counted(lines, 'line')}" if lines < last else ""
 

@@ -1,4 +1,4 @@
-"""Why a row has its label, what it lacks, and what would change that: a sentence each."""
+"""Explains the label of a row: the rule that decided, what is missing, and what would supply it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def decided_by(row: Row) -> str:
     elif row.rule == 3:
         said = f"Every obligation is supplied, by adapters up to {row.depth}: {row.subtype}."
     elif row.rule == 4:
-        said = f"No signal for {row.mode} is shown, and nothing of its bundle is stated or counts."
+        said = (
+            f"No signal for {row.mode} is shown, and no obligation of its bundle is stated or "
+            "counts."
+        )
     elif row.rule == 5:
         critical = [o for o in row.missing if o in REJECTED_WITHOUT[row.mode]]
         said = (
@@ -60,7 +63,7 @@ def _signals(row: Row) -> str:
 def why_missing(row: Row, obligation: str) -> str:
     """Why an obligation that a row misses is not supplied: preconditions first."""
     reasons = list(dict.fromkeys((*_unprepared(row, obligation), *_shortfalls(row, obligation))))
-    return "; ".join(reasons) if reasons else "nothing is said of it for this mode"
+    return "; ".join(reasons) if reasons else "nothing states it for this mode"
 
 
 def _fit(row: Row, obligation: str) -> list[Adapter]:
@@ -83,7 +86,7 @@ def _lost(row: Row, adapter: Adapter, precondition: Precondition) -> str:
     stated = row.descriptor.adapter(adapter.depth)
     for each in stated.preconditions if row.only_shown and stated is not None else ():
         if each.precondition is precondition and each.anchor in row.nowhere:
-            return f"{precondition} (its anchor points nowhere)"
+            return f"{precondition} (its anchor cannot be resolved)"
     return precondition
 
 
@@ -99,7 +102,7 @@ def _shortfalls(row: Row, obligation: str) -> Iterator[str]:
         if depth is not Depth.NONE and obligation not in MAY_SUPPLY[depth]:
             found.append(f"{depth} may not supply it")
         if row.only_shown and item.anchor in row.nowhere:
-            found.append("its anchor points nowhere")
+            found.append("its anchor cannot be resolved")
         if found:
             yield f"{where} {_listed(found)}"
         elif row.only_shown:

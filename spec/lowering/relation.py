@@ -1,4 +1,4 @@
-"""backend + adapter + evidence |= mode: the label of a row (docs/lowering.md)."""
+"""Computes the label of a row: backend + adapter + evidence |= mode (docs/lowering.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitives that look like a mode and are not: approximation signals."""
+"""Defines approximation signals: primitives that look like a mode and are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A descriptor as far as it counts where nothing may rest on its word alone.
+"""Reduces a descriptor to the statements that evidence supports.
 
 Nothing is added, so the theorems *weaker status* and *fewer anchors* (docs/lowering.md) say that no
 row is sound by it that was not before.

@@ -1,4 +1,4 @@
-"""The words in which a runtime is described and a row is labelled."""
+"""Defines the terms in which a runtime is described and a row is labelled."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ ATOMS_FOR: Final[Mapping[str, frozenset[Atom]]] = {
 class Rests(StrEnum):
     """What an obligation of a row rests on."""
 
-    DECLARED = "declared"  # the word of the descriptor, at an anchor that nobody judged here
+    DECLARED = "declared"  # the word of the descriptor, at an anchor that was not judged here
     SHOWN = "shown"  # a trace that was judged here
 
 

@@ -1,1 +1,1 @@
-"""What an event of the stream means for one claim."""
+"""Defines what an event of the stream means for one claim."""

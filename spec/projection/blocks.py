@@ -1,4 +1,4 @@
-"""Which blocks come and go by an event, and who holds them then."""
+"""Computes the blocks that an event adds and removes, and who holds them."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def computed(sight: Sight) -> frozenset[int]:
 def _left(pool: Pool, event: Event) -> frozenset[Placed]:
     """What is still held: without the blocks that are gone, and without what they may have been.
 
-    A block that nobody named is gone where the event states its position.
+    A block without a known id is gone where the event states its position.
     """
     named = event.claim_id is not None
     about = [pool.claims[event.claim_id]] if event.claim_id is not None else meant(pool, event)

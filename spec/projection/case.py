@@ -1,4 +1,4 @@
-"""One claim under judgement: its observers, in the scope of the claim and in each request's."""
+"""Judges one claim: its observers, in the scope of the claim and in each request's."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Case:
         """Take an event into every ledger, and if it `moves` anything into every observer.
 
         Args:
-            views: its fields, at each end of what nobody knows.
+            views: its fields, at each end of the interval of what is unknown.
             here: the requests that it belongs to.
             at: its line.
         """
@@ -153,8 +153,9 @@ class Case:
     def _observe(
         self, name: str, scope: _Scope, ends: Sequence[Look], between: Look, kind: Kind, at: int
     ) -> None:
-        """One step of an observer. Where the ends disagree nobody knows which; nor where they agree
-        on a breach that need not be one between them. Where they agree the first end has the rule.
+        """One step of an observer. Where the ends disagree it is unknown which holds; nor where
+        they agree on a breach that need not be one between them. Where they agree the first end has
+        the rule.
         """
         automaton, watch = self._steps[name], scope.watches[name]
         if automaton is None:
@@ -203,7 +204,7 @@ class Case:
                 self.open.setdefault(name, at)
 
     def doubt(self, fields: frozenset[str], at: int) -> None:
-        """From here on nobody knows these fields and registers."""
+        """From here on these fields and registers are unknown."""
         if fields <= self._unknown:
             return
         self._unknown |= fields

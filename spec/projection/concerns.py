@@ -1,4 +1,4 @@
-"""Which claims an event is about, for every kind.
+"""Determines the claims that an event is about, for every kind.
 
 An event of a request belongs to that request, whatever claim it is about; and some events are told
 to every claim of the pool without being about any.
@@ -132,7 +132,8 @@ ABOUT: Final[Mapping[By, Callable[[Sight], bool]]] = MappingProxyType(
 
 def loses(sight: Sight) -> bool:
     """Whether the claim holds a position before the event that it does not hold after, one of its
-    own: an object may be longer than what was committed of it."""
+    own: an object may be longer than what was committed of it.
+    """
     return any(_owns(sight.claim, position) for position in _lost(sight))
 
 
@@ -165,7 +166,7 @@ def is_mine(sight: Sight) -> bool:
 
 
 def _is_moot(sight: Sight) -> bool:
-    """Whether a report tells of what is owed to nobody any more: of a route, or of a loss where the
+    """Whether a report is about what no longer matters: of a route, or of a loss where the
     claim is ranked, and the claim is over; and nothing like it that happened before is still to be
     told.
     """
@@ -181,8 +182,8 @@ def _is_moot(sight: Sight) -> bool:
 
 
 def unsaid(claim: Claim, event: Event) -> bool:
-    """Whether a report of lost blocks tells of such as no report named; where nobody knows their
-    ids it may.
+    """Whether a report of lost blocks is of blocks that no report named; if their ids are unknown
+    it may.
     """
     told = frozenset(event.block_ids)
     return bool(claim.unsaid) and (None in claim.unsaid or told <= claim.unsaid)

@@ -1,4 +1,4 @@
-"""Facts that contradict each other: what they touch is inconclusive.
+"""Detects facts that contradict each other; what they concern is inconclusive.
 
 What the hooks of a stream do not observe contradicts nothing: each contradiction rests on kinds of
 facts, and where one of these is not observed there is none.
@@ -87,20 +87,20 @@ def _of_duration(sight: Sight) -> str:
     claim, time = sight.claim, sight.moment.time_ns
     lasts = (claim.mode or sight.moment.mode) in set(Mode) - {Mode.EXPIRING}
     if claim.introduced and claim.duration is None and lasts:
-        return "facts contradict: the duration is over of a claim that has none"
+        return "facts contradict: the duration of a claim elapses that has none"
     if claim.elapsed or (time is None and claim.end is None):
         return ""
     if time is None:
-        return "facts contradict: the duration is over, and the line has no time"
+        return "facts contradict: the duration elapses, and the line has no time"
     early = time < max(claim.least or 0, claim.end or 0)
-    return "facts contradict: the duration is over before its time" * early
+    return "facts contradict: the duration elapses too early" * early
 
 
 def _of_lookup(sight: Sight, found: int) -> str:
     """A look-up finds what is held, as far as its prompt could use it."""
     held, asked = lead(sight.pool, sight.claim), sight.event.asked
     if asked is None:
-        return "a look-up finds less than is held, and does not say what it asked for" * (
+        return "a look-up finds less than is held, and does not state what it asked for" * (
             found < held
         )
     wanted = min(asked - sight.claim.start, held)
@@ -117,10 +117,10 @@ def of_request(moment: Moment, missing: int, observes: frozenset[Kind] | None) -
     request = request if request is not None and request.in_hand else None
     ends, arrives = event.kind is Kind.REQUEST_FINISHED, event.kind is Kind.REQUEST_ARRIVED
     if ends and request is None and missing < 0 and observed("a request to end", observes):
-        return "facts contradict: a request ends that is not in hand"
+        return "facts contradict: a request ends that has not arrived or has already ended"
     again = arrives and request is not None and missing < request.since
     if again and observed("one request of a name", observes):
-        return "facts contradict: a request arrives that is in hand"
+        return "facts contradict: a request arrives that is still unfinished"
     return ""
 
 
@@ -145,7 +145,7 @@ def block_twice(
     """The claims that hold a block of the event at another position, or with another content than
     the claim has that the event names, with no loss between.
 
-    Of claims that are over, or that nobody took on, blocks may be gone unsaid.
+    Blocks of claims that ended, or that were never committed, may be lost without a report.
 
     Args:
         stale: blocks that may have been lost unseen.

@@ -1,6 +1,6 @@
-"""What each field of an event is, to one claim: one definition a field, under the field's name.
+"""Defines the fields of an event for one claim: a function for each, under the field's name.
 
-A count is of blocks. None is a value that nobody knows.
+Counts are in blocks. None is an unknown value.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ _OUTCOMES: Final = frozenset({"refusal", "demotion", "expiry", "harm"})
 
 
 def mine(sight: Sight) -> bool:
+    """Whether the event concerns the claim's object, or the claim by name."""
     return concerns.is_mine(sight)
 
 
 def named(sight: Sight) -> bool:
+    """Whether the event names the claim's id."""
     return concerns.is_named(sight)
 
 
 def here(sight: Sight) -> bool:
-    """In the scope of the claim alone no event is of a request; `Case` asks it of every request."""
+    """False in the scope of the claim; `Case` computes it for each request."""
     return False
 
 
@@ -38,35 +40,41 @@ def here(sight: Sight) -> bool:
 
 
 def lead(sight: Sight) -> int:
+    """Contiguous blocks held from the predicate's start, after the event."""
     return blocks.lead(sight.later, sight.claim)
 
 
 def found(sight: Sight) -> bool:
+    """Whether the blocks were found in the cache."""
     return sight.event.found
 
 
 def covers(sight: Sight) -> bool:
+    """Whether the look-up asked for all blocks that the predicate needs."""
     asked, claim = sight.event.asked, sight.claim
     return asked is not None and claim.start + claim.threshold <= asked
 
 
 def breaks(sight: Sight) -> bool:
-    """Of a claim whose entry ended its blocks are not followed: those of then count."""
+    """Whether the predicate is false after the event; after the entry ended, by the last blocks."""
     claim = sight.claim
     held = int(claim.facts["lead"]) if claim.unwatched else lead(sight)
     return held < claim.threshold
 
 
 def unsaid(sight: Sight) -> bool:
+    """Whether the blocks reported lost were lost and in no earlier report."""
     return concerns.unsaid(sight.claim, sight.event)
 
 
 def passed(sight: Sight) -> bool | None:
+    """Whether a claim of lower priority had a block to evict instead; None: unknown."""
     loses = ranks.is_ranked(sight.claim) and concerns.is_mine(sight)
     return ranks.passed(sight) if loses else False
 
 
 def spared(sight: Sight) -> bool:
+    """Whether a claim of higher priority keeps its blocks."""
     return ranks.is_ranked(sight.claim) and ranks.spared(sight)
 
 
@@ -74,14 +82,17 @@ def spared(sight: Sight) -> bool:
 
 
 def footprint(sight: Sight) -> int | None:
+    """The blocks that a commitment or an acceptance states."""
     return sight.event.footprint
 
 
 def needed(sight: Sight) -> int | None:
+    """The blocks that the arriving request needs."""
     return sight.event.needed
 
 
 def usable(sight: Sight) -> int | None:
+    """The usable blocks of the pool."""
     return sight.event.usable
 
 
@@ -94,19 +105,23 @@ def _since_arrival(sight: Sight) -> Cells:
 
 
 def rest(sight: Sight) -> int:
+    """The blocks of the other responsible claims of the pool, each block once."""
     return len(room.rest_of(_everyone(sight), sight.claim))
 
 
 def stood(sight: Sight) -> int:
+    """The same for the claims that were responsible since the request arrived."""
     return len(room.rest_of(_since_arrival(sight), sight.claim))
 
 
 def shared(sight: Sight) -> int:
+    """The claim's blocks that `rest` counts as well; at the end of a request, `stood`."""
     ends = sight.event.kind is Kind.REQUEST_FINISHED
     return room.shared_by((_since_arrival if ends else _everyone)(sight), sight.claim)
 
 
 def others(sight: Sight) -> int:
+    """The blocks that the other unfinished requests need, in total."""
     return room.needs_of_others(sight.pool, sight.event.request_id)
 
 
@@ -118,32 +133,38 @@ def _named(sight: Sight) -> set[str]:
 
 
 def accuses(sight: Sight) -> bool:
+    """Whether the event names a blocking id."""
     return bool(sight.event.accused)
 
 
 def blamed(sight: Sight) -> bool:
+    """Whether the claim is among the blocking ids."""
     return sight.claim.claim_id in sight.event.accused
 
 
 def tied(sight: Sight) -> int:
+    """The claim's blocks that are shared with responsible claims that the event does not name."""
     return room.tied(_everyone(sight), sight.claim, _named(sight))
 
 
 def blamed_rest(sight: Sight) -> int:
+    """The blocks that the other named claims free without this one."""
     return room.freed(_everyone(sight), _named(sight) - {sight.claim.claim_id})
 
 
 def blamed_least(sight: Sight) -> int:
+    """The blocks that only one other named claim frees, for the one that frees least."""
     return room.least_share(_everyone(sight), sight.claim, _named(sight))
 
 
 def stranger(sight: Sight) -> bool:
+    """Whether another blocking id is not responsible here, or frees nothing."""
     others = set(sight.event.accused) - {sight.claim.claim_id}
     return room.frees_nothing(_everyone(sight), others, _named(sight))
 
 
 def proof(sight: Sight) -> bool:
-    """Its sums are judged by the claims that are in the pool."""
+    """Whether there is a capacity proof to judge: the claims in the pool judge its sums."""
     return sight.event.proof is not None and sight.claim.responsible
 
 
@@ -153,22 +174,27 @@ def _of_proof(sight: Sight, name: str) -> int | None:
 
 
 def said_resident(sight: Sight) -> int | None:
+    """The protected resident blocks that the capacity proof states."""
     return _of_proof(sight, "resident")
 
 
 def said_active(sight: Sight) -> int | None:
+    """The required active blocks that the capacity proof states."""
     return _of_proof(sight, "active")
 
 
 def said_total(sight: Sight) -> int | None:
+    """The sum of resident and active blocks that the capacity proof states."""
     return _of_proof(sight, "total")
 
 
 def said_usable(sight: Sight) -> int | None:
+    """The usable blocks that the capacity proof states."""
     return _of_proof(sight, "usable")
 
 
 def said_shortfall(sight: Sight) -> int | None:
+    """The missing blocks that the capacity proof states."""
     return _of_proof(sight, "shortfall")
 
 
@@ -180,12 +206,14 @@ def _request(sight: Sight) -> Request:
 
 
 def restore(sight: Sight) -> bool:
-    """The restore of a claim failed; else the refusal is for want of room, whatever it says."""
+    """Whether the restore of a claim failed; otherwise the refusal is for lack of capacity."""
     return sight.event.restore and bool(_request(sight).failed)
 
 
 def smear(sight: Sight) -> bool:
-    """To a claim that has a part in it: it is responsible, or named, or a load of it failed."""
+    """For a claim that is responsible, is named, or had a failed load: whether a claim is named
+    whose restore did not fail.
+    """
     event, claim, failed = sight.event, sight.claim, _request(sight).failed
     said = {*(event.blocking_claim_ids or ()), event.outcome_claim_id} - {None}
     part = claim.responsible or claim.claim_id in said | failed
@@ -193,14 +221,17 @@ def smear(sight: Sight) -> bool:
 
 
 def alleges(sight: Sight) -> bool:
+    """Whether the refusal states a failed restore as its cause, and none failed."""
     return sight.event.restore and not _request(sight).failed
 
 
 def echo(sight: Sight) -> bool:
+    """Whether the report repeats a failure that was already reported."""
     return sight.event.echo
 
 
 def outcome(sight: Sight) -> bool:
+    """Whether the report states an outcome and names the claim, or no claim."""
     event, name = sight.event, sight.claim.claim_id
     ours = event.outcome_claim_id in (None, name)
     if event.outcome == "refusal" and event.blocking_claim_ids is not None:
@@ -209,20 +240,24 @@ def outcome(sight: Sight) -> bool:
 
 
 def refusal(sight: Sight) -> bool:
+    """Whether the stated outcome is a refusal."""
     return outcome(sight) and sight.event.outcome == "refusal"
 
 
 def harm(sight: Sight) -> bool:
+    """Whether the stated outcome is harm."""
     return outcome(sight) and sight.event.outcome == "harm"
 
 
 def from_tier(sight: Sight) -> bool:
-    """The report says so, and nothing that the predicate needs was computed since it was away."""
+    """Whether the report states it, and nothing that the predicate needs was computed since."""
     return sight.event.from_tier and _all_loaded(sight.claim, sight.claim.computed)
 
 
 def intact(sight: Sight) -> bool:
-    """A load for another claim on the same content restores no claim without a copy."""
+    """Whether a copy of the claim was loaded: a load for other claims restores only one with a
+    copy.
+    """
     own = concerns.is_direct(sight) or bool(sight.claim.facts["host"])
     return own and _all_loaded(sight.claim, computed(sight))
 
@@ -236,28 +271,35 @@ def _all_loaded(claim: Claim, made: frozenset[int]) -> bool:
 
 
 def authorised(sight: Sight) -> bool:
+    """Whether the transition is by the owner, or by the runtime within its rights."""
     return rights.authorised(sight)
 
 
 def by(sight: Sight) -> int:
+    """The caller of the step, as a number; 0 if it is not stated."""
     return routes.number(sight.event.by)
 
 
 def cost(sight: Sight) -> int | None:
+    """The cost of the route."""
     return sight.event.cost
 
 
 def worker(sight: Sight) -> int:
+    """The worker of the route, as a number."""
     return routes.number(sight.event.worker)
 
 
 def hit(sight: Sight) -> bool:
+    """Whether the routed request reused the claim's prefix."""
     return bool(sight.event.hit)
 
 
 def behind(sight: Sight) -> bool:
+    """Whether several facts that the report could be about are not reported yet."""
     return len(routes.owed(sight)) > 1
 
 
 def oldest(sight: Sight) -> bool:
+    """Whether the report agrees with the oldest fact that is not reported yet."""
     return routes.owed(sight)[:1] == [routes.told(sight.event)]

@@ -1,4 +1,4 @@
-"""When an event must be delivered to a claim, and to which of its scopes: terms, stated once.
+"""Defines the terms by which an event is delivered to a claim and to its scopes.
 
 A claim is followed in scopes. One is the claim itself, where no event is `here` and every request
 register keeps its first value. There is one more for each request, where the events of that request
@@ -58,15 +58,15 @@ class Delivery:
     `claim`: to the scope of the claim itself. `request`: to the scope of a request that the claim
     follows. `opens`: the request of the event is followed from this event on.
 
-    `known` are the request registers that the pool knows of a request, whoever follows it: they
-    rest on kinds, on `here` and on the fields `shared` alone, which every claim sees alike.
-    `derived` are those that follow from the claim's own ledger for as long as nobody follows the
+    `known` are the request registers that the pool knows of a request, whichever scope tracks it:
+    they rest on kinds, on `here` and on the fields `shared` alone, which every claim sees alike.
+    `derived` are those that follow from the claim's own ledger as long as no scope tracks the
     request: terms over that ledger, over `STANDS` and over registers that are `known`. `left` are
-    those that matter of a request that has ended before anybody followed it.
+    those that matter of a request that has ended before any scope tracked it.
 
     `unmet` is how every event looks to a claim that no event before it was about. The reasons
     `everyone`, with their scopes, may hold of such a claim all the same: what they deliver is to be
-    told to it, in order, when it is met.
+    delivered to it, in order, at its first event.
 
     In `claim` nothing is `here`, and every request register has its first value.
     """

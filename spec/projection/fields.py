@@ -1,4 +1,4 @@
-"""Every field that a guard may read of an event: on which kinds it is computed, and from what."""
+"""Lists the fields that guards read: the kinds on which each is computed, and its inputs."""
 
 from __future__ import annotations
 

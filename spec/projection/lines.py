@@ -1,4 +1,4 @@
-"""The lines of one stream: what each says, and in what order they stand."""
+"""Defines the lines of one stream, and their order."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Order:
     def why(self) -> str:
         """What is wrong with a stream that is cut."""
         if self.mixed is not None:
-            return "two forms in one stream"
+            return "two dialects in one stream"
         return "the stream was cut: stream_closed is not its last line"
 
     def take(self, line: Line) -> tuple[bool, bool]:

@@ -1,4 +1,4 @@
-"""Which blocks a claim lost that no report of a lost block named."""
+"""Tracks the blocks that a claim lost and that no report named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["follow"]
 
 
 def follow(sight: Sight) -> None:
-    """The same after an event. A report without ids tells of all of them."""
+    """The same after an event. A report without ids is about all of them."""
     event, claim = sight.event, sight.claim
     if event.kind in BLOCKS_GONE and claim.watched and is_mine(sight):
         held = {block for _, block in held_by(sight.pool, claim)}

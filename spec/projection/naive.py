@@ -1,4 +1,4 @@
-"""The naive projection: every event is delivered to every claim, in every scope, by the text alone.
+"""Judges a stream by delivering every event to every claim, in every scope, by definition.
 
 It follows the ledgers by their terms, computes each field by its definition, and moves observers as
 `transitions` machines. It is slow, keeps the whole stream, and is what the monitor is compared
@@ -145,7 +145,9 @@ class Naive:
         return [case for case in self.cases.values() if case.claim.alive]
 
     def _lose_track(self) -> None:
-        """From here on nobody knows who is in the pool, and what was held may be gone."""
+        """From here on the requests in the pool are unknown, and blocks that were held may be
+        lost.
+        """
         self._lost = self._count
 
     def _lose(self, at: int) -> None:
@@ -156,8 +158,8 @@ class Naive:
         self._miss(at)
 
     def _miss(self, at: int) -> None:
-        """Anything may have happened here that nobody saw: of a claim that is not over nothing more
-        is concluded.
+        """Anything may have happened here that was not observed: of a claim that is not over
+        nothing more is concluded.
         """
         for case in self.cases.values():
             if case.claim.met and case.settled:
@@ -188,7 +190,7 @@ class Naive:
             return
         self._renew(event)
         if contradictions.out_of_hand(self.pool, event):
-            self._leave(line.at, "a request is spoken of that is not in hand")
+            self._leave(line.at, "an event names a request that has not arrived or has ended")
         binds = self._tell(event, line.at)
         later = after(self.pool, event) if binds or event.kind in BLOCKS_GONE else self.pool
         moment = Moment(self.pool, later, event, self.mode, line.time_ns, binds)
@@ -235,7 +237,7 @@ class Naive:
         case = self.cases[event.claim_id]
         claim = case.claim
         if claim.missed and event.kind in _ABOUT_CLAIMS:
-            case.distrust(at)  # it ended, and what it is told of may be missing
+            case.distrust(at)  # it ended, and events about it may be missing
         if event.kind is Kind.CLAIM_ACCEPTED and self._missing >= 0 and self._enters_unseen(claim):
             case.distrust(at)  # its commitment may be among the events that are missing
         if claim.unwatched and event.kind in _BEGINS:
@@ -243,7 +245,7 @@ class Naive:
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
             case.distrust(at)  # its acceptance may be among the events that are missing
         if self.constants["watched"] and event.kind in _SPEAKS and not claim.introduced:
-            case.distrust(at)  # it is spoken of before it is registered
+            case.distrust(at)  # it is named before it is registered
         late = claim.facts["committed"] and claim.duration is None and event.duration is not None
         if event.kind in _INTRODUCES and late:
             claim.unclear = at, False
@@ -271,7 +273,8 @@ class Naive:
 
     def _object_of(self, claim: Claim) -> Object | None:
         """The object that a claim is on, its cache, and the map of its positions, once it is known
-        to a registry."""
+        to a registry.
+        """
         if not claim.known or "object_id" not in claim.stated:
             return None
         return object_of(claim)
@@ -287,7 +290,7 @@ class Naive:
         claim.facts["there"] |= claim.threshold <= lead(self.pool, claim)
 
     def _stale(self, lost: int) -> set[int | None]:
-        """The blocks that may be gone: they were placed before this event, or nobody named them."""
+        """The blocks that may be gone: they were placed before this event, or have no known ids."""
         return {None, *(block for block, at in self._stated.items() if at <= lost)}
 
     def _contradict(
@@ -315,7 +318,7 @@ class Naive:
                 case.distrust(at)
 
     def _doubt(self, case: Case, sight: Sight, seen: View, at: int) -> None:
-        """What nobody knows of an event leaves open what rests on it."""
+        """What is unknown of an event leaves open what depends on it."""
         event, claim = sight.event, sight.claim
         if claim.met or self._lost < 0:
             case.doubt(unknown.unknown_of(sight, seen, self._lost), at)
@@ -335,7 +338,7 @@ class Naive:
 
     @staticmethod
     def _is_hidden(sight: Sight, seen: View) -> bool:
-        """Whether an event speaks of a prefix that a missing line may have placed."""
+        """Whether an event is about a prefix that a missing line may have placed."""
         claim = sight.claim
         speaks = seen["mine"] and sight.event.kind in ABOUT_BLOCKS
         return bool(speaks) and claim.facts["lead"] < claim.threshold
@@ -349,8 +352,8 @@ class Naive:
     def _moves(self, sight: Sight, seen: View) -> bool:
         """Whether the event can move an observer of the claim at all.
 
-        It cannot where another mode judges the claim, or where nobody knows whether it was there. A
-        look-up that does not say what it found shows nothing; and that others lose blocks matters
+        It cannot where another mode judges the claim, or where it is unknown whether it was there.
+        A look-up that does not say what it found shows nothing; and that others lose blocks matters
         where one of them is ranked.
         """
         event, claim = sight.event, sight.claim
@@ -409,7 +412,7 @@ class Naive:
     @staticmethod
     def _follow(sight: Sight) -> None:
         """What was computed since the claim was away, who waits for it, and what is still to be
-        told of its routes and its losses.
+        with its unreported routes and losses.
         """
         event, claim = sight.event, sight.claim
         routes.follow(sight)

@@ -1,4 +1,4 @@
-"""What a stream comes to by the naive projection: each claim, and the mode as a whole."""
+"""Defines the outcome of a stream by the naive projection: each claim, and the mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pool's own ledger: claims and what they state, blocks and who holds them, requests in hand.
+"""Defines the state of a pool: claims and their terms, blocks and owners, unfinished requests.
 
 Everything is worked out from its definition whenever it is asked for. Counts are in blocks; numbers
 of events count from 1 in their stream.
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 UNSTATED: Final = 2**63
-"""The threshold of a predicate that nobody stated: it never holds."""
+"""The threshold of a predicate that is not stated: it never holds."""
 
 LARGEST: Final = 4_096
 """Positions of one claim that are looked at one by one."""
@@ -72,15 +72,15 @@ class Claim:
     `owner` is what its registration or its commitment states, `footprint` the most of any. It is
     `known` once a registry holds it, an auditor's or the runtime's. `took` is the event by which
     responsibility for it last began. `least` is the earliest time at which its duration can be
-    over, `end` when it is, `unclear` since which line nobody can see that; `elapsed` says that it
-    is, `told` that it was of this commitment or of one before. It `strayed` once an event took
-    blocks from behind its end, and none of its own; it was `missed` if anything may have happened
-    since it ended that nobody saw. Its end was `early` if its entry ended before its duration was
+    over, `end` when it is, `unclear` since which line that is unknown; `elapsed` says that it is,
+    `told` that it was of this commitment or of one before. It `strayed` once an event took blocks
+    from behind its end, and none of its own; it was `missed` if anything may have happened since it
+    ended that was not observed. Its end was `early` if its entry ended before its duration was
     over. It is `disputed` if two priorities of it were stated. `computed` are the positions that
     were computed since it was last away, `waiting` the requests for which a restore of it is
     required. `owed` are, by request and kind of report, what its routes and their reuse came to and
-    nobody told yet, in the order in which it happened. `unsaid` are the blocks that it lost and no
-    report named, None for such whose ids nobody knows.
+    are not reported yet, in the order in which it happened. `unsaid` are the blocks that it lost
+    and no report named, None for a block whose id is unknown.
     """
 
     claim_id: str
@@ -121,10 +121,12 @@ class Claim:
 
     @property
     def start(self) -> int:
+        """The first logical position that the predicate needs."""
         return self.predicate.start if self.predicate is not None else 0
 
     @property
     def threshold(self) -> int:
+        """The number of blocks that the predicate needs."""
         return self.predicate.threshold if self.predicate is not None else UNSTATED
 
     @property
@@ -135,11 +137,12 @@ class Claim:
 
     @property
     def responsible(self) -> bool:
+        """Whether the runtime is responsible for the claim."""
         return bool(self.facts["responsible"])
 
     @property
     def live(self) -> bool:
-        """Whether news of it is owed in a mode that watches what is registered
+        """Whether reports about it are owed in a mode that watches what is registered
         (`spec.contract.ledgers.live`).
         """
         pending = self.facts["registered"] and not self.facts["committed"]
@@ -147,7 +150,7 @@ class Claim:
 
     @property
     def watched(self) -> bool:
-        """Whether news of it is owed, and nobody ended its entry."""
+        """Whether reports about it are owed, and its entry has not ended."""
         return self.live and not self.unwatched
 
     @property
@@ -175,7 +178,7 @@ class Request:
     """One request: what it needs, and how its loads went. `since` is the event that it came by.
 
     It is `in_hand` from its arrival until it has `ended`. `failed` are the claims of which a load
-    failed for it; `unsure` says that nobody knows what it needs.
+    failed for it; `unsure` says that its needs are unknown.
     """
 
     needed: int = 0
@@ -196,7 +199,7 @@ class Object(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A position of a claim is held in a block; None for one that nobody named.
+    """A position of a claim is held in a block; None for a block without a known id.
 
     What is stated for an object is held for the object, too, for the sake of claims to come.
     """
@@ -265,7 +268,7 @@ def bind(claim: Claim, event: Event) -> bool:
 
 
 def same_object(one: Claim, other: Claim) -> bool | None:
-    """Whether two claims are on one object; None where nobody knows that they share nothing."""
+    """Whether two claims are on one object; None if it is unknown whether they share blocks."""
     here, there = (object_of(claim) for claim in (one, other))
     caches = {here.cache_identity, there.cache_identity} - {None}
     if len(caches) > 1:
@@ -313,7 +316,7 @@ def is_tracked(pool: Pool, claim: Claim) -> bool:
 
 
 def is_over(pool: Pool, claim: Claim) -> bool:
-    """Whether the end of the claim was told, and nobody answers for it or is owed news of it."""
+    """Whether the end of the claim was told, and nothing is owed for it."""
     return claim.state in TERMINAL and not claim.responsible and not pool.watched
 
 

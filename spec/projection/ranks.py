@@ -1,4 +1,4 @@
-"""Which of two claims of different priority may lose a block first."""
+"""Decides which of two claims of different priority may lose a block first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _ranked(pool: Pool) -> list[tuple[int, Claim]]:
 
 
 def _is_unsure(claim: Claim, mode: Mode) -> bool:
-    """Whether the claim has a place among them, and nobody knows which: no priority of it was
+    """Whether the claim has a place among them, and which is unknown: no priority of it was
     stated, or two.
     """
     unstated = claim.priority is None and claim.may_go_by(mode)
@@ -36,13 +36,13 @@ def ranked_losers(sight: Sight) -> list[Claim]:
 
 
 def passed(sight: Sight) -> bool | None:
-    """Whether a block of a claim of lower priority could be taken instead; None where nobody knows.
+    """Whether a block of a claim of lower priority could be taken instead; None if it is unknown.
 
     It could if one such claim still holds blocks, and the event states a lowest priority of what
     could be taken that is that low. If a claim of just that priority loses a block by the event,
     that block may be the one that could be taken, and so may a copy of one of its blocks; if one of
     less goes, what is stated is not so. Nor is anything known where a block could go that no claim
-    is known to hold. A claim of which nobody knows the priority may be a lower one.
+    is known to hold. A claim of unknown priority may be a lower one.
     """
     if sight.claim.disputed:
         return None
@@ -83,7 +83,7 @@ def _unsure(sight: Sight) -> list[Claim]:
 
 
 def _blurred(sight: Sight) -> bool:
-    """Whether a claim of which nobody knows the priority has a block that goes, or loses one."""
+    """Whether a claim of unknown priority has a block that goes, or loses one."""
     on = owners(sight.pool, sight.event.block_ids)
     return any(c in on or is_mine(Sight(sight.moment, c)) for c in _unsure(sight))
 

@@ -1,4 +1,4 @@
-"""Who may end a claim, and when its duration is over by the stream's clock, in nanoseconds."""
+"""Decides who may end a claim, and when its duration elapses by the stream's clock, in ns."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def is_due(claim: Claim, time_ns: int | None) -> bool:
 
 
 def unclear(pool: Pool, claim: Claim) -> int | None:
-    """The line since which nobody can see whether the claim's duration is over, if so.
+    """The line since which it is unknown whether the claim's duration has elapsed, if so.
 
-    Steps are told by facts, where any are.
+    Steps are stated by facts, where any are.
     """
     if claim.elapsed or claim.unclear is None:
         return None
@@ -92,8 +92,8 @@ def unclear(pool: Pool, claim: Claim) -> int | None:
 
 
 def some_end_unseen(pool: Pool, mode: Mode) -> bool:
-    """Whether nobody can see if the runtime is still responsible for some claim, whose duration is
-    in seconds; of one in steps, it is until a fact tells its end.
+    """Whether it is unknown if the runtime is still responsible for some claim, whose duration is
+    in seconds; of one in steps, it is until a fact states its end.
     """
     return any(
         claim.responsible
@@ -105,8 +105,8 @@ def some_end_unseen(pool: Pool, mode: Mode) -> bool:
 
 
 def owner_unknown(sight: Sight) -> bool:
-    """Whether nobody knows if the end of a claim is told by someone entitled: its owner was stated
-    by the runtime's acceptance at most, or whether its duration is over cannot be seen.
+    """Whether it is unknown if the end of a claim is by a caller who has the right to it: its owner
+    was stated by the runtime's acceptance at most, or whether its duration is over cannot be seen.
     """
     by = sight.event.by
     if by == RUNTIME:
@@ -117,7 +117,7 @@ def owner_unknown(sight: Sight) -> bool:
 
 def authorised(sight: Sight) -> bool:
     """Whether the owner is behind the end of a claim, or the runtime within its rights: it may
-    demote what is demotable, and expire what is over. An end in nobody's name is taken at its word.
+    demote what is demotable, and expire what is over. An end without a stated caller is accepted.
     """
     event, claim = sight.event, sight.claim
     if event.by is None:

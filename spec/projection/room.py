@@ -1,6 +1,6 @@
-"""Room is made of blocks: which positions of responsible claims are one block, and their sums.
+"""Computes capacity: which positions of responsible claims are one block, and their sums.
 
-Two positions of which nobody knows whether they are one block may be either. Then there are two
+Two positions of which it is unknown whether they are one block may be either. Then there are two
 ends: `Sharing.LEAST` takes them for different blocks, `Sharing.MOST` for one. Every sum lies
 between, and only grows or only shrinks from one end to the other.
 """
@@ -55,14 +55,14 @@ Cells: TypeAlias = dict[Place, int]
 
 
 class Sharing(Enum):
-    """What is taken for one block where nobody knows."""
+    """What counts as one block where this is unknown."""
 
     LEAST = "only what is known to be one block"
     MOST = "all that may be one block"
 
 
 def one_block(one: Spot, other: Spot) -> bool | None:
-    """Whether two positions take one block; None where nobody knows.
+    """Whether two positions take one block; None if it is unknown.
 
     Content keys decide where both claims state them. Else the same position of one object is one
     block, and so is what is held in one and the same physical block; what is held in physical
@@ -145,7 +145,7 @@ def responsible_of(pool: Pool, names: Iterable[str]) -> set[str]:
 
 
 def freed(room: Cells, names: Collection[str]) -> int:
-    """How many blocks these claims free: those that nobody else has."""
+    """How many blocks these claims free: those that no other claim has."""
     kept = {cell for (name, _), cell in room.items() if name not in names}
     return len({cell for cell in room.values() if cell not in kept})
 

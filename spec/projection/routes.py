@@ -1,4 +1,4 @@
-"""What a request's routes and reuse came to, for a claim, and nobody told yet."""
+"""Tracks a request's routes and reuse that are not reported for a claim yet."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _MOVES: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.v
 
 
 def owed(sight: Sight) -> list[Value]:
-    """What a report could tell before the event, the oldest first."""
+    """The facts that a report could be about before the event, the oldest first."""
     return sight.claim.owed.get((sight.event.request_id, sight.event.kind), [])
 
 
 def told(event: Event) -> Value:
-    """What a report tells."""
+    """The value that a report states."""
     return _value(event, ROUTE_REPORTS[event.kind][1])
 
 
 def follow(sight: Sight) -> None:
-    """A fact of a claim of which news is owed is to be told; a report tells the oldest of them.
+    """Append a fact that is to be reported; a report removes the oldest of them.
 
-    Nothing is to be told any more once the request has ended.
+    Nothing is to be reported once the request has ended.
     """
     event, claim = sight.event, sight.claim
     request = event.request_id

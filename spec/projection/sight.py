@@ -1,4 +1,4 @@
-"""One event, as it happens to the pool, and as one claim sees it: what definitions are given."""
+"""Defines the arguments of field definitions: an event with its pool, and for one claim."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class Moment:
 
     @property
     def kind(self) -> Kind:
+        """The kind of the event."""
         return self.event.kind
 
     @property
@@ -53,14 +54,14 @@ class Moment:
 
     @property
     def others_unsure(self) -> bool:
-        """Whether nobody knows what some other request in hand needs."""
+        """Whether the needs of some other unfinished request are unknown."""
         name = self.event.request_id
         return any(other.unsure for n, other in in_hand(self.pool).items() if n != name)
 
 
 @dataclass(frozen=True)
 class Sight:
-    """An event as one claim sees it, at one end of what nobody knows.
+    """An event for one claim, at one end of the interval of what is unknown.
 
     `binds` says that the event, if it names the claim, means its object. `sharing` is the end of
     what may be one block.
@@ -73,12 +74,15 @@ class Sight:
 
     @property
     def event(self) -> Event:
+        """The event."""
         return self.moment.event
 
     @property
     def pool(self) -> Pool:
+        """The pool before the event."""
         return self.moment.pool
 
     @property
     def later(self) -> Pool:
+        """The pool after the event."""
         return self.moment.later

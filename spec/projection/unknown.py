@@ -1,4 +1,4 @@
-"""Partial observation: what nobody knows, and what an observer still concludes without it."""
+"""Defines partial observation: what is unknown, and what an observer still concludes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def without(name: str, fields: frozenset[str]) -> Observer | None:
 
 
 def unknown_of(sight: Sight, seen: Mapping[str, object], lost: int) -> frozenset[str]:
-    """The fields and registers that nobody knows from this event on, as far as they matter to it.
+    """The fields and registers that are unknown from this event on, as far as they matter to it.
 
     Args:
         seen: the fields of the event.

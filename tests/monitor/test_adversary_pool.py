@@ -104,7 +104,10 @@ class TestConflicts:
         for line, said in enumerate([*there(), hand, arrives("q", 10), refused]):
             stream.take(msgspec.convert(said, Event), At("f", line))
         found = dict(stream.claims[CLAIM].findings())[self.blame]
-        assert ("inconclusive", "nobody states what another request in hand needs") == (
+        assert (
+            "inconclusive",
+            ("the stream does not state what another unfinished request needs"),
+        ) == (
             found.verdict,
             found.why,
         )
@@ -261,15 +264,15 @@ class TestContradictions:
             (HARD, [*there(), *released(), named("claim_retired")], "had ended before"),
             (HARD, [*accepted(), named("store_finished")], "blocks that were never there"),
             (HARD, [*there(), named("host_copy_lost")], "a copy is lost that never existed"),
-            (HARD, [*there(), named("load_finished", CLAIM, "q", held=4)], "never was a copy"),
-            (HARD, [*there(), named("load_failed", CLAIM, "q")], "never was a copy"),
-            (HARD, [*there(), of("finished", "q")], "request q ends and is not in hand"),
+            (HARD, [*there(), named("load_finished", CLAIM, "q", held=4)], "never had a copy"),
+            (HARD, [*there(), named("load_failed", CLAIM, "q")], "never had a copy"),
+            (HARD, [*there(), of("finished", "q")], "request q ends, and it has not arrived"),
             (HARD, [*there(), arrives("q"), arrives("q")], "request q arrives twice"),
             (HARD, [*there(), cached(CLAIM, 100, 1)], None),
-            (HARD, [*there(), cached(CLAIM, 101, 0)], "held with another"),
-            (HARD, [*there(), elapses], "a duration elapses of a claim that has none"),
-            (EXPIRING, [*expiring, elapses], "before it is over by the clock of the stream"),
-            (HARD, [*there(), looked_up("q", 2)], "fewer blocks than it asked for are held"),
+            (HARD, [*there(), cached(CLAIM, 101, 0)], "differs from the held one"),
+            (HARD, [*there(), elapses], "the duration of a claim elapses that has none"),
+            (EXPIRING, [*expiring, elapses], "before its end by the clock of the stream"),
+            (HARD, [*there(), looked_up("q", 2)], "fewer blocks than are held"),
         ],
     )
     def test_kinds(self, mode: Mode, lines: Trace, why: str | None) -> None:

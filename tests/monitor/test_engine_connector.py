@@ -276,7 +276,7 @@ class TestOrder:
         assert "violated" == found["ordered_lifecycle_events"]
 
     def test_twice(self) -> None:
-        """A sequence number that stands twice is disorder."""
+        """A sequence number that occurs twice is disorder."""
         trace = changed(connector_success(), "resident_claim_restored", event_sequence=13)
         assert "violated" == offload(trace)["ordered_lifecycle_events"]
 

@@ -45,7 +45,7 @@ class TestTwoForms:
         trace = canonical_refusal()
         report = judge([*trace[:where], line, *trace[where:]], HARD)
         assert ("inconclusive", "inconclusive") == (report.verdict, claim_of(report).verdict)
-        assert "two forms in one stream" in report.why
+        assert "two dialects in one stream" in report.why
 
     @pytest.mark.parametrize(
         ("trace", "mode"),
@@ -138,7 +138,7 @@ class TestOrder:
         said = self.said(
             Stamp("s", 0, 5), Stamp("s", 9, None, other), Stamp("s", 1, 4), Stamp("s", 2, 9)
         )
-        assert [("", ""), *[("", "two forms in one stream: canonical and other")] * 3] == said
+        assert [("", ""), *[("", "two dialects in one stream: canonical and other")] * 3] == said
 
 
 def test_adversary(tmp_path: Path) -> None:

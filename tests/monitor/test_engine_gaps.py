@@ -98,7 +98,9 @@ class TestPool:
         """The reason is the gap, at the line after it."""
         report = judge(gapped([*canonical_claim(), *passes(17)], 0), Mode.HARD_PROTECTED)
         found = claim_of(report).obligations["explicit_conflict_action"]
-        assert "sequence 0 is missing, so nobody knows who else is in the pool" == found.why
+        assert (
+            "sequence 0 is missing, so it is unknown which other requests are in the pool"
+        ) == found.why
         assert found.at is not None
         assert 1 == found.at.line
 

@@ -96,7 +96,10 @@ class TestPriority:
         """The higher loses while the lower holds blocks: no line says whether they could go."""
         report = judge(ranked(CLAIM, OTHER, *losses), Mode.SOFT_PRIORITY)
         found = claim_of(report).obligations["priority_influence"]
-        said = "a claim of lower priority held blocks, and nobody states whether one could go"
+        said = (
+            "a claim of lower priority held blocks, and the stream does not state whether one "
+            "could be evicted"
+        )
         assert ("inconclusive", said) == (found.verdict, found.why)
 
     def test_one(self) -> None:

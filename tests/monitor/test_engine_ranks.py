@@ -65,15 +65,18 @@ def why(trace: Trace, claim: str) -> str:
     return claim_of(judge(trace, Mode.SOFT_PRIORITY), claim).obligations[NAME].why
 
 
-UNSTATED = "a claim of lower priority held blocks, and nobody states whether one could go"
-TOOK = (
-    "the event took a block of the lowest priority that could go, and nobody states whether there "
-    "was another"
+UNSTATED = (
+    "a claim of lower priority held blocks, and the stream does not state whether one could be "
+    "evicted"
 )
-NOBODY = "a block of a priority could go that no claim is known to hold"
-UNKNOWN = "a claim held blocks, and nobody knows its priority: none was stated, or two"
-DISPUTED = "two priorities of it were stated"
-BLURRED = "the event took a block of a claim, and nobody knows its priority"
+TOOK = (
+    "the event took a block of the lowest priority that could be evicted, and the stream "
+    "does not state whether there was another"
+)
+NOBODY = "a block could be evicted whose priority no known claim has"
+UNKNOWN = "a claim of unknown priority held blocks: none was stated, or two"
+DISPUTED = "two different priorities of the claim were stated"
+BLURRED = "the event took a block of a claim of unknown priority"
 
 
 class TestChoice:

@@ -95,7 +95,7 @@ class TestOwner:
         report = judge(trace, Mode.DEMOTABLE)
         assert {"ordered_lifecycle_events"} == having(report, "inconclusive")
         found = claim_of(report).obligations["ordered_lifecycle_events"]
-        assert "nobody stated who owns the claim that tenant:1 ends" == found.why
+        assert "no line states who owns the claim that tenant:1 ends" == found.why
 
     def test_at_acceptance(self) -> None:
         """Who owns it is the registry's to state; the runtime's own acceptance is not enough."""
@@ -105,7 +105,7 @@ class TestOwner:
         report = judge(accepted, Mode.DEMOTABLE)
         assert {"ordered_lifecycle_events"} == having(report, "inconclusive")
         found = claim_of(report).obligations["ordered_lifecycle_events"]
-        said = "who owns the claim that tenant:1 ends is stated by its acceptance alone"
+        said = "only its acceptance states who owns the claim that tenant:1 ends"
         assert said == found.why
 
     def test_still_ordered(self) -> None:
@@ -186,7 +186,7 @@ class TestClock:
     def test_steps(self) -> None:
         """Steps are over when a fact says so; where none ever does, they are never told."""
         untold = self.lasting("3 steps")
-        reason = {"its duration is in steps, and no duration_elapsed tells them"}
+        reason = {"its duration is in steps, and no duration_elapsed event states its end"}
         assert reason == why(untold, Mode.EXPIRING)
         assert reason == why([*untold, *self.expired], Mode.EXPIRING)
         told = [*untold, about("duration_elapsed"), about("claim_expired", by="runtime")]

@@ -161,7 +161,7 @@ class TestTokens:
     def test_not_counted(self, field: str) -> None:
         """A look-up that does not say what it found observes nothing."""
         trace = changed(connector_success(), "offload_lookup_result", 1, **{field: None})
-        assert {"the look-up does not say how many tokens it found"} == whys(trace)
+        assert {"the look-up does not state how many tokens it found"} == whys(trace)
         assert OFFLOADABLE == having(judge(trace, Mode.OFFLOADABLE), "inconclusive")
 
     def test_not_counted_after_the_end(self) -> None:
@@ -174,7 +174,7 @@ class TestTokens:
     def test_not_loaded(self) -> None:
         """A load that does not say how many blocks came back restores nothing."""
         trace = bare(connector_success(), "dst_block_count", "num_external_tokens")
-        assert {"the load does not say how many blocks it brought back"} == whys(trace)
+        assert {"the load does not state how many blocks it brought back"} == whys(trace)
         assert "inconclusive" == judge(trace, Mode.OFFLOADABLE).verdict
 
 

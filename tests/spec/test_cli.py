@@ -96,9 +96,9 @@ class TestShow:
     @pytest.mark.parametrize(
         ("name", "said"),
         [
-            ("allocator_hook", "has a part in the modes: hard_protected"),
+            ("allocator_hook", "used in the modes: hard_protected"),
             ("restore_before_reuse", "obligations that need it: offload_restorability"),
-            ("pin_with_ttl", "may be mistaken for: expiring, hard_protected"),
+            ("pin_with_ttl", "resembles: expiring, hard_protected"),
         ],
     )
     def test_word(self, name: str, said: str, capsys: Capture) -> None:

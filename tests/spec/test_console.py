@@ -138,7 +138,7 @@ class TestRun:
         old = metadata.Distribution.at("nowhere")
         monkeypatch.setattr("spec.cli.console.metadata.distribution", lambda _: old)
         assert 70 == main(["check"])
-        assert "error: resident-claims is not installed whole; install it again\n" == (
+        assert "error: resident-claims is not installed completely; install it again\n" == (
             capsys.readouterr().err
         )
 

@@ -232,7 +232,7 @@ def looked_up(claim: str, request: str) -> list[Event]:
 
 
 def looked_up_somehow(claim: str, request: str) -> list[Event]:
-    """It finds fewer than are held, and does not say what it asked for."""
+    """It finds fewer than are held, and does not state what it asked for."""
     return [say(Kind.PREFIX_LOOKUP, claim, request, held=1)]
 
 

@@ -1,4 +1,4 @@
-"""Which dialect a line is in, told by what it holds; one adapter of each dialect per file.
+"""Recognises the dialect of a line by its fields; one adapter of each dialect per file.
 
 A dialect is a module of this folder. It has `recognises`, which knows its own lines, and `DIALECT`,
 the class that reads them.

@@ -1,4 +1,4 @@
-"""A line of the connector dialect: its fields, and what it means in its run."""
+"""Defines a line of the connector dialect: its fields, and its meaning in the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the connector dialect leaves to be remembered: claims, requests, attempts to restore."""
+"""Keeps the state that the connector dialect needs: claims, requests, restore attempts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Restore:
     """One request's attempts to get one claim back.
 
     `generation` is the attempt that is outstanding; `answered` are those of which the scheduler has
-    reported the failure; `failures` are those already told as facts, by job and by generation.
+    reported the failure; `failures` are those already emitted as facts, by job and by generation.
     """
 
     generation: int | None = None
@@ -79,7 +79,7 @@ class Restore:
         return (self.generation if generation is None else generation) in self.answered
 
     def fail(self, job: int | str | None, generation: int | None) -> bool:
-        """Whether this failure of a load is told for the first time."""
+        """Whether this failure of a load is emitted for the first time."""
         attempt = ("generation", self.generation if generation is None else generation)
         key = attempt if job is None else ("job", job)
         first = key not in self.failures

@@ -1,4 +1,4 @@
-"""One line of JSON, and one object as a struct, with errors that a person can act on."""
+"""Decodes one line of JSON into a struct, with errors that state a remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _BYTE = re.compile(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?", re.DOTALL)
 _BOUND = re.compile(r"Expected `int` (>=|<=) (-?\d+)")
 _NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
-_ONE_LINE = "write one whole JSON object a line"
+_ONE_LINE = "write one complete JSON object on each line"
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -50,7 +50,7 @@ def parse(text: bytes, file: str, line: int) -> dict[str, object]:
             json.loads(text, object_pairs_hook=_unique)
     except _TwiceError as twice:
         raise InputError(
-            file, "the key stands twice", line=line, field=str(twice), hint="keep one of them"
+            file, "the key occurs twice", line=line, field=str(twice), hint="keep one of them"
         ) from None
     except UnicodeDecodeError as error:
         reason, hint = f"not text: no UTF-8 at byte {error.start + 1}", "write UTF-8"
@@ -78,7 +78,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _not_json(text: bytes, message: str) -> tuple[str, str]:
     if b"\0" in text:
-        return "not text: a NUL byte", "the file may be damaged"
+        return "not text: a NUL byte", "the file may be corrupt"
     why, byte = _BYTE.fullmatch(message.split(" - at `")[0]).groups()  # type: ignore[union-attr]
     where = f" at byte {int(byte) + 1}" if byte else ""
     if "truncated" in why:

@@ -1,4 +1,4 @@
-"""What the recorded dialects have in common: their fields, and how claims begin and end."""
+"""Defines what the recorded dialects have in common: fields, and how claims begin and end."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ class Ended:
         return self._say(kind, binding)
 
     def state(self, kind: Kind, request: str | None, binding: dict[str, Any]) -> tuple[Event, ...]:
-        """The same as the outcome of a failed restore; nothing where it was told before."""
+        """The same as the outcome of a failed restore; nothing where it was emitted before."""
         if _repeats(self._told, kind, request):
             del self._told[kind]
             return ()

@@ -1,4 +1,4 @@
-"""A line of the reference dialect: its fields, and what it means in its run."""
+"""Defines a line of the reference dialect: its fields, and its meaning in the run."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Now:
             self.need(name)
         ids = self.line.block_ids or ()
         if len(set(ids)) != len(ids):
-            reason, hint = "a number stands twice", "list each once"
+            reason, hint = "a number occurs twice", "list each once"
             raise InputError(self.file, reason, line=self.number, field="block_ids", hint=hint)
 
     def need(self, name: str) -> Any:
@@ -123,6 +123,6 @@ class Now:
             self.doubt(f"{self.event} does not say which blocks")
             return None
         if predicate is not None and predicate.start:
-            self.doubt(f"{self.event} does not say at which positions its blocks stand")
+            self.doubt(f"{self.event} does not say at which positions its blocks are")
             return None
         return {"block_ids": ids, "positions": tuple(range(len(ids)))}

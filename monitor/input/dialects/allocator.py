@@ -1,9 +1,9 @@
-"""The allocator dialect: block and claim events of a patched block pool, ordered by their lines.
+"""Reads the allocator dialect: block and claim events of a patched block pool, in line order.
 
 Two habits of these recordings are undone here. The report that a claim materialized may stand just
 before the last block of it, in its run: the two events change places. The loss of a block after
 release stands before the choice of that block as a victim: the loss stands for both, and the victim
-that follows is a block that nobody owns.
+that follows is a block without an owner.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The canonical form: an event is what it says, once it has been checked."""
+"""Reads the canonical form: each line is checked and taken as the event that it states."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class CanonicalDialect:
         for name in required_of(event.kind):
             if getattr(event, name) in (None, ()):
                 what = {"claim_id": "names no claim", "request_id": "names no request"}.get(name)
-                reason = f"{event.kind} {what or 'says too little without it'}"
+                reason = f"{event.kind} {what or 'cannot be judged without it'}"
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
         for name in _STRANGE[event.kind]:
             if getattr(event, name) != _UNSAID[name]:
@@ -105,7 +105,7 @@ class CanonicalDialect:
         for name in ("block_ids", "positions"):
             numbers = getattr(event, name)
             if len(numbers) > 1 and len(set(numbers)) != len(numbers):
-                self._refuse(line, name, "a number stands twice", "list each once")
+                self._refuse(line, name, "a number occurs twice", "list each once")
 
     def _refuse(self, line: int, field: str, reason: str, hint: str) -> NoReturn:
         raise InputError(self._file, reason, line=line, field=field, hint=hint)

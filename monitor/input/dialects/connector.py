@@ -1,4 +1,4 @@
-"""The connector dialect: what a patched offloading connector and scheduler record of claims.
+"""Reads the connector dialect: events of a patched offloading connector and scheduler.
 
 Nothing here is called accepted, materialized or reused: a claim is accepted by the metadata of the
 first request that is resident under it, and reused at the end of a request whose look-up found it.
@@ -150,7 +150,7 @@ def _looked_up(now: Now) -> _Events:
     hits, on_gpu, size = line.num_hit_tokens, line.num_computed_tokens, now.run.block_size(request)
     request.useful, request.found = bool(hits or on_gpu), 0
     if hits is None or on_gpu is None:
-        now.doubt("the look-up does not say how many tokens it found")
+        now.doubt("the look-up does not state how many tokens it found")
         return (now.say(Kind.PREFIX_LOOKUP),)
     if size is None and request.useful:
         now.doubt("no block size is shown, so the tokens found cannot be counted in blocks")
@@ -221,7 +221,7 @@ def _loaded(now: Now) -> _Events:
     if blocks is None and size and now.line.num_external_tokens is not None:
         blocks = now.line.num_external_tokens // size
     if blocks is None:
-        now.doubt("the load does not say how many blocks it brought back")
+        now.doubt("the load does not state how many blocks it brought back")
     now.restore.failed = False
     held = None if blocks is None else max(0, now.request.found + blocks - now.claim.start)
     now.claim.on_gpu = now.claim.start + (now.claim.threshold if held is None else held)
@@ -277,13 +277,16 @@ def _restoration_failed(now: Now) -> _Events:
 def _refused(now: Now) -> _Events:
     """A refusal: after a failed restore it answers for that, else it is for want of room.
 
-    Whom one for want of room names cannot be judged, so it names nobody.
+    Whom one for want of room names cannot be judged, so it names no claim.
     """
     line, request = now.line, now.need("request_id")
     failed, echo = now.request.failed, _echoes(now)
     now.restore.refused = now.restore.refused or not echo
     if not failed:
-        why = "a request was refused without a failed restore, and what it needs is not said"
+        why = (
+            "a request was refused without a failed restore, and the blocks that it needs are "
+            "not stated"
+        )
         now.doubts.append(Doubt(why, only=_ON_CONFLICT))
     refused = Event(
         kind=Kind.REQUEST_REFUSED,

@@ -1,4 +1,4 @@
-"""The reference dialect: how the papers' reference suite records an offloaded claim.
+"""Reads the reference dialect: the papers' reference suite for offloaded claims.
 
 Every line is a report of the runtime. Of a line that lists blocks the ids are the fact, and its
 counts are the report; where it moves blocks, the tiers that it names say what was copied and what
@@ -175,7 +175,7 @@ def _materialized(now: Now) -> _Events:
     if counted is not None and predicate is not None:
         enough = counted >= predicate.threshold
         if holds not in (None, enough):
-            now.doubt(f"the report counts {counted} blocks and says otherwise", *_PREDICATE)
+            now.doubt(f"the report contradicts its own count of {counted} blocks", *_PREDICATE)
         holds = enough if holds is None else holds
     report = Kind.CLAIM_UNMATERIALIZED if holds is False else Kind.CLAIM_MATERIALIZED
     return (now.say(Kind.BLOCK_CACHED, request_id=line.request_id, **blocks), now.say(report))
@@ -225,7 +225,7 @@ def _restored(now: Now) -> _Events:
 
 def _reused(now: Now) -> _Events:
     if now.line.predicate_satisfied is False:
-        now.doubt("the reuse is said not to have what the predicate needs")
+        now.doubt("the reuse is reported without what the predicate needs")
     return (now.ask(Kind.PREFIX_REUSED), *_end(now))
 
 
@@ -233,7 +233,7 @@ def _restoration_failed(now: Now) -> _Events:
     line = now.line
     outcomes = {line.claim_scoped_outcome_type, line.outcome_type} - {None}
     if len(outcomes) > 1:
-        now.doubt("the failure is said to have two outcomes", _OUTCOME)
+        now.doubt("two outcomes of the failure are reported", _OUTCOME)
     outcome = line.claim_scoped_outcome_type or line.outcome_type
     if line.claim_scoped_outcome is False or outcome is None:
         outcome = _NO_OUTCOME
@@ -251,14 +251,17 @@ def _restoration_failed(now: Now) -> _Events:
 def _refused(now: Now) -> _Events:
     """A refusal: after a failed restore it answers for that, else it is for want of room.
 
-    Whom one for want of room names cannot be judged, so it names nobody.
+    Whom one for want of room names cannot be judged, so it names no claim.
     """
     line = now.line
     failed = bool(now.request.failed)
     if not failed and line.restoration_failure_event_sequence is not None:
-        now.doubt("the request is refused for a restore that no line says has failed")
+        now.doubt("the request is refused for a restore, and no line states that it failed")
     elif not failed:
-        why = "a request was refused without a failed restore, and what it needs is not said"
+        why = (
+            "a request was refused without a failed restore, and the blocks that it needs are "
+            "not stated"
+        )
         now.doubts.append(Doubt(why, only=_ON_CONFLICT))
     refused = Event(
         kind=Kind.REQUEST_REFUSED,

@@ -1,4 +1,4 @@
-"""Small builders that keep the observers readable."""
+"""Builds parts of observers."""
 
 from __future__ import annotations
 

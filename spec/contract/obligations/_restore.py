@@ -1,4 +1,4 @@
-"""What a request does with a claim that may be on the offload tier: terms of two obligations."""
+"""Defines terms of two obligations: what a request does with a claim on the offload tier."""
 
 from __future__ import annotations
 

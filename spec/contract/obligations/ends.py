@@ -1,4 +1,4 @@
-"""The order of reports, and how responsibility ends: lifecycle, demotion, expiry."""
+"""States the obligations on the order of reports and the end of responsibility."""
 
 from __future__ import annotations
 

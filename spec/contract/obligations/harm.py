@@ -1,4 +1,4 @@
-"""What is owed when a claim is harmed: each loss under responsibility is reported as its harm."""
+"""States the obligation to report each loss under responsibility as harm of the claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a report is about, and what was promised: identity, acceptance, predicate, footprint."""
+"""States the obligations on identity, acceptance, predicate and footprint."""
 
 from __future__ import annotations
 
@@ -240,8 +240,9 @@ FOOTPRINT_ACCOUNTING = Observer(
 
 
 _NO_FALSE_LOSS = {
-    ".predicate_reported_false_while_true": "whoever says so also breaks "
-    "claim_scoped_telemetry.loss_reported_while_predicate_true"
+    ".predicate_reported_false_while_true": (
+        "such a report also violates claim_scoped_telemetry.loss_reported_while_predicate_true"
+    )
 }
 
 STATED: Final = (

@@ -1,4 +1,4 @@
-"""What an offload tier must keep: restore before reuse."""
+"""States the obligation to restore an offloaded claim before it is reused."""
 
 from __future__ import annotations
 

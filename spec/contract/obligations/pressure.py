@@ -1,4 +1,4 @@
-"""What may happen under pressure, and what must be reported of it."""
+"""States the obligations under memory pressure: victims, actions, blame and priority."""
 
 from __future__ import annotations
 
@@ -172,8 +172,8 @@ def blame_is_right(own: Term) -> Term:
 
     In a standing conflict they are judged beside the claims alone. Where the request fits beside
     those, it may still not fit beside what other requests occupy, which is some amount up to all
-    that they need: then naming nobody is right, and so are ids that are sufficient and irredundant
-    for one such amount.
+    that they need: then naming no claim is right, and so are ids that are sufficient and
+    irredundant for one such amount.
 
     Args:
         own: blocks of this claim while it is responsible, as declared or as committed.

@@ -1,4 +1,4 @@
-"""What must be reported when a restore fails: an outcome that names the claim."""
+"""States the obligation to report an outcome of each failed restore that names the claim."""
 
 from __future__ import annotations
 

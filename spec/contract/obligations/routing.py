@@ -1,4 +1,4 @@
-"""What a router must report: what the route cost, where it went, and whether reuse followed."""
+"""States the obligations of a router: report cost, placement and reuse."""
 
 from __future__ import annotations
 

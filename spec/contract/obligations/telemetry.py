@@ -1,4 +1,4 @@
-"""What must be reported of a claim's blocks: materialized, lost."""
+"""States the obligations to report that a claim's blocks are materialized or lost."""
 
 from __future__ import annotations
 
@@ -233,8 +233,8 @@ STATED: Final = (
             Place(
                 Mode.HARD_PROTECTED,
                 added=(
-                    "nobody else owes the report that the predicate became true, so an "
-                    "auditor's belief in it would be right one way only"
+                    "no other obligation requires the report that the predicate became true, "
+                    "so an auditor could not conclude that it is true"
                 ),
             ),
         ),

@@ -225,7 +225,7 @@ class TestTornRuns:
         files = [write(tmp_path / "a.jsonl", trace), write(tmp_path / "b.jsonl", rest)]
         report = check(files, mode, Bundle.CONTRACT)
         assert "inconclusive" == report.verdict
-        assert report.why.startswith(f"run {RUN} goes on in a file in which its claims are not")
+        assert report.why.startswith(f"run {RUN} continues in a file in which its claims are not")
 
 
 def test_torn_between_two_claims(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_torn_between_two_claims(tmp_path: Path) -> None:
     files = [write(tmp_path / "a.jsonl", connector_success())]
     assert "kept" == judge(rest, Mode.OFFLOADABLE).verdict
     report = check([*files, write(tmp_path / "b.jsonl", rest)], Mode.OFFLOADABLE, Bundle.CONTRACT)
-    assert f"run {RUN} goes on in a file in which its claims are not accepted" == report.why
+    assert f"run {RUN} continues in a file in which its claims are not accepted" == report.why
     assert "inconclusive" == report.verdict
 
 
@@ -246,7 +246,7 @@ def test_torn_between_two_modes(tmp_path: Path) -> None:
     parts = {"a": canonical_claim(), "b": rest}
     files = [write(tmp_path / f"{name}.jsonl", part) for name, part in parts.items()]
     report = check(files, Mode.HARD_PROTECTED, Bundle.CONTRACT)
-    assert "goes on in a file in which its claims are not accepted" in report.why
+    assert "continues in a file in which its claims are not accepted" in report.why
     assert "inconclusive" == report.verdict
 
 
@@ -269,7 +269,7 @@ def test_goes_on(tmp_path: Path) -> None:
         for judge_files in (check, check_by_reference):
             report = judge_files([*map(str, files)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
             assert code == report.verdict
-            assert ("goes on in another file" in report.why) == (code == "inconclusive")
+            assert ("continues in another file" in report.why) == (code == "inconclusive")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_goes_on(tmp_path: Path) -> None:
     [pytest.param(50, "inconclusive", id="later"), pytest.param(0, "kept", id="another engine")],
 )
 def test_recorded_goes_on(first: int, verdict: str, tmp_path: Path) -> None:
-    """A recorded run goes on in a file whose numbers come later; a file that is numbered from the
+    """A recorded run continues in a file whose numbers come later; a file that is numbered from the
     beginning is another engine's of the same run."""
     other = [
         {**line, "claim_id": OTHER, "request_id": "r9", "event_sequence": first + number}
@@ -371,7 +371,7 @@ class TestForgotten:
         assert {"satisfied": 3} == short.forgotten.obligations["claim_identity"]
         text = as_text(short, console())
         assert "kept in all 5 claims" in text
-        assert "3 claims: ended, counted above, and listed nowhere" in text
+        assert "3 claims: ended, counted above, not listed" in text
 
     def test_violated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One that was violated is listed, and what is said of one that was not is found."""
@@ -392,4 +392,4 @@ class TestForgotten:
         )
         report = check([whole, rest], Mode.HARD_PROTECTED, Bundle.CONTRACT)
         assert "inconclusive" == report.verdict
-        assert "goes on in a file in which its claims are not accepted" in report.why
+        assert "continues in a file in which its claims are not accepted" in report.why

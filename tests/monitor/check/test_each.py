@@ -350,7 +350,7 @@ class TestFiles:
                 raise OSError(28, "No space left on device")
 
         monkeypatch.setattr("monitor.check.again.tempfile.TemporaryFile", Full)
-        with pytest.raises(InputError, match="no room for a copy of it"):
+        with pytest.raises(InputError, match="it must be copied to be read twice"):
             judge(text(canonical_refusal()))
 
     def test_directory(self) -> None:

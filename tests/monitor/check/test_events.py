@@ -57,7 +57,7 @@ class TestEventMonitor:
         report = fed(path, Mode.HARD_PROTECTED)
 
         assert as_of_file(path, Mode.HARD_PROTECTED) == report
-        assert report.theorem.because.startswith("unobserved are ")
+        assert report.theorem.because.startswith("not observed: ")
 
     def test_violations(self) -> None:
         """A violation is seen after the event that it lies in, and not before."""

@@ -212,12 +212,12 @@ class TestUnshown:
         assert f"claim {CLAIM}: it was named before the claim was registered" == why
 
     def test_torn_run(self, tmp_path: Path) -> None:
-        """A run that goes on in a file without its acceptance shows nothing, in either file."""
+        """A run that continues in a file without its acceptance shows nothing, in either file."""
         whole = [json.loads(line) for line in text(canonical_refusal()).splitlines()]
         evidence = taken(tmp_path, whole[:5], whole[5:], mode=Mode.HARD_PROTECTED)
         assert () == evidence.shown
         whys = {why for (_, file, _), why in unshown(evidence).items() if file == 0}
-        assert all("goes on in a file in which" in why for why in whys)
+        assert all("continues in a file in which" in why for why in whys)
 
     def test_never_accepted(self, tmp_path: Path) -> None:
         """A claim that nobody accepted shows nothing."""
@@ -342,7 +342,7 @@ class TestCommand:
     def test_pipe(self, tmp_path: Path) -> None:
         """A pipe is not opened: what it holds cannot be read again when the evidence is counted."""
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(InputError, match="anchored in a file"):
+        with pytest.raises(InputError, match="evidence refers to a file"):
             take_evidence([str(tmp_path / "pipe")], Mode.OFFLOADABLE, tmp_path)
 
     def test_one_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,7 +363,7 @@ class TestCommand:
 
     def test_too_much(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """More traces than are taken at once, or more evidence than is read back, is refused."""
-        with pytest.raises(InputError, match="one trace too many"):
+        with pytest.raises(InputError, match="too many traces"):
             take_evidence(["t"] * (MOST_FILES + 1), Mode.OFFLOADABLE, tmp_path)
         evidence = taken(tmp_path, connector_success())
         monkeypatch.setattr("monitor.check.evidence.MOST_BYTES", 100)
@@ -392,7 +392,7 @@ class TestCommand:
         (tmp_path / "link.jsonl").symlink_to(path)
         before = Path(path).read_bytes()
         assert 2 == main(["evidence", path, "--mode", "offloadable", "-o", str(tmp_path / name)])
-        assert "it is read from, too" in capsys.readouterr().err
+        assert "it is also an input" in capsys.readouterr().err
         assert before == Path(path).read_bytes()
 
 

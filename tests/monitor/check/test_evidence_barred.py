@@ -56,7 +56,7 @@ class TestUnknownKinds:
         assert () == evidence.shown
         barred = {u.obligation for u in evidence.unshown if u.verdict == "inconclusive"}
         assert {item.obligation for item in taken(tmp_path, connector_success()).shown} <= barred
-        why = f"line {at + 1} is of a kind that nobody knows, gpu_hiccup"
+        why = f"line {at + 1} is of an unknown kind, gpu_hiccup"
         assert all(u.why.endswith(why) for u in evidence.unshown)
 
     def test_other_files(self, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ class TestUnknownKinds:
         evidence = taken(tmp_path, [STRANGE], connector_success())
         assert set() == files(evidence)
         whys = {u.why for u in evidence.unshown if u.file == 1}
-        assert all("is in another file, too, of which line 1 is of a kind" in why for why in whys)
+        assert all("in another file, of which line 1 is of an unknown kind" in why for why in whys)
 
     def test_violated(self, tmp_path: Path) -> None:
         """What such a file violates is violated all the same."""
@@ -84,7 +84,7 @@ class TestUnknownKinds:
         assert 3 == main(["evidence", path, "--mode", "offloadable"])
         said = " ".join(capsys.readouterr().out.split())
         assert said.startswith("none of the 7 obligations of offloadable shown")
-        assert "line 18 is of a kind that nobody knows, gpu_hiccup" in said
+        assert "line 18 is of an unknown kind, gpu_hiccup" in said
 
 
 class TestContradictions:

@@ -284,8 +284,11 @@ class TestOpen:
                 "does not say whether it was completed, and from where",
             ),
             ([*AWAY, reference_restored(restoration_completed=False)], "was completed"),
-            ([*reference_success()[:5], reference_reused(predicate_satisfied=False)], "said not"),
-            ([*AWAY, reference_refused()], "a restore that no line says has failed"),
+            (
+                [*reference_success()[:5], reference_reused(predicate_satisfied=False)],
+                "without what",
+            ),
+            ([*AWAY, reference_refused()], "no line states that it failed"),
             ([reference_accepted(resident_blocks_required=None)], "resident_blocks_required"),
             ([reference_accepted(cache_identity=None)], "without cache_identity"),
         ],

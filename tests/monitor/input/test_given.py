@@ -133,10 +133,10 @@ class TestRecordOf:
     @pytest.mark.parametrize(
         ("wrong", "says"),
         [
-            ({"block_ids": {1, 2}}, "set is no type of JSON"),
+            ({"block_ids": {1, 2}}, "JSON has no type set"),
             ({"priority": float("nan")}, "Out of range float values"),
-            ({"claim_id": "\ud800"}, "no UTF-8"),
-            ({"claim_id": b"a"}, "bytes is no type of JSON"),
+            ({"claim_id": "\ud800"}, "that UTF-8 cannot"),
+            ({"claim_id": b"a"}, "JSON has no type bytes"),
             ({"claim_id": "a" * (1 << 20)}, "the line is longer than 1048576 bytes"),
             ({1: 2}, "1: no such field"),
         ],

@@ -245,7 +245,7 @@ BAD_LINES = [
     (b'{"kind":"%s"}' % (b"k" * 300), "kind", "is no kind"),
     (b'{"kind":"claim_accepted","claim_id":"\xff"}', None, "not text: no UTF-8 at byte 38"),
     (b'{"kind":"request_finished","request_id":"a","request_id":"b"}', "request_id", "twice"),
-    (b'{"kind" :"request_finished","kind":"claim_accepted"}', "kind", "the key stands twice"),
+    (b'{"kind" :"request_finished","kind":"claim_accepted"}', "kind", "the key occurs twice"),
     (b'{"kind":"claim_accepted","proof":{"usable":1,"usable":2}}', "usable", "twice"),
     (b'{"kind":"claim_accepted","clam_id":"c"}', "clam_id", "no such field"),
     (b'{"kind":"claim_accepted","proof":{"residnt":1}}', "proof.residnt", "no such field"),
@@ -278,7 +278,7 @@ BAD_LINES = [
         "positions",
         "1 positions for 2",
     ),
-    (b'{"kind":"block_cached","block_ids":[1,1],"positions":[0,1]}', "block_ids", "stands twice"),
+    (b'{"kind":"block_cached","block_ids":[1,1],"positions":[0,1]}', "block_ids", "occurs twice"),
     (b'{"a":' * 100_000, None, "nested too deep"),
     (b"[" * 100_000, None, "nested too deep"),
     (b'{"kind":"claim_accepted","claim_id":"\\ud800"}', None, "not JSON"),
@@ -339,7 +339,7 @@ class TestBadLines:
                 "did you mean leading_prefix_at_least?",
             ),
             (b'{"kind":"claim_accepted","footprint":Infinity}', "JSON has no NaN and no Infinity"),
-            (b"{", "write one whole JSON object a line"),
+            (b"{", "write one complete JSON object on each line"),
         ],
     )
     def test_hints(self, trace: Path, line: bytes, hint: str) -> None:

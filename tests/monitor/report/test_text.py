@@ -154,7 +154,7 @@ class TestEach:
         """One that was turned away without a mode is named, and leaves the sentence as it is."""
         said = words(judge([*canonical_refusal(), about("claim_rejected", OTHER)], None))
         assert said.startswith(f"{NINE}; hard_protected was kept in the one claim turned away")
-        assert "turned away claim:b: without a mode, nothing is owed" in said
+        assert "turned away claim:b: no claim states a mode" in said
 
     def test_words(self) -> None:
         """Where a recorded word stands for the mode the report says so."""
@@ -231,7 +231,7 @@ class TestBody:
         shown = words(report, verbose=True)
         assert "the instrumentation is faithful (10 facts: 1 claim_registered" in shown
         derived = "claim_registered, claim_committed, prefix_reused."
-        assert f"Read from reports, for the recording states no such fact: {derived}" in shown
+        assert f"Read from reports, because the recording has no such fact: {derived}" in shown
         plainly = judge(canonical_refusal(), Mode.HARD_PROTECTED)
         assert "ead from" not in words(plainly) + words(plainly, verbose=True)
 
@@ -241,7 +241,7 @@ class TestBody:
         trace.append(trace[-1])
         said = words(judge(trace, Mode.HARD_PROTECTED))
         assert "events 10 read" in words(judge(trace, Mode.HARD_PROTECTED), verbose=True)
-        assert "unknown 2 gpu_hiccup: of no known kind" in said
+        assert "unknown 2 gpu_hiccup: of an unknown kind" in said
 
     def test_other_mode(self) -> None:
         """Claims of another mode are counted where there are any, and looked at no closer."""

@@ -350,7 +350,7 @@ class TestLate:
 
     @pytest.mark.parametrize("records", [0, REMEMBERED])
     def test_torn(self, records: int) -> None:
-        """A run that goes on in another file without its claims is not kept, also where either
+        """A run that continues in another file without its claims is not kept, also where either
         file's were forgotten."""
         away = [say(Kind.CLAIM_REGISTERED, A), say(Kind.CLAIM_REJECTED, A)]
         for first, second in (

@@ -202,7 +202,7 @@ class TestFormats:
         mine = tmp_path / "mine.yaml"
         mine.write_bytes((FOLDER / f"{RC14}.yaml").read_bytes())
         code, _, err = ran(capsys, mine, "-o", mine)
-        assert (2, True) == (code, "it is read from, too" in err)
+        assert (2, True) == (code, "it is also an input" in err)
         assert (FOLDER / f"{RC14}.yaml").read_bytes() == mine.read_bytes()
 
 

@@ -149,7 +149,7 @@ class TestStandardInput:
         call = [sys.executable, "-m", "monitor", "evidence", "/dev/stdin", "--mode", "offloadable"]
         with Path(trace).open() as file:
             done = subprocess.run(call, cwd=ROOT, stdin=file, capture_output=True, timeout=60)
-        assert (2, True) == (done.returncode, b"anchored in a file" in done.stderr)
+        assert (2, True) == (done.returncode, b"evidence refers to a file" in done.stderr)
 
     def test_folder(self) -> None:
         """What is no such name lies where it says."""

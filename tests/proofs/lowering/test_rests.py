@@ -46,7 +46,8 @@ def printed(capsys: Capture, *args: object) -> dict[str, Any]:
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """A patch that declares all of offloadable; its anchor points nowhere unless it is written."""
+    """A patch that declares all of offloadable; its anchor has no file unless it is
+    written."""
     path = tmp_path / "mine.yaml"
     offered = adapter(Depth.BACKEND_PATCH, items(NAMES, Mode.OFFLOADABLE))
     parts = {"adapters": [offered], "signals": [signal("storage_tier")]}
@@ -218,8 +219,8 @@ class TestRequireEvidence:
         (row,) = printed(capsys, *asked)["rows"]
         assert ("approximate", [*NAMES]) == (row["label"], row["missing"])
         said = words(capsys, *asked, "--explain")
-        assert "lacks patch_and_source_identified (its anchor points nowhere), patched_" in said
-        assert "at backend_patch its anchor points nowhere; the traces show it" in said
+        assert "lacks patch_and_source_identified (its anchor cannot be resolved), patched_" in said
+        assert "at backend_patch its anchor cannot be resolved; the traces show it" in said
 
     def test_shipped(self, capsys: Capture) -> None:
         """No shipped descriptor has a positive row then: nobody judged its traces here."""
@@ -244,7 +245,7 @@ class TestNowhere:
         assert (0, True) == (code, "sound_with_adapter" in out)
         said = " ".join(out.split())
         assert "backend-patch; declared; points nowhere: run" in said
-        assert "points nowhere made_up: the anchor run, run.json: it is not there" in said
+        assert "points nowhere made_up: the anchor run, run.json: no such file" in said
         assert "points nowhere: run" in words(capsys, mine, *ASKED, "--format", "md")
         _, out, _ = ran(capsys, mine, *ASKED, "--format", "csv")
         assert ["run"] == [line["points_nowhere"] for line in csv.DictReader(io.StringIO(out))]

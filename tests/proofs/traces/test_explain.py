@@ -250,7 +250,7 @@ class TestCommand:
         trace = tmp_path / "t.jsonl"
         trace.write_bytes((SAMPLES / "offloadable_restore.jsonl").read_bytes())
         code, _, err = call(capsys, str(trace), "--mode", "offloadable", "-o", str(trace))
-        assert (2, True) == (code, "it is read from, too" in err)
+        assert (2, True) == (code, "it is also an input" in err)
         assert trace.read_bytes().startswith(b"{")
 
     def test_output(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -148,7 +148,7 @@ class TestResidentClaim:
     def test_absurd(self, field: str, value: object, expected: str | None) -> None:
         """A value of another kind is an error of its field, with a hint."""
         path = field if expected else "duration.value"
-        assert (expected or "nothing") in the_problem(ResidentClaim, CLAIM | {field: value}, path)
+        assert (expected or "of zero") in the_problem(ResidentClaim, CLAIM | {field: value}, path)
 
     @given(st.integers(0, 40), st.integers(1, 40), st.integers(1, 80))
     def test_footprint_covers(self, start: int, blocks: int, footprint: int) -> None:

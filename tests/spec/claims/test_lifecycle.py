@@ -100,7 +100,7 @@ class TestStep:
             (STRANGER, "claim_released", "'tenant-a' owns the claim"),
             (STRANGER, "claim_demoted", "'tenant-a' owns the claim"),
             (STRANGER, "claim_expired", "'tenant-a' owns the claim"),
-            (OWNER, "claim_harmed", "this is the runtime's to report"),
+            (OWNER, "claim_harmed", "only the runtime may report this"),
             (RUNTIME, "claim_released", "only the owner may release"),
             (RUNTIME, "claim_demoted", "only demotable claims, and this one is hard_protected"),
             (RUNTIME, "claim_expired", "only a claim with a duration"),
@@ -120,8 +120,9 @@ class TestStep:
         with pytest.raises(LifecycleError) as caught:
             at(ClaimState.SUBMITTED).step("claim_materialized", by=RUNTIME)
         assert (
-            "the runtime tried claim_materialized on claim 'claim-1' in state submitted, but no "
-            "transition is there; allowed to it now: claim_accepted, claim_rejected"
+            "the runtime tried claim_materialized on claim 'claim-1' in state submitted, but "
+            "the lifecycle has no such transition; allowed to it now: claim_accepted, "
+            "claim_rejected"
         ) == str(caught.value)
 
     @pytest.mark.parametrize("trigger", ["active_refused", "to_expired", "", "x" * 10_000])
@@ -155,7 +156,7 @@ class TestClock:
         if elapsed >= length:
             assert "expired" == lifecycle.step("claim_expired", by=RUNTIME, now=now)
         else:
-            with pytest.raises(LifecycleError, match="are not over; wait"):
+            with pytest.raises(LifecycleError, match="have not elapsed; wait"):
                 lifecycle.step("claim_expired", by=RUNTIME, now=now)
             assert lifecycle.responsible
             assert "expired" == lifecycle.step("claim_expired", by=OWNER, now=now)
@@ -170,7 +171,7 @@ class TestClock:
     @pytest.mark.parametrize("by", [OWNER, RUNTIME], ids=str)
     def test_units(self, by: Actor) -> None:
         """Seconds are no time for a claim that lasts steps, whoever sends them."""
-        with pytest.raises(LifecycleError, match="of another clock; give now in steps"):
+        with pytest.raises(LifecycleError, match="on another clock; give now in steps"):
             at(ClaimState.ACCEPTED, clock="due").step(
                 "claim_expired", by=by, now=Instant.parse("999 s")
             )

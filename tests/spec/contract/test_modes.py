@@ -1,4 +1,4 @@
-"""The modes, and what may give way in a conflict."""
+"""The modes, and explicit actions in a conflict."""
 
 from spec.contract.modes import SAID_BY, ConflictAction
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind

@@ -120,7 +120,7 @@ class TestModes:
 
     @pytest.mark.parametrize("mode", Mode)
     def test_bundle(self, mode: Mode) -> None:
-        """No obligation stands twice, critical ones are in the bundle, additions have reasons."""
+        """No obligation occurs twice, critical ones are in the bundle, additions have reasons."""
         spec = MODES[mode]
         assert len(spec.names()) == len(set(spec.names())) == len(spec.bundle())
         assert spec.critical <= set(spec.paper)
@@ -131,7 +131,7 @@ class TestModes:
         """A name that is no obligation, or no reading, is refused when the mode is made."""
         spec = MODES[Mode.HARD_PROTECTED]
         typo = {"due_by": "why"} if part == "added" else ("due_by",)
-        with pytest.raises(ValueError, match="no such obligation or reading: \\['due_by'\\]"):
+        with pytest.raises(ValueError, match=r"or interpretation: \['due_by'\]"):
             dataclasses.replace(spec, **{part: typo})
 
     def test_readings(self) -> None:

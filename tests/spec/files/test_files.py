@@ -60,6 +60,6 @@ class TestCheckTarget:
         (tmp_path / "read").touch()
         (tmp_path / "link").symlink_to("read")
         (tmp_path / "hard").hardlink_to(tmp_path / "read")
-        with pytest.raises(OutputError, match="it is read from, too"):
+        with pytest.raises(OutputError, match="it is also an input"):
             check_target(tmp_path / name, reads=[None, "a\0b", str(tmp_path / "read")])
         check_target(tmp_path / "other", reads=[tmp_path / "other", tmp_path / "read"])

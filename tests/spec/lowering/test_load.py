@@ -79,15 +79,15 @@ class TestDescriptor:
             ("a.jsonl", "''", "9: anchors.trace.path: it is blank"),
             ("kind: trace", "kind: docs\n    order: [lifecycle]", "preserves no order"),
             ("name: mine", "name: Mine one", "2: name: String should match pattern"),
-            ("name: mine", "name: mine\nname: mine", "3: the key 'name' stands twice"),
+            ("name: mine", "name: mine\nname: mine", "3: the key 'name' occurs twice"),
             ("name: mine", "name: !!str mine", "2: it has the tag"),
             ("about: Mine.", "about: 7", "give a text, in quotes"),
             ("about: Mine.", 'about: "a\\nb"', "control character"),
             ("descriptor/1", "descriptor/2", "1: schema: resident-claims/descriptor/2 is newer"),
             ("descriptor/1", "descriptor/0", "1: schema: it is 'resident-claims/descriptor/0'"),
             ("descriptor/1", "evidence/1", "use resident-claims/descriptor/1"),
-            ("schema: resident-claims/descriptor/1\n", "", "1: schema: it names none"),
-            ("schema:", "shema:", "1: schema: it names none; did you mean shema?"),
+            ("schema: resident-claims/descriptor/1\n", "", "1: schema: it is missing"),
+            ("schema:", "shema:", "1: schema: it is missing; did you mean shema?"),
             ("modes: [best_effort]", "modes: []", "13: native.0.modes: Tuple should have"),
             ("status: supported", "status: 3", "14: native.0.status: Input should be"),
         ],
@@ -114,18 +114,18 @@ class TestDescriptor:
         assert "adapters.0.depth: Input should be" in refused(adapters=[{"depth": "deep"}])
         assert "no adapter has the depth none" in refused(adapters=[{"depth": "none"}])
         twice = [{"depth": "routing_hook"}, {"depth": "routing_hook"}]
-        assert "adapters.1: routing_hook stands twice" in refused(adapters=twice)
+        assert "adapters.1: routing_hook occurs twice" in refused(adapters=twice)
         other = {"precondition": "stable_claim_id", "anchor": "run"}
         wrong = {"depth": "routing_hook", "preconditions": [other]}
         assert "stable_claim_id is no precondition of routing_hook" in refused(adapters=[wrong])
         same = {"depth": "claim_registry", "preconditions": [other, other]}
-        assert "adapters.0.preconditions.1: stable_claim_id stands twice" in refused(
+        assert "adapters.0.preconditions.1: stable_claim_id occurs twice" in refused(
             adapters=[same]
         )
 
     def test_twice(self) -> None:
         """A signal and an atom stand once."""
-        assert "signals.1: pin stands twice" in refused(signals=[signal("pin"), signal("pin")])
+        assert "signals.1: pin occurs twice" in refused(signals=[signal("pin"), signal("pin")])
         atom = {"atom": "pressure_controls_observed"}
         assert "observations.1: pressure" in refused(observations=[atom, atom])
 

@@ -15,7 +15,7 @@ from spec.lowering.places import cites_tree, nowhere
 from tests.spec.lowering import described
 
 ROOT = Path(__file__).parents[3]
-NOT_THERE = "it is not there, beside the descriptor or above it in its tree"
+NOT_THERE = "no such file, beside the descriptor or above it in its tree"
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ class TestNowhere:
             ("runs/joint.jsonl", NOT_THERE),
             ("docs/page.md:4", "it has 3 lines"),
             ("docs/page.md:2-4", "it has 3 lines"),
-            ("docs/page.md:3-2", "line 2 does not come after line 3"),
+            ("docs/page.md:3-2", "line 2 is before line 3"),
             ("docs/page.md:0", NOT_THERE),
             ("runs:1", "it has 0 lines"),
             ("../../../outside.md", NOT_THERE),

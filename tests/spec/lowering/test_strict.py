@@ -108,7 +108,7 @@ class TestRequired:
         assert lower(made, MODE, PATCH, **asked).label in POSITIVE
         row = lower(made, MODE, PATCH, **asked, nowhere=GONE)
         assert NAMES == row.missing
-        expected = f"backend_patch lacks {LAST} (its anchor points nowhere); the traces show it"
+        expected = f"backend_patch lacks {LAST} (its anchor cannot be resolved); the traces show it"
         assert expected == why_missing(row, NAMES[0])
         assert f"first an anchor for {LAST} of backend_patch" == upgrade(row, NAMES[0])
 
@@ -140,7 +140,7 @@ class TestRequired:
         row = lower(made, MODE, PATCH, nowhere=GONE)
         assert (Label.SOUND_WITH_ADAPTER, GONE) == (row.label, dict(row.nowhere))
         strict = lower(made, MODE, PATCH, nowhere=GONE, require_evidence=True)
-        assert "at backend_patch its anchor points nowhere" == why_missing(strict, NAMES[0])
+        assert "at backend_patch its anchor cannot be resolved" == why_missing(strict, NAMES[0])
 
     @pytest.mark.parametrize("mode", Mode)
     def test_never_better(self, mode: Mode) -> None:

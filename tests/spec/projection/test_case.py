@@ -252,7 +252,7 @@ class TestOrder:
         assert [(False, True)] == self.taken(Line(1, sequence=1))[1]
 
     def test_again(self) -> None:
-        """A number that stands twice steps back; times may stand twice."""
+        """A number that occurs twice steps back; times may stand twice."""
         lines = (Line(1, sequence=0, time_ns=5), Line(2, sequence=1, time_ns=5))
         assert (False, False) == self.taken(*lines)[1][1]
         assert (True, False) == self.taken(*lines, Line(3, sequence=1))[1][2]
@@ -274,7 +274,7 @@ class TestOrder:
         foreign = [Line(at, sequence=at - 1, foreign=at in (2, 4)) for at in range(1, 6)]
         order, found = self.taken(*foreign)
         assert [(False, False), *[(False, True)] * 4] == found
-        assert (2, "two forms in one stream") == (order.cut, order.why)
+        assert (2, "two dialects in one stream") == (order.cut, order.why)
 
 
 def view(**fields: Any) -> View:

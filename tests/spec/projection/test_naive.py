@@ -228,7 +228,7 @@ class TestOrder:
         assert {"inconclusive"} == {found.verdict for found in later.findings.values()}
 
     def test_after_a_gap(self) -> None:
-        """Of a claim that comes later only who else is in the pool is not known."""
+        """Of a claim that comes later only which other requests are in the pool is not known."""
         said = [*begun("b"), *begun("a", block=20), arrives("r", 7), refused("r", "a", "b")]
         told = [line._replace(sequence=line.at + (line.at > 2)) for line in lines(*said)]
         found = judge(told, Mode.HARD_PROTECTED, first=(1,))
