@@ -1,4 +1,4 @@
-"""Is it so for every run? Terms to Z3, engines, theorems, counterexamples. Z3 lives only here.
+"""Proves properties of the contract for every run: terms to Z3, engines, theorems.
 
 What is listed in `__all__` is the Python API (docs/python-api.md); it is imported when it is first
 asked for.

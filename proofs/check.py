@@ -1,4 +1,4 @@
-"""Checks a mode: is it consistent, is it sound, and which obligations are necessary?
+"""Checks a mode for soundness, consistency and necessity, and further properties on request.
 
 That much is asked of every check. A full check adds stories, coverage, receptiveness, single rules,
 what each clause rests on, and the paper's bundle.
@@ -29,7 +29,7 @@ from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
 from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
-from proofs.traces.scenario_search import tales
+from proofs.traces.scenario_search import find_scenarios
 from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.language.errors import SpecError
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from proofs.engines.search import Found, Outcome
     from proofs.engines.spacer import Proof
     from proofs.model.of_mode import Model
-    from proofs.traces.scenario_search import Tale
+    from proofs.traces.scenario_search import FoundScenario
     from spec.claims.claim import Mode
 
 __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]
@@ -59,7 +59,7 @@ class _Runs(NamedTuple):
 
     witness: Outcome
     seconds: float
-    told: list[Tale] | None
+    scenarios: list[FoundScenario] | None
     reached: Reached | None
     receptive: Receptive | None
     lemmas: list[Leaned]
@@ -87,7 +87,7 @@ def check_mode(
     engine: EngineName = EngineName.AUTO,
     full: bool = False,
     plain: bool = False,
-    beside: Executor | None = None,
+    worker: Executor | None = None,
     certificate: Path | None = None,
     trace: Path | None = None,
 ) -> Check:
@@ -108,7 +108,7 @@ def check_mode(
         SpecError: `certificate` or `trace` cannot be written.
     """
     started, wanted = time.perf_counter(), certificate is not None
-    runs = Task(beside, partial(_runs, mode, bundle, depth, full=full, wanted=wanted))
+    runs = Task(worker, partial(_runs, mode, bundle, depth, full=full, wanted=wanted))
     progress(f"{mode}: proving the theorem")
     sound, answer = sound_by(engine, mode, bundle, depth)
     progress(f"{mode}: is each obligation necessary?")
@@ -169,7 +169,7 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -
     return _Runs(
         witness,
         seconds,
-        tales(mode) if full else None,
+        find_scenarios(mode) if full else None,
         reachable(mode) if full else None,
         receptive(mode) if full or wanted else None,
         lemmas,
@@ -228,7 +228,7 @@ def _consistent(readable: Model, runs: _Runs) -> Consistent:
         witness=to_events(readable, found) if found else [],
         story=tell(readable, found) if found else [],
         seconds=runs.seconds,
-        tales=runs.told,
+        tales=runs.scenarios,
         reached=runs.reached,
     )
 

@@ -1,4 +1,4 @@
-"""What may be skipped, and what runs (`proofs.checks.frame`), as a part of a certificate.
+"""Writes the frame theorem (`proofs.checks.frame`) as a part of a certificate.
 
 The invariants are named in a file, one observer after another; the questions are those of the
 lemmas, made from the specification, from these and from the Python that is compiled. Which code
@@ -22,7 +22,7 @@ from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.partial import verdicts
 from proofs.checks.frame.sources import Arguments
 from proofs.checks.frame.space import Space
-from proofs.checks.frame.verification_conditions import Book
+from proofs.checks.frame.verification_conditions import Prover
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import Bundle
@@ -64,7 +64,7 @@ class FrameTheorem:
     def written(self, mode: Mode) -> dict[str, bytes]:
         """What is to be written: the invariants that are found now."""
         found: dict[str, list[str]] = {observer.name: [] for observer in observers_of([mode])}
-        for each in prove_frame(Book(), [mode], observers_of([mode])):
+        for each in prove_frame(Prover(), [mode], observers_of([mode])):
             found[each.observer].append(each.says)
         return {f"{self.folder}{_INVARIANTS}": json_page(found)}
 
@@ -74,24 +74,24 @@ def _pages(mode: Mode, written: bytes) -> Mapping[str, Page]:
     """All pages of a mode: they take seconds to make, and are compared whenever one is read."""
     held = _read(mode, written)
     space = Space([mode])
-    book = _Collected(_LEDGERS)
-    book.ask(space, Frame(space, DELIVERY).ledgers())
-    book.ask(space, Frame(space, DELIVERY).reasons())
-    made = {_INVARIANTS: Page(_written(held)), _LEDGERS: book.page(mode)}
+    prover = _Collected(_LEDGERS)
+    prover.ask(space, Frame(space, DELIVERY).ledgers())
+    prover.ask(space, Frame(space, DELIVERY).reasons())
+    made = {_INVARIANTS: Page(_written(held)), _LEDGERS: prover.page(mode)}
     for observer in observers_of([mode]):
         space = Space([mode], observer)
         frame = Frame(space, DELIVERY, held[observer.name])
-        book = _Collected(f"{observer.name}.smt2", _partial(observer.name))
-        book.ask(space, frame.inductive(observer))
-        book.ask(space, frame.observers(observer), frame.inside)
-        made[book.file] = book.page(mode)
-    book = _Collected(_COMPILED)
+        prover = _Collected(f"{observer.name}.smt2", _partial(observer.name))
+        prover.ask(space, frame.inductive(observer))
+        prover.ask(space, frame.observers(observer), frame.inside)
+        made[prover.file] = prover.page(mode)
+    prover = _Collected(_COMPILED)
     for source, compiled, observers in bundles([mode]):
-        prove_source(book, source)
+        prove_source(prover, source)
         for what, wrong in mismatches(source, compiled, observers):
-            book.same(source.of, what, wrong=wrong)
-    prove_delivery(book)
-    return made | {_COMPILED: book.page(mode)}
+            prover.same(source.of, what, wrong=wrong)
+    prove_delivery(prover)
+    return made | {_COMPILED: prover.page(mode)}
 
 
 def _read(mode: Mode, written: bytes) -> dict[str, list[Candidate]]:
@@ -120,7 +120,7 @@ def _written(held: Mapping[str, Iterable[Candidate]]) -> bytes:
     return json_page({name: [each.says for each in found] for name, found in held.items()})
 
 
-class _Collected(Book):
+class _Collected(Prover):
     """Questions that are written down, not asked."""
 
     def __init__(self, file: str, asked: Mapping[str, list[Expr]] | None = None) -> None:
@@ -152,15 +152,15 @@ class _Collected(Book):
 @cache
 def _partial(name: str) -> dict[str, list[Expr]]:
     """What is asked of an observer where fields are unknown: the same in every mode."""
-    book = _Collected(f"{name}.smt2")
+    prover = _Collected(f"{name}.smt2")
     observer = OBLIGATIONS[name]
     for each in partial_sources(observer):
-        prove_source(book, each.source)
+        prove_source(prover, each.source)
         ran = each.runs is not None and runs_text(each.runs, each.source.text, "observe_0")
-        book.same(each.source.of, "the code that runs", wrong=not ran)
+        prover.same(each.source.of, "the code that runs", wrong=not ran)
         arguments = Arguments(observer)
-        book.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
-    return book.asked
+        prover.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
+    return prover.asked
 
 
 def _renamed(formula: Expr) -> Expr:

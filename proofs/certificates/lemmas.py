@@ -1,4 +1,4 @@
-"""The lemmas of a mode, as a part of its certificate."""
+"""Writes the lemmas of a mode as a part of its certificate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of a certificate: what is written (data), and questions about it in SMT-LIB 2.
+"""The files of a certificate: data, and verification conditions in SMT-LIB 2.
 
 A page of questions stands by itself: one file, whose `check-sat` commands are answered one after
 another, each of which must be unsatisfiable. It is made from the specification as it is now, and

@@ -1,4 +1,4 @@
-"""A certificate checked again: what it says against the specification, then each question solved.
+"""Checks a certificate: first against the specification, then each question with a solver.
 
 The texts come from `proofs.certificates.write.read`, so a solver sees only what this specification
 makes of invariants and runs. Each page gets a solver that knows nothing else: Z3 in a context of

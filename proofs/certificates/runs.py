@@ -1,4 +1,4 @@
-"""Runs that a certificate shows: written as events, and replayed through the transition system.
+"""Writes runs for a certificate as events, and replays them through the transition system.
 
 A file states the constants of a run and its events; the states between them follow. The questions
 about it, one for each event, are whether the event cannot happen there, breaks an obligation or

@@ -1,4 +1,4 @@
-"""That a runtime can always do its part (`proofs.checks.receptiveness`), in a certificate."""
+"""Writes the receptiveness proof (`proofs.checks.receptiveness`) as a part of a certificate."""
 
 from __future__ import annotations
 

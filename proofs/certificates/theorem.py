@@ -1,4 +1,4 @@
-"""What a proof by an invariant must show, as SMT-LIB 2 that stands by itself.
+"""Writes the verification conditions of an invariant as self-contained SMT-LIB 2.
 
 The text is made from the specification as it is now: the same invariant under the same
 specification gives the same text, so a certificate can be compared with what it must be.

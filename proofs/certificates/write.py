@@ -1,4 +1,4 @@
-"""Proofs on paper: invariants, runs, the questions about them, and a manifest that says of what.
+"""Writes and reads certificates: invariants, runs, their questions, and a manifest.
 
 A folder holds `manifest.json` and the files of each mode: theorem, lemmas, witness, receptiveness
 and, in a folder of its own, the frame theorem. Nothing in it is believed: `read` compares every

@@ -1,5 +1,4 @@
-"""The runs that soft_priority's comparison is about: original, swapped, and the control with equal
-priorities.
+"""Finds the runs that soft_priority's theorem compares: original, swapped, equal priorities.
 
 The theorem says of every run in which either claim could lose blocks first which one does. Here is
 shown that there are such runs, and that with equal priorities there is one for either order: what

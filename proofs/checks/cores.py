@@ -1,4 +1,4 @@
-"""Which obligations each clause of a mode's theorem rests on.
+"""Computes the proof core of each clause of a mode's theorem.
 
 A clause rests on a set of obligations if it is proved, for runs of every length, of the bundle that
 consists of these alone. Such a set need not be the only one.

@@ -1,5 +1,4 @@
-"""What a bundle can reach: every state of every observer, every rule, and each clause where it says
-something.
+"""Checks which observer states, rules and clause comparisons the runs of a bundle reach.
 
 A rule that never fires and a state that is never entered say nothing, however sound the bundle is,
 and neither does a clause that is never compared where it could be otherwise.
@@ -18,7 +17,7 @@ from proofs.engines.unrolling import Run
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from proofs.model.pair import Pair
-from proofs.model.strategy import Duty
+from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -201,7 +200,7 @@ def _dead(mode: Mode, bundle: Bundle) -> set[str]:
     state = system.state("")
     step = system.step(state, system.event(""))
     after = {name: step.following.get(name, value) for name, value in state.items()}
-    now, then = (Duty(system, s).region for s in (state, after))
+    now, then = (RuntimeStrategy(system, s).invariant for s in (state, after))
     basis = z3.And([now[name] for name in _EVERYWHERE])
     solver = z3.Solver()
     solver.set("rlimit", RLIMIT)

@@ -1,4 +1,4 @@
-"""What a mode's theorem leans on besides its own proof: small statements, each shown by Z3.
+"""Proves the lemmas that a mode's theorem depends on besides its own proof.
 
 The theorem follows one claim; the others enter as sums and a minimum over blocks that they declare.
 That this says the same as a statement about every claim by name is not taken for granted, and

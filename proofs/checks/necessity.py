@@ -1,4 +1,4 @@
-"""What is lost without an obligation, or without one rule of one: a clause, or nothing.
+"""Checks what the contract loses without an obligation or a rule: a clause, or nothing.
 
 What no clause is proved to rest on can go at once. For the others an invariant that is kept may
 prove as much; a run that breaks a clause is looked for, for all of them together; and what no short

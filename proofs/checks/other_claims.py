@@ -1,4 +1,4 @@
-"""The other claims of a pool, however many: what one claim sees of them, by induction.
+"""Proves, by induction over the claims of a pool, what one claim observes of the others.
 
 The theorem follows one claim, and the others reach it as a few numbers: their blocks, those of the
 blamed ones, the least that one of these frees. Here two claims are followed among any number of

@@ -1,4 +1,4 @@
-"""Receptive: the environment can never force a runtime that does its part into a violation.
+"""Proves receptiveness: the environment can never force the runtime into a violation.
 
 The theorem, for runs of every length, for every number of blocks, over every kind of event:
 
@@ -25,7 +25,7 @@ import msgspec
 import z3
 
 from proofs.logic.encode import Integers
-from proofs.model.strategy import Duty
+from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
 from spec.contract.modes import Bundle
 from spec.events.alphabet import ENVIRONMENT, Kind
@@ -78,11 +78,11 @@ class _Space:
         self.system.alphabet = _EVENTS
         self.state, self.event = self.system.state(""), self.system.event("")
         self.step = self.system.step(self.state, self.event)
-        self.now, self.then = Duty(self.system, self.state), self.after(self.step)
-        self.inside = z3.And(list(self.now.region.values()))
+        self.now, self.then = RuntimeStrategy(self.system, self.state), self.after(self.step)
+        self.inside = z3.And(list(self.now.invariant.values()))
 
-    def after(self, step: Step) -> Duty:
-        return Duty(self.system, {n: step.following.get(n, v) for n, v in self.state.items()})
+    def after(self, step: Step) -> RuntimeStrategy:
+        return RuntimeStrategy(self.system, {n: step.following.get(n, v) for n, v in self.state.items()})
 
     def kind(self, *kinds: Kind) -> Expr:
         number = self.system.numbers.kind
@@ -144,9 +144,9 @@ def _environment(space: _Space, questions: _Questions) -> None:
 def _region(space: _Space, questions: _Questions) -> None:
     start = [space.system.initial(space.state)]
     event = [space.inside, space.step.possible]
-    for name, holds in space.now.region.items():
+    for name, holds in space.now.invariant.items():
         questions.prove(f"region: {name}, at the start", start, holds)
-    for name, holds in space.then.region.items():
+    for name, holds in space.then.invariant.items():
         kept = [*event, space.step.kept]
         questions.prove(f"region: {name}, after any event", kept, holds)
 
@@ -163,7 +163,7 @@ def _strategy(space: _Space, questions: _Questions) -> None:
         given, then = [space.inside, move.when], space.after(step)
         questions.prove(f"strategy: {move.name}, possible", given, step.possible)
         questions.prove(f"strategy: {move.name}, kept", given, step.kept)
-        stays = z3.And(list(then.region.values()))
+        stays = z3.And(list(then.invariant.values()))
         questions.prove(f"strategy: {move.name}, in the region", given, stays)
         questions.prove(f"strategy: {move.name}, less", given, then.debt < space.now.debt)
 
@@ -171,7 +171,7 @@ def _strategy(space: _Space, questions: _Questions) -> None:
 def _others(space: _Space, questions: _Questions) -> None:
     """The same moves as they look from another claim, or from another request of this claim."""
     e, inside, step = space.event, space.inside, space.step
-    fine = z3.And(step.kept, space.then.debt <= space.now.debt, *space.then.region.values())
+    fine = z3.And(step.kept, space.then.debt <= space.now.debt, *space.then.invariant.values())
     apart, elsewhere = z3.Not(z3.Or(e["mine"], e["named"])), z3.Not(e["here"])
     rightly = step.keeps.get("blocking_claim_ids", z3.BoolVal(True))
     for move in space.now.moves():

@@ -1,4 +1,4 @@
-"""Obligations that a contract can do without: those that are known, each with its reason.
+"""Compares the obligations that are redundant with those known to be, with their reasons.
 
 An obligation that no clause needs is a finding. That one becomes so, or is needed again, is a
 change of what the specification says, and nobody should learn of it by chance.

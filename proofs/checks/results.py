@@ -1,4 +1,4 @@
-"""What single checks answer, as it is published."""
+"""The published results of single checks."""
 
 from __future__ import annotations
 

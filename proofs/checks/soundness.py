@@ -1,4 +1,4 @@
-"""Is the auditor's theorem true of a bundle? What an engine answers, as it is published."""
+"""Checks soundness: whether a bundle implies the auditor's theorem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One question, and what an engine answers to it.
+"""Defines the question that engines decide, and their answers.
 
 Does every clause of a mode's theorem hold in every run that keeps the obligations?
 """

@@ -1,4 +1,4 @@
-"""Many bounded searches over one unrolling: what is in force is chosen query by query.
+"""Assumption-based BMC: many bounded searches over one unrolling, selected by assumptions.
 
 The steps are built once, on one incremental solver that keeps what it learnt; each question comes
 as assumptions about switches (`proofs.model.system.switch`).

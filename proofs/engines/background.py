@@ -1,4 +1,4 @@
-"""A second process, for work that need not wait: Z3 keeps to one core."""
+"""Runs work in a second process, since Z3 uses one core."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ T = TypeVar("T")
 class Task(Generic[T]):
     """Work that a second process may take up, and the first does itself if that has not begun."""
 
-    def __init__(self, beside: Executor | None, work: Callable[[], T]) -> None:
+    def __init__(self, worker: Executor | None, work: Callable[[], T]) -> None:
         self._work = work
-        self._future = beside.submit(work) if beside is not None else None
+        self._future = worker.submit(work) if worker is not None else None
 
     def result(self) -> T:
         """What the work gives; ask last for what was handed over first."""

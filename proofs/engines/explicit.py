@@ -1,4 +1,4 @@
-"""Explicit-state search over a small instance: every reachable state, one at a time, without Z3.
+"""Explicit-state search over a small instance, breadth first, without Z3.
 
 Blocks, footprints and counts go up to a stated bound, so the answer speaks of every run, however
 long, that stays within it. Events of a kind that do the same to a state count as one transition.

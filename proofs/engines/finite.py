@@ -1,4 +1,4 @@
-"""One claim of a mode as Python functions, one for each kind of event, from the same terms.
+"""Compiles one claim of a mode to Python step functions, one for each kind of event.
 
 Z3 has no part in this. The terms become Python by `monitor.evaluate.compile`, each already folded
 for its kind; registers that never move or that nothing reads are left out of the state.

@@ -1,4 +1,4 @@
-"""What is left of an invariant when obligations go: the lemmas that still hold without them.
+"""Weakens an invariant after obligations were removed: drops the lemmas that no longer hold.
 
 Lemmas that one event can break are dropped until none is left to drop (Houdini's way); what remains
 is inductive, and whether it still implies the clauses is checked from scratch.

@@ -1,4 +1,4 @@
-"""Proof by k-induction over mathematical integers, with invariants found by elimination.
+"""Proves by k-induction over mathematical integers, with invariants found by Houdini.
 
 Of the candidates of `proofs.engines.templates`, Z3 keeps the largest set that holds at first and
 that every event preserves; the clauses are then proved by induction on top of these. The result is

@@ -1,4 +1,4 @@
-"""Of all shortest runs to a goal, the one that reads best.
+"""Minimises a run: among the shortest runs to a goal, finds the simplest to read.
 
 A run found by a solver is short, and full of values that mean nothing. Here a fixed list of wishes
 is granted one by one, each as far as the ones before it allow: no value in a field that the event
@@ -153,19 +153,19 @@ def plainest(run: Run, *assumed: Expr) -> Found | None:
     try:
         if solver.check() != z3.sat:
             return None
-        wishes = _Wishes(run)
-        wishes.one_clause_fails()
-        wishes.nothing_but_what_is_carried()
-        wishes.in_the_order_of_a_life()
-        wishes.about_whom()
-        wishes.small()
-        return run.read(wishes.answer)
+        preferences = _Preferences(run)
+        preferences.one_clause_fails()
+        preferences.nothing_but_what_is_carried()
+        preferences.in_the_order_of_a_life()
+        preferences.about_whom()
+        preferences.small()
+        return run.read(preferences.answer)
     finally:
         solver.pop()
         solver.set("rlimit", run.rlimit)
 
 
-class _Wishes:
+class _Preferences:
     """Grants wishes on a solver, one after another; each that is granted stays."""
 
     def __init__(self, run: Run) -> None:
@@ -174,25 +174,25 @@ class _Wishes:
         self._alphabet = run.system.alphabet
         self.answer = self._solver.model()
 
-    def grant(self, wish: Expr) -> bool:
+    def prefer(self, preference: Expr) -> bool:
         """Whether the wish can be granted; it then holds from here on."""
-        if not value_of(self.answer, wish):
+        if not value_of(self.answer, preference):
             self._solver.push()
-            self._solver.add(wish)
+            self._solver.add(preference)
             granted = self._solver.check() == z3.sat
             if granted:
                 self.answer = self._solver.model()
             self._solver.pop()
             if not granted:
                 return False
-        self._solver.add(wish)
+        self._solver.add(preference)
         return True
 
     def least(self, number: Expr) -> None:
         """The number becomes as small as it can be, and stays so."""
         while True:
             value = int(value_of(self.answer, number))
-            if value <= 0 or not self.grant(number < self._numbers.const(value)):
+            if value <= 0 or not self.prefer(number < self._numbers.const(value)):
                 break
         self._solver.add(number == self._numbers.const(int(value_of(self.answer, number))))
 
@@ -204,10 +204,10 @@ class _Wishes:
             return
         for name in last.clauses:
             others = [holds for other, holds in last.clauses.items() if other != name]
-            if self.grant(z3.And(z3.Not(last.clauses[name]), *others)):
+            if self.prefer(z3.And(z3.Not(last.clauses[name]), *others)):
                 break
         for step in self._run.steps[:-1]:
-            self.grant(step.sound)
+            self.prefer(step.sound)
 
     def nothing_but_what_is_carried(self) -> None:
         """Fields that say nothing on an event have their plain values: all at once, or singly."""
@@ -215,12 +215,12 @@ class _Wishes:
             [self._plain_unless_carried(event, name) for name in event if name != "kind"]
             for event in self._run.events
         ]
-        if self.grant(z3.And([wish for wishes in plain for wish in wishes])):
+        if self.prefer(z3.And([preference for preferences in plain for preference in preferences])):
             return
-        for wishes in plain:
-            if not self.grant(z3.And(wishes)):
-                for wish in wishes:
-                    self.grant(wish)
+        for preferences in plain:
+            if not self.prefer(z3.And(preferences)):
+                for preference in preferences:
+                    self.prefer(preference)
 
     def in_the_order_of_a_life(self) -> None:
         """The earliest kind that each place allows, from the first place on."""
@@ -229,7 +229,7 @@ class _Wishes:
             while True:
                 now = rank[self._alphabet[int(value_of(self.answer, event["kind"]))]]
                 earlier = [kind for kind, place in rank.items() if place < now]
-                if not earlier or not self.grant(self._is(event, earlier)):
+                if not earlier or not self.prefer(self._is(event, earlier)):
                     break
             self._solver.add(event["kind"] == value_of(self.answer, event["kind"]))
 
@@ -265,17 +265,17 @@ class _Wishes:
         for event, after in zip(self._run.events, self._run.states[1:], strict=True):
             kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
             if kind is Kind.CLAIM_ACCEPTED and "was.footprint" in after:
-                self.grant(event["footprint"] == after["was.footprint"])
+                self.prefer(event["footprint"] == after["was.footprint"])
 
     def _need_something(self) -> None:
         """A request that needs no block is possible, and tells a reader nothing."""
         for event in self._run.events:
             kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
             if kind is Kind.REQUEST_ARRIVED:
-                self.grant(self._numbers.const(1) <= event["needed"])
+                self.prefer(self._numbers.const(1) <= event["needed"])
 
     def _settle(self, flag: Expr, wanted: bool) -> None:
-        if not self.grant(flag if wanted else z3.Not(flag)):
+        if not self.prefer(flag if wanted else z3.Not(flag)):
             self._solver.add(z3.Not(flag) if wanted else flag)
 
     def _plain_unless_carried(self, event: Mapping[str, Expr], name: str) -> Expr:

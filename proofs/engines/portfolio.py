@@ -1,4 +1,4 @@
-"""The engines: each says how far its answer goes, and `auto` tries several of them.
+"""The engines, and the portfolio `auto`, which tries several of them.
 
 Work is bounded by the solver's own measure, or by a number of states; running out is `unknown`.
 """

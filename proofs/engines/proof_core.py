@@ -1,4 +1,4 @@
-"""What the proof of a clause uses: lemmas of an invariant, obligations, and rules of these.
+"""Extracts the proof core of a clause: the lemmas, obligations and rules that its proof uses.
 
 Each question of a proof (is the clause implied, is this lemma preserved?) is asked with the lemmas,
 obligations and rules as assumptions. The solver's unsat core says which of them it used; the

@@ -1,4 +1,4 @@
-"""Two ranked claims as Python functions: `proofs.model.pair` without Z3."""
+"""Compiles two ranked claims to Python step functions: `proofs.model.pair` without Z3."""
 
 from __future__ import annotations
 

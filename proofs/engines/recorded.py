@@ -1,4 +1,4 @@
-"""Invariants that were found before and are kept with the project, under `proofs/recorded`.
+"""Reads recorded invariants from `proofs/recorded` and checks them again.
 
 To find an invariant takes seconds, to check one a tenth of a second; so a proof begins with the one
 that is kept. It is not believed: every question about it is asked again, of the specification as it

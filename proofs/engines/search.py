@@ -1,4 +1,4 @@
-"""Bounded search, shortest first: one more event at a time, on an incremental solver.
+"""Bounded search by increasing length, on an incremental solver.
 
 Numbers are bit-vectors, so an answer speaks of runs with block counts up to a stated limit.
 """

@@ -1,4 +1,4 @@
-"""Proof for every trace length: Spacer finds an invariant, plain Z3 checks it from scratch."""
+"""Proves by Spacer for runs of every length; plain Z3 checks the invariant again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invariants that are known beforehand: the inductive parts of `proofs.model.inductive_invariant`.
+"""Supplies known invariants: the inductive parts of `proofs.model.inductive_invariant`.
 
 Written by hand and never trusted: each is asked of plain Z3 first, and what fails is left out,
 until what is left holds at the start and after every event. They only make a search shorter: an
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.model.strategy import Duty
+from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def known(system: object, state: Mapping[str, Expr], step: Step) -> Expr:
     if not isinstance(system, System):
         return z3.BoolVal(True)
     after = {name: step.following.get(name, value) for name, value in state.items()}
-    now, then = Duty(system, state).region, Duty(system, after).region
+    now, then = RuntimeStrategy(system, state).invariant, RuntimeStrategy(system, after).invariant
     left = [name for name, holds in now.items() if not _may(system.initial(state), z3.Not(holds))]
     while True:
         solver = z3.Solver()

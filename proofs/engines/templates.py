@@ -1,4 +1,4 @@
-"""Candidate invariants, made from the specification and not refuted by any run of small instances.
+"""Generates candidate invariants from the specification, filtered by runs of small instances.
 
 The template: every literal over the registers and the observers' states; every pair of literals of
 which one must hold; a literal or a pair in a state of an observer; and a literal wherever certain

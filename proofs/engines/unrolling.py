@@ -1,4 +1,4 @@
-"""Runs of a system: symbolic ones, event by event on an incremental solver, and found ones."""
+"""Unrolls a system event by event on an incremental solver, and reads runs from models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed since an earlier labelling."""
+"""Compares labels with an earlier output."""
 
 from __future__ import annotations
 

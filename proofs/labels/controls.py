@@ -1,4 +1,4 @@
-"""The sixteen mutation controls (section 8.2 of the paper), on every positive row.
+"""The sixteen mutation controls (section 8.2 of the paper), applied to every positive row.
 
 Each weakens what one obligation of a row rests on, one obligation at a time, and the row must stop
 being positive every time. That is more than the paper asks, which mutates a row once.

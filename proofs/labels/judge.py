@@ -1,4 +1,4 @@
-"""What the relation answers to an inference from features."""
+"""Evaluates the lowering relation on an inference from features."""
 
 from __future__ import annotations
 

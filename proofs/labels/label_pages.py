@@ -1,4 +1,4 @@
-"""The pages that are made from the shipped descriptors, and whether those in docs still are."""
+"""Writes the documentation pages made from the shipped descriptors, and compares them."""
 
 from __future__ import annotations
 

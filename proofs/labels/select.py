@@ -1,4 +1,4 @@
-"""Which rows are asked for: descriptors by name or file, modes, depths, and evidence."""
+"""Selects the rows to label: descriptors by name or file, modes, depths, and evidence."""
 
 from __future__ import annotations
 

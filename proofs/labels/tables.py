@@ -1,4 +1,4 @@
-"""Rows as Markdown and as CSV, for papers."""
+"""Writes rows as Markdown and as CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as they are published."""
+"""The published form of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms to Z3: one of the two translations of the term language.
+"""Translates terms to Z3: one of the two translations of the term language.
 
 Integers become mathematical integers (`Integers`, for statements about all sizes) or bit-vectors of
 a fixed width (`Bits`, for fast bounded search; the world keeps every value small enough that no sum

@@ -1,4 +1,4 @@
-"""Terms made smaller where something is known: the kind of the event, a register that never moves.
+"""Evaluates terms partially, for a known kind of event or known registers.
 
 What is left tells which variables a question can depend on at all. Nothing here knows Z3.
 """

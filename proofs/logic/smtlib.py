@@ -1,4 +1,4 @@
-"""SMT-LIB 2 as text: writing formulas so that they can be read, and reading one invariant safely.
+"""Writes formulas as SMT-LIB 2, and reads one invariant definition safely.
 
 What is read is not handed to a solver's parser: it must be one `define-fun` over the expected
 variables, made of a few operators of linear integer arithmetic and well sorted, and nothing else.

@@ -1,4 +1,4 @@
-"""Everything that is checked of the lowering relation."""
+"""Checks the lowering relation: its theorems, and that both implementations agree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AUDITED: Final = "tensorrt_llm_1_3_0rc14"
 
 
 def check_lowering(
-    progress: Callable[[str], None] = lambda _: None, *, beside: Executor | None = None
+    progress: Callable[[str], None] = lambda _: None, *, worker: Executor | None = None
 ) -> LoweringCheck:
     """Prove the theorems, and hold the two relations against each other.
 
@@ -38,7 +38,7 @@ def check_lowering(
         progress: told what is being worked on.
         beside: compares the two while the theorems are being proved.
     """
-    universe = Task(beside, partial(compare))
+    universe = Task(worker, partial(compare))
     proofs = []
     for theorem in theorems():
         progress(f"lowering: proving {theorem.name}")

@@ -1,4 +1,4 @@
-"""Descriptors and rows that are written out, as points at which the Z3 relation is asked."""
+"""Evaluates the Z3 relation on concrete descriptors and rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lowering relation as Z3 terms, from `docs/lowering.md`.
+"""Encodes the lowering relation as Z3 terms, from `docs/lowering.md`.
 
 `Relation` answers for any descriptor and any row at once. Each line of the table of labels is a
 term by itself, and so is each label.

@@ -1,4 +1,4 @@
-"""Statements to build descriptors of, one of each kind that the schema has values for.
+"""Statements to build test descriptors from, one for each combination of values in the schema.
 
 They are made without validation, which would cost more than all the rest; `tests` validate them.
 """

@@ -1,4 +1,4 @@
-"""Theorems to answers: Z3, bounded by work and not by the clock."""
+"""Proves the theorems of the lowering relation with Z3, under a resource limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `check lowering` answers, as it is published: schema `resident-claims/lowering-proof/1`."""
+"""The published result of `check lowering`: schema `resident-claims/lowering-proof/1`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any descriptor at all, as Z3 constants; what the schema forbids is said by `admitted`.
+"""A symbolic descriptor as Z3 constants; `admitted` states the constraints of the schema.
 
 A place is where an item stands: an adapter's depth, or `none` for native evidence. The relation
 asks of the items about one obligation at one place only whether there is one of a kind, so one item

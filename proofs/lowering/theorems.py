@@ -1,4 +1,4 @@
-"""What is proved of the relation for every descriptor, mode, bundle and depth."""
+"""The theorems about the lowering relation, for every descriptor, mode, bundle and depth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python relation held against the Z3 one, on every point of a reduced universe.
+"""Compares the Python relation with the Z3 relation on every point of a reduced universe.
 
 The relation looks at one statement at a time, then at one obligation at a time, then at the set of
 those that are supplied. Each of these is exhausted over what the one before can say of it:

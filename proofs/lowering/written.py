@@ -1,4 +1,4 @@
-"""A model of Z3 as a descriptor that a person can read, and that the schema admits."""
+"""Reads a Z3 model as a readable descriptor that the schema admits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The auditor: what someone believes who reads only reports, and only by the ids in them.
+"""The auditor: the beliefs of a reader who receives only reports and the ids in them.
 
 `BELIEFS` may read the kind of a report, `named`, `here` and what the report itself says; it cannot
 read facts, the key of an object, or any ledger of facts. `check_reports_only` holds it to that.

@@ -1,4 +1,4 @@
-"""What the theorem of a mode can depend on: which registers move, and which are ever read."""
+"""Computes the cone of influence of a mode's theorem: the registers that move and are read."""
 
 from __future__ import annotations
 

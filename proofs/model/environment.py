@@ -1,4 +1,4 @@
-"""The most general runtime: any fact that the facts before it allow, and any report at all.
+"""The most general runtime: every fact that earlier facts permit, and every report.
 
 One claim is tracked among arbitrary others, whose responsible blocks together are the integer
 `rest`, and one request among arbitrary others. Constraints here say only what facts are (a lost

@@ -1,4 +1,4 @@
-"""What is true of every state that a runtime under a contract can be in.
+"""The inductive invariant of the states of a runtime under a contract.
 
 Written by hand, and never trusted: `proofs.checks.receptiveness` proves by plain Z3 that it holds
 at the start and after every event. Each part is one invariant with a name.
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from proofs.logic.encode import Expr
     from proofs.model.owed import Owed
 
-__all__ = ["region"]
+__all__ = ["invariant"]
 
 _LIVE = tuple(sorted(RESPONSIBLE))
 _ENDED = tuple(sorted(TERMINAL - {ClaimState.REFUSED}))
 
 
-def region(of: Owed) -> dict[str, Expr]:
+def invariant(of: Owed) -> dict[str, Expr]:
     """The invariants of a bundle."""
     accepted = _accepted(of) if _accepts(of) else {}
     return _counts(of) | _owed(of) | _harmed(of) | accepted | _staged(of)

@@ -1,4 +1,4 @@
-"""A model asked another question: its runs are the same, and what an engine looks for differs.
+"""Instruments a model for another question: the same runs, with marks or another goal.
 
 Engines see a plain `Model`: the wrapper may add marks (booleans that an event sets for good) and
 may change what a step says.

@@ -1,4 +1,4 @@
-"""Which system speaks for a mode, and how its variables are named."""
+"""Selects the transition system of a mode and the names of its variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A state of a system, read for what is owed in it."""
+"""Formulas over one state of a system: what is owed in it."""
 
 from __future__ import annotations
 

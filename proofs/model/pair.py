@@ -1,4 +1,4 @@
-"""Two ranked claims in one run: what soft_priority needs, and one claim cannot say.
+"""A transition system of two ranked claims, which the theorem of soft_priority needs.
 
 Each claim sees every event its own way; the facts decide which lost blocks first, and the auditor
 learns it from reports. Promise and knowledge hold of every single run, so they hold of each run of

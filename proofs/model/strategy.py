@@ -1,4 +1,4 @@
-"""How a runtime does its part: what it says next, and the states from which that works.
+"""The runtime's strategy: which report it emits next, in each state.
 
 Formulas over one state of a `proofs.model.system.System`; `proofs.checks.receptiveness` proves what
 they are for.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
-from proofs.model.inductive_invariant import region
+from proofs.model.inductive_invariant import invariant
 from proofs.model.owed import Owed
 from spec.contract.obligations import STATED
 from spec.events.alphabet import Kind
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from proofs.model.system import System
     from spec.contract.obligation import Answer
 
-__all__ = ["Duty", "Move"]
+__all__ = ["RuntimeStrategy", "Move"]
 
 _EARLY: Final = (
     *(Kind.CLAIM_ACCEPTED, Kind.CLAIM_HARMED),
@@ -68,13 +68,13 @@ class Move:
         return plain | said | {"authorised": z3.BoolVal(True)} | dict(self.fields)
 
 
-class Duty(Owed):
+class RuntimeStrategy(Owed):
     """One state of a system, and what a runtime that does its part says in it."""
 
     @cached_property
-    def region(self) -> dict[str, Expr]:
+    def invariant(self) -> dict[str, Expr]:
         """What is true of every unviolated state."""
-        return region(self)
+        return invariant(self)
 
     @property
     def quiet(self) -> Expr:

@@ -1,4 +1,4 @@
-"""One mode as a transition system: facts, declarations, beliefs and observers, stepped together."""
+"""One mode as a transition system of facts, declarations, beliefs and observers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The campaign: each mutant is killed by a named check, shown equivalent, or survives."""
+"""Runs a mutation campaign: each mutant is killed by a check, proved equivalent, or survives."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _judge_changes(changes: Sequence[Change | DeliveryChange | TableChange]) -> 
     for change, same in zip(left, shown_same(left), strict=True):
         about = (change.part, change.name, change.operator, change.says)
         result, said = (
-            (EQUIVALENT, str(Compared.REACHED)) if same else _told(*compare_change(change))
+            (EQUIVALENT, str(Compared.REACHED)) if same else _explained(*compare_change(change))
         )
         yield _fate(about, result, [], said, started)
         started = time.perf_counter()
@@ -173,10 +173,10 @@ def _compare(mutant: Mutant) -> tuple[str, str]:
     compared = compare(mutant.mode, mutant.original, mutant.observer)
     different = compared is Compared.DIFFERENT
     run = difference(mutant.mode, mutant.original, mutant.observer) if different else None
-    return _told(compared, run)
+    return _explained(compared, run)
 
 
-def _told(compared: Compared, run: str | None) -> tuple[str, str]:
+def _explained(compared: Compared, run: str | None) -> tuple[str, str]:
     """What a comparison comes to, and what is said of it."""
     return _RESULT[compared], str(compared) if run is None else f"{compared}: {run}"
 

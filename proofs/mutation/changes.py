@@ -1,4 +1,4 @@
-"""The named list of what can be wrong beyond the rules of observers, and the changes it makes.
+"""The mutation operators for everything but observer rules, and the mutants they make.
 
 A slip in a term that is written once is made for all that use it, and so is one in a ledger: the
 obligations and the clauses of the theorem then share the mistake.

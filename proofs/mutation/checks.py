@@ -1,4 +1,4 @@
-"""The checks by which a mutant is noticed, the strongest reason first.
+"""The checks that detect mutants of observer rules, the strongest reason first.
 
 Each tells what it noticed, or None. Only the last leaves open which side of a change is right.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from proofs.mutation import detection
 from proofs.mutation.delivery import DeliveryChange, refuted
 from proofs.mutation.detection import NOTICES
-from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
+from proofs.mutation.judge import alike, breaches, received, is_faithful, judged, trail
 from proofs.mutation.runs import runs, traces
 from proofs.mutation.tables import TABLE_NOTICES, TableChange
 from proofs.mutation.trusted import Change, waits
@@ -57,7 +57,7 @@ def theorem(mutant: Mutant) -> str | None:
     if mutant.bundle is Bundle.PAPER:
         return None
     for line, breach in _breaking(mutant.mode, mutant.original.name):
-        steps = heard(alike(mutant.mode), line)
+        steps = received(alike(mutant.mode), line)
         judge, own = mutant.judge, mutant.original.name
         if judge is None or _kept(own, judge.verdicts(steps), breach):
             return f"{breach.clause.name} fails after {line}"
@@ -80,7 +80,7 @@ def _breaking(mode: Mode, name: str) -> tuple[tuple[str, Breach], ...]:
 def _in_world(mode: Mode, line: str, number: int) -> bool:
     if not is_faithful(alike(mode), line):
         return False
-    events = [step[0] for step in heard(alike(mode), line)[:number]]
+    events = [step[0] for step in received(alike(mode), line)[:number]]
     return all(e.kind in ENVIRONMENTS[mode] for e in events)
 
 
@@ -105,7 +105,7 @@ def _as_written(mutant: Mutant, trace: Trace) -> bool:
         names = set(MODES[mutant.mode].names(mutant.bundle)) - {own}
         found = [judged(constants, name, line) for name in names for line in trace.lines]
         return trace.kept or own != trace.obligation or any(Verdict.VIOLATED in v for v in found)
-    found = [tuple(mutant.judge.verdicts(heard(constants, line))) for line in trace.lines]
+    found = [tuple(mutant.judge.verdicts(received(constants, line))) for line in trace.lines]
     if not trace.kept:
         return own != trace.obligation or any(Verdict.VIOLATED in v for v in found)
     fine = all(Verdict.VIOLATED not in v and v[-1] is not Verdict.PENDING for v in found)
@@ -123,7 +123,7 @@ def pins(mutant: Mutant) -> str | None:
         alone = (line for line in runs() if _condemning(constants, names, line) == [name])
         return next(alone, None)
     for line, pinned in _pins_of(constants, name):
-        if trail(mutant.judge.verdicts(heard(constants, line))) != pinned:
+        if trail(mutant.judge.verdicts(received(constants, line))) != pinned:
             return line
     return None
 

@@ -1,4 +1,4 @@
-"""Everything that is trusted as Python, by the translation that the monitor compiles with."""
+"""Compiles the trusted definitions to Python, with the translation that the monitor uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of the terms that say to which claims and requests an event is delivered.
+"""Mutants of the delivery terms, which select the claims and requests that receive an event.
 
 The frame theorem is what notices them: it is asked again of the terms as changed. Where it is
 still proved, verdicts are those of a projection that delivers every event to every claim, so the

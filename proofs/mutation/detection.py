@@ -1,4 +1,4 @@
-"""The checks that notice a change of what is trusted, the strongest reason first.
+"""The checks that detect other mutants of the trusted definitions, strongest reason first.
 
 Each tells what it noticed, or None; they are those of `proofs.mutation.checks`.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from proofs.mutation.outcomes import Outcome
 
-__all__ = ["NOTICES", "forget", "noticed", "pinned_of", "tells"]
+__all__ = ["NOTICES", "forget", "noticed", "pinned_of", "distinguishes"]
 
 
 def noticed(change: Change) -> Iterator[tuple[str, str]]:
@@ -82,15 +82,15 @@ def _suspects(judged: Judged) -> Iterator[tuple[Mode, str, str]]:
     touched = judged.touched
     for mode in filter(judged.concerns, Mode):
         others = {c.name for c in judged.trusted.clauses.get(mode, ())}
-        if not judged.speaks_otherwise:
+        if not judged.theorem_differs:
             for line in runs():
-                if judged.hears_otherwise(mode, line):
+                if judged.ledgers_differ(mode, line):
                     yield from ((mode, line, name) for name in others)
             for line, name, violated in _broken(mode):
-                free = judged.other_world or violated
-                if free and violated <= touched and not judged.hears_otherwise(mode, line):
+                free = judged.faithfulness_differs or violated
+                if free and violated <= touched and not judged.ledgers_differ(mode, line):
                     yield mode, line, name
-        elif judged.speaks_otherwise_in(mode):
+        elif judged.theorem_differs_in(mode):
             yield from ((mode, line, name) for line in runs() for name in others)
 
 
@@ -112,7 +112,7 @@ def _necessity(change: Change) -> str | None:
     So the theorem needs less than it is said to need.
     """
     judged = _judged(_Same(change))
-    if judged.judges_otherwise or not judged.speaks_otherwise:
+    if judged.observers_differ or not judged.theorem_differs:
         return None
     for mode, line, name, clause in _needed():
         after = judged.outcome(mode, line)
@@ -146,7 +146,7 @@ def _needed() -> tuple[tuple[Mode, str, str, str], ...]:
 def _traces(change: Change) -> str | None:
     """A hand-written trace of the test suite no longer gets the verdict written beside it."""
     judged = _judged(_Same(change))
-    if not judged.judges_otherwise:
+    if not judged.observers_differ:
         return None
     for trace in traces():
         mode = Mode(trace.mode)
@@ -178,20 +178,20 @@ def _pins(change: Change) -> str | None:
 def _otherwise(judged: Judged, mode: Mode, line: str) -> bool:
     """Whether a run comes to something else than what is pinned of it in a mode."""
     outcome, pinned = judged.outcome(mode, line), _pinned(mode, line)
-    if not judged.reads_otherwise(mode, line):
-        return judged.other_world and str(outcome.ends or "") != pinned.get("world", "")
+    if not judged.inputs_differ(mode, line):
+        return judged.faithfulness_differs and str(outcome.ends or "") != pinned.get("world", "")
     return pinned_of(mode, line, outcome, judged) != pinned
 
 
-def tells(change: Change, line: str) -> bool:
+def distinguishes(change: Change, line: str) -> bool:
     """Whether a run comes to something else in some mode with a change than without."""
     judged, known = _judged(_Same(change)), unchanged()
     for mode in filter(judged.concerns, Mode):
-        if judged.reads_otherwise(mode, line):
+        if judged.inputs_differ(mode, line):
             after = pinned_of(mode, line, judged.outcome(mode, line), judged)
             if after != pinned_of(mode, line, known.outcome(mode, line), known):
                 return True
-        elif judged.other_world and judged.ends(mode, line) != known.ends(mode, line):
+        elif judged.faithfulness_differs and judged.ends(mode, line) != known.ends(mode, line):
             return True
     return False
 

@@ -1,4 +1,4 @@
-"""Which events a faithful stream can hold, as one term that Z3 and Python both read.
+"""States which events a faithful stream can contain, as one term for Z3 and Python.
 
 The alphabet is not cut to a mode's world, and no obligation is assumed to be kept. What is assumed
 of an event is that facts are facts, and that it carries no field that means nothing on its kind.

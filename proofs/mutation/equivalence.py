@@ -1,4 +1,4 @@
-"""Is a change of what is trusted no change at all? The questions that it comes to, for Z3.
+"""States the verification conditions under which a mutant is equivalent to the original.
 
 A register that is always what it was changes nothing; where it is not, it may still be read by
 nobody who minds. A clause may be another formula, and say the same of every event that there is.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from proofs.mutation.judge import alike
 from proofs.mutation.product import (
-    Beside,
+    Comparison,
     Compared,
     Said,
     compared,
@@ -113,7 +113,7 @@ def _touched(after: Trusted) -> list[tuple[Ledger, Scope, str]]:
     ]
 
 
-def _same_steps(question: Beside) -> bool:
+def _same_steps(question: Comparison) -> bool:
     """Whether each event leads what became of an observer where it leads the observer."""
     if not question.observers or question.ledgers:
         return False
@@ -126,7 +126,7 @@ def _representatives(modes: tuple[Mode, ...]) -> list[Mode]:
     return list({alike(mode): mode for mode in reversed(modes)}.values())
 
 
-def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside]:
+def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Comparison]:
     """Whether what reads the changed registers, or was changed itself, comes to the same.
 
     The changed registers, and those that are computed from them, live beside the others. What the
@@ -135,9 +135,9 @@ def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside
     if (Scope.WAS, "rest") in moved:
         rest, rest_then = (each.following(Scope.WAS)["rest"] for each in (ORIGINAL, after))
         for mode in _representatives(tuple(Mode)):
-            yield Beside(mode, terms=((rest, rest_then),))
+            yield Comparison(mode, terms=((rest, rest_then),))
     names = dependents(after, moved) if moved else set()
-    beside = tuple(_beside(after, names))
+    copies = tuple(_copies(after, names))
 
     def put(term: Term) -> Term:
         return renamed(term, names, after) if names else term
@@ -146,7 +146,7 @@ def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside
         other = _observer(after.observers[name], put)
         if other is not observer:
             for mode in _representatives(tuple(m for m in Mode if name in MODES[m].names())):
-                yield Beside(mode, ((observer, other),), ledgers=beside)
+                yield Comparison(mode, ((observer, other),), ledgers=copies)
     for mode, clauses in ORIGINAL.clauses.items():
         pairs = zip(clauses, after.clauses[mode], strict=True)
         others = ((one, other, put(other.holds)) for one, other in pairs)
@@ -156,12 +156,12 @@ def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside
             if holds is not one.holds or other.settled != one.settled
         )
         if terms:
-            yield Beside(mode, terms=terms, ledgers=beside)
+            yield Comparison(mode, terms=terms, ledgers=copies)
     world = put(after.world)
     if world is not ORIGINAL.world:
         for mode in _representatives(tuple(Mode)):
             either = ORIGINAL.world | world
-            yield Beside(mode, terms=((ORIGINAL.world, world),), allowed=either, ledgers=beside)
+            yield Comparison(mode, terms=((ORIGINAL.world, world),), allowed=either, ledgers=copies)
 
 
 def _observer(observer: Observer, change: Callable[[Term], Term]) -> Observer:
@@ -176,7 +176,7 @@ def _observer(observer: Observer, change: Callable[[Term], Term]) -> Observer:
     return observer if same else replace(observer, rules=rules)
 
 
-def _beside(after: Trusted, names: set[tuple[Scope, str]]) -> Iterator[tuple[Ledger, Scope, Scope]]:
+def _copies(after: Trusted, names: set[tuple[Scope, str]]) -> Iterator[tuple[Ledger, Scope, Scope]]:
     for ledger, before, then in after.ledgers:
         own = [r for r in ledger.registers if (before, r.name) in names]
         if own:

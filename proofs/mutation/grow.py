@@ -1,4 +1,4 @@
-"""`python -m proofs.mutation.grow [PLACE ...]` adds the runs that notice what nothing else notices.
+"""`python -m proofs.mutation.grow [PLACE ...]`: adds runs that detect mutants no run detects yet.
 
 Runs that are known are varied at random, from a fixed seed, and those that a faithful stream may
 tell are tried; what is left then is asked of the solver. Each run that helps is made as simple as
@@ -20,7 +20,7 @@ from proofs.mutation import detection, judge, pins
 from proofs.mutation.campaign import PLACES, everything
 from proofs.mutation.checks import CHECKS, forget
 from proofs.mutation.equivalence import compare_change, shown_same
-from proofs.mutation.judge import alike, heard, is_faithful, judged, trail
+from proofs.mutation.judge import alike, received, is_faithful, judged, trail
 from proofs.mutation.operators import Mutant
 from proofs.mutation.outcomes import rest_after, unchanged
 from proofs.mutation.product import Compared, compare, difference, same_step
@@ -96,11 +96,11 @@ def settled(line: str) -> str:
     return write_run(run.threshold, events)
 
 
-def simplest(line: str, tells: Callable[[str], bool]) -> str:
+def simplest(line: str, distinguishes: Callable[[str], bool]) -> str:
     """A shorter run that tells the same, as short as leaving out one thing after another gives."""
     while True:
         shorter = (settled(each) for each in _shorter(line))
-        found = next((s for s in shorter if len(s) < len(line) and tells(s)), None)
+        found = next((s for s in shorter if len(s) < len(line) and distinguishes(s)), None)
         if found is None:
             return line
         line = found
@@ -125,16 +125,16 @@ def _possible(line: str) -> bool:
     return any(unchanged().ends(mode, line) in {0, last} for mode in Mode)
 
 
-def _tells(tried: Tried, line: str) -> bool:
+def _distinguishes(tried: Tried, line: str) -> bool:
     """Whether a run would notice a change if it were pinned."""
     if isinstance(tried, Change):
-        return detection.tells(tried, line)
+        return detection.distinguishes(tried, line)
     if not isinstance(tried, Mutant) or tried.judge is None:
         return False
     constants = alike(tried.mode)
     if not is_faithful(constants, line):
         return False
-    found = trail(tried.judge.verdicts(heard(constants, line)))
+    found = trail(tried.judge.verdicts(received(constants, line)))
     return found != trail(judged(constants, tried.original.name, line))
 
 
@@ -159,7 +159,7 @@ def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
     for each in list(left):
         if _is_noticed(each):
             left.remove(each)
-        elif (line := _asked(each)) is not None and _tells(each, line):
+        elif (line := _asked(each)) is not None and _distinguishes(each, line):
             line = _simple(each, line)
             _add(line)
             left.remove(each)
@@ -189,9 +189,9 @@ def _round(left: Sequence[Tried], corpus: Sequence[str]) -> list[Tried]:
     still: list[Tried] = []
     fresh: list[str] = []
     for each in left:
-        if any(_tells(each, line) for line in fresh):
+        if any(_distinguishes(each, line) for line in fresh):
             continue
-        hit = next((line for line in corpus if _tells(each, line)), None)
+        hit = next((line for line in corpus if _distinguishes(each, line)), None)
         if hit is None:
             still.append(each)
             continue
@@ -202,7 +202,7 @@ def _round(left: Sequence[Tried], corpus: Sequence[str]) -> list[Tried]:
 
 
 def _simple(tried: Tried, line: str) -> str:
-    return simplest(line, lambda shorter: _possible(shorter) and _tells(tried, shorter))
+    return simplest(line, lambda shorter: _possible(shorter) and _distinguishes(tried, shorter))
 
 
 def _asked(tried: Tried) -> str | None:
@@ -227,7 +227,7 @@ def _add(line: str) -> None:
 
 def _forget() -> None:
     unchanged().forget()
-    for known in (judge.heard, judge.judged, judge.is_faithful, judge.breaches, read_run):
+    for known in (judge.received, judge.judged, judge.is_faithful, judge.breaches, read_run):
         known.cache_clear()
     forget()
 

@@ -1,4 +1,4 @@
-"""Two observers that agree by an invariant that needs no search: the simplest are tried at once.
+"""Proves that two observers agree, by an invariant from a fixed list of candidates.
 
 Of a fixed list of candidates plain Z3 keeps those that hold at first and that every event
 preserves; where these show that the verdicts agree, no engine is asked.

@@ -1,4 +1,4 @@
-"""What observers make of a run, event by event, by the same Python that the monitor compiles."""
+"""Evaluates observers on a run, event by event, with the Python that the monitor compiles."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = [
     "alike",
     "breaches",
     "function",
-    "heard",
+    "received",
     "is_faithful",
     "judged",
     "trail",
 ]
 
-Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
+Received = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
 _ARGUMENTS = "e, c, was, now, req_was, req"
 
 
@@ -58,7 +58,7 @@ def _of(constants: str) -> Mode:
 
 
 @cache
-def heard(constants: str, line: str) -> tuple[Heard, ...]:
+def received(constants: str, line: str) -> tuple[Received, ...]:
     """The events of a run as observers hear them."""
     compiled = compile_mode(_of(constants), Bundle.CONTRACT)
     run, found = read_run(line), []
@@ -75,7 +75,7 @@ def heard(constants: str, line: str) -> tuple[Heard, ...]:
 @cache
 def is_faithful(constants: str, line: str) -> bool:
     """Whether a faithful stream may tell a run."""
-    return all(_faithful()(*step) for step in heard(constants, line))
+    return all(_faithful()(*step) for step in received(constants, line))
 
 
 @cache
@@ -97,7 +97,7 @@ class Judge:
         self._own = tuple(register.initial for register in observer.registers)
         self._says = [state.verdict for state in observer.states]
 
-    def verdicts(self, steps: Iterable[Heard]) -> list[Verdict]:
+    def verdicts(self, steps: Iterable[Received]) -> list[Verdict]:
         """The verdict after each event."""
         state, own, found = 0, self._own, []
         for step in steps:
@@ -109,7 +109,7 @@ class Judge:
 @cache
 def judged(constants: str, name: str, line: str) -> tuple[Verdict, ...]:
     """The verdicts of an obligation as the specification has it."""
-    return tuple(_original(name).verdicts(heard(constants, line)))
+    return tuple(_original(name).verdicts(received(constants, line)))
 
 
 @cache
@@ -131,7 +131,7 @@ def trail(found: Iterable[Verdict]) -> str:
 @cache
 def breaches(mode: Mode, line: str) -> tuple[Breach, ...]:
     """Where clauses of the mode's theorem fail in a run, whatever is owed or violated."""
-    steps = heard(alike(mode), line)
+    steps = received(alike(mode), line)
     before, found = tuple(r.initial for r in BELIEFS.registers), []
     for number, step in enumerate(steps, start=1):
         after = _beliefs()(step[0], before)

@@ -1,4 +1,4 @@
-"""The named list of what can be wrong with a specification: operators, and the mutants they make.
+"""The mutation operators for observer rules, and the mutants they make.
 
 A transition of an observer is a rule in one of the states in which it may apply; its guard is that
 state and the rule's term. A mutant's name is stable: obligation, rule, operator, and the part that

@@ -1,4 +1,4 @@
-"""What a run comes to under everything that is trusted, as it is or with one change.
+"""Computes the outcome of a run under the trusted definitions, original or mutated.
 
 Of each run and mode: from which event on no faithful stream can tell it, the verdicts of all
 obligations after each event, and the events at which clauses of the theorem fail. What a change
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Judged", "Outcome", "judged_by", "rest_after", "unchanged"]
 
 Beliefs = tuple[tuple[Any, ...], tuple[Any, ...]]  # before and after an event
-Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
+Received = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
 
 
 class Outcome:
@@ -97,11 +97,11 @@ class Judged:
     def __init__(self, trusted: Trusted, base: Judged | None = None) -> None:
         self.trusted, self.base, self._compiled = trusted, base, Compiled(trusted)
         self._judges: dict[str, Judge] = {}
-        self._heard: dict[tuple[str, str], tuple[Heard, ...]] = {}
+        self._heard: dict[tuple[str, str], tuple[Received, ...]] = {}
         self._outcomes: dict[tuple[Mode, str], Outcome] = {}
         self._verdicts: dict[tuple[str, str, str], tuple[Verdict, ...]] = {}
         self._ends: dict[tuple[str, str], int] = {}
-        self._failed: dict[int, tuple[Heard, frozenset[int]]] = {}
+        self._failed: dict[int, tuple[Received, frozenset[int]]] = {}
         self._believed: dict[str, tuple[Beliefs, ...]] = {}
 
     def forget(self) -> None:
@@ -126,37 +126,37 @@ class Judged:
         if (
             self.base is not None
             and name not in self.touched
-            and not self.hears_otherwise(mode, line)
+            and not self.ledgers_differ(mode, line)
         ):
             return self.base.verdicts(mode, name, line)
         if key not in self._verdicts:
-            steps = self.heard(alike(mode), line)
+            steps = self.received(alike(mode), line)
             self._verdicts[key] = tuple(self._judge(name).verdicts(steps))
         return self._verdicts[key]
 
     def ends(self, mode: Mode, line: str) -> int:
         """The first event of a run that no faithful stream can tell, 0 where there is none."""
         key = alike(mode), line
-        heard = self.base is not None and not self.hears_otherwise(mode, line)
-        if self.base is not None and heard and not self.other_world:
+        received = self.base is not None and not self.ledgers_differ(mode, line)
+        if self.base is not None and received and not self.faithfulness_differs:
             return self.base.ends(mode, line)
         if key not in self._ends:
-            possible = self._still_possible if heard else self._compiled.possible
-            self._ends[key] = self._end(self.heard(*key), possible)
+            possible = self._still_possible if received else self._compiled.possible
+            self._ends[key] = self._end(self.received(*key), possible)
         return self._ends[key]
 
     def fails(self, mode: Mode, line: str) -> dict[str, tuple[int, ...]]:
         """The events of a run at which clauses of a mode fail."""
         known: dict[str, tuple[int, ...]] = {}
         clauses = self._compiled.clauses(mode)
-        same = self.base is not None and not self.hears_otherwise(mode, line)
+        same = self.base is not None and not self.ledgers_differ(mode, line)
         if self.base is not None and same and not self._other_beliefs:
             known = self.base.outcome(mode, line).fails
             others = self._other_clauses.get(mode, set())
             clauses = {name: holds for name, holds in clauses.items() if name in others}
             if not clauses:
                 return known
-        steps = zip(self.heard(alike(mode), line), self._beliefs(line), strict=True)
+        steps = zip(self.received(alike(mode), line), self._beliefs(line), strict=True)
         found: dict[str, list[int]] = {name: [] for name in clauses}
         for number, (step, beliefs) in enumerate(steps, start=1):
             for name, holds in clauses.items():
@@ -177,20 +177,20 @@ class Judged:
             self._believed[line] = tuple(found)
         return self._believed[line]
 
-    def heard(self, constants: str, line: str) -> tuple[Heard, ...]:
+    def received(self, constants: str, line: str) -> tuple[Received, ...]:
         """The events of a run as observers hear them; the very same where nothing differs."""
         key = constants, line
         if self.base is not None and not self._other_ledgers:
-            return self.base.heard(constants, line)
+            return self.base.received(constants, line)
         if key not in self._heard:
-            known = None if self.base is None else self.base.heard(constants, line)
+            known = None if self.base is None else self.base.received(constants, line)
             if known is not None and not any(self._compiled.moved(*step) for step in known):
                 self._heard[key] = known
             else:
                 self._heard[key] = self._hear(constants, line)
         return self._heard[key]
 
-    def _hear(self, constants: str, line: str) -> tuple[Heard, ...]:
+    def _hear(self, constants: str, line: str) -> tuple[Received, ...]:
         run, found = read_run(line), []
         c = _constants(constants, run.threshold)
         was, asked = initial(Scope.WAS), initial(Scope.REQ_WAS)
@@ -209,7 +209,7 @@ class Judged:
             self._judges[name] = Judge(self.trusted.observers[name])
         return self._judges[name]
 
-    def _end(self, steps: tuple[Heard, ...], possible: Callable[..., bool]) -> int:
+    def _end(self, steps: tuple[Received, ...], possible: Callable[..., bool]) -> int:
         rest = 0
         for number, step in enumerate(steps, start=1):
             if step[0].rest != rest or not possible(*step):
@@ -224,7 +224,7 @@ class Judged:
             *step
         )
 
-    def _against(self, step: Heard) -> frozenset[int]:
+    def _against(self, step: Received) -> frozenset[int]:
         """Which of the parts of what a faithful stream is are against an event."""
         known = self._failed.get(id(step))
         if known is None or known[0] is not step:
@@ -236,38 +236,38 @@ class Judged:
     # What was changed.
 
     @property
-    def speaks_otherwise(self) -> bool:
+    def theorem_differs(self) -> bool:
         """Clauses of the theorem or beliefs of the auditor are others."""
         return self._other_beliefs or any(self._other_clauses.values())
 
     @property
-    def judges_otherwise(self) -> bool:
+    def observers_differ(self) -> bool:
         """Ledgers of facts or obligations are others."""
         return self._other_ledgers or bool(self.touched)
 
     def concerns(self, mode: Mode) -> bool:
         """Something that is read in a mode is another."""
         names = self.touched & set(MODES[mode].names())
-        shared = self._other_ledgers or self._other_beliefs or self.other_world
+        shared = self._other_ledgers or self._other_beliefs or self.faithfulness_differs
         return bool(names) or shared or bool(self._other_clauses.get(mode))
 
-    def reads_otherwise(self, mode: Mode, line: str) -> bool:
+    def inputs_differ(self, mode: Mode, line: str) -> bool:
         """Something that is read in a run, besides what a faithful stream is, is another."""
         if self._other_beliefs or self._other_clauses.get(mode):
             return True
         if self.touched & set(MODES[mode].names()):
             return True
-        return self.hears_otherwise(mode, line)
+        return self.ledgers_differ(mode, line)
 
-    def speaks_otherwise_in(self, mode: Mode) -> bool:
+    def theorem_differs_in(self, mode: Mode) -> bool:
         """The same of one mode."""
         return self._other_beliefs or bool(self._other_clauses.get(mode))
 
-    def hears_otherwise(self, mode: Mode, line: str) -> bool:
+    def ledgers_differ(self, mode: Mode, line: str) -> bool:
         """A ledger comes to something else in a run."""
         if not self._other_ledgers:
             return False
-        return self.heard(alike(mode), line) is not unchanged().heard(alike(mode), line)
+        return self.received(alike(mode), line) is not unchanged().received(alike(mode), line)
 
     @cached_property
     def _other_ledgers(self) -> bool:
@@ -278,7 +278,7 @@ class Judged:
         return self._differs(Scope.BELIEVED)
 
     @cached_property
-    def other_world(self) -> bool:
+    def faithfulness_differs(self) -> bool:
         """What a faithful stream may hold is another."""
         same_pool = self.trusted.following(Scope.WAS).get("rest") == (
             ORIGINAL.following(Scope.WAS).get("rest")

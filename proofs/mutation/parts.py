@@ -1,4 +1,4 @@
-"""Terms with one part left out or let in: how a guard is weakened, narrowed and widened."""
+"""Weakens, narrows and widens a guard: terms with one part left out or added."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`python -m proofs.mutation.pins` pins the verdicts of the specification as it is; read what it
-changes."""
+"""`python -m proofs.mutation.pins`: pins the verdicts of the current specification."""
 
 from __future__ import annotations
 

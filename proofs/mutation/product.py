@@ -1,4 +1,4 @@
-"""Is a mutant the same in other words? The specification and its mutant, side by side.
+"""Compares the specification with its mutant in a product model of both.
 
 Both see every event of every faithful stream (`proofs.mutation.environment`), whatever the
 runtime does and reports.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from spec.language.machine import Ledger, Observer
 
 __all__ = [
-    "Beside",
+    "Comparison",
     "Compared",
     "Said",
     "compare",
@@ -70,7 +70,7 @@ class Compared(StrEnum):
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """What is to be compared in a mode: pairs of observers, and pairs of terms or of clauses.
 
     Args:
@@ -100,21 +100,21 @@ class Beside:
 class _Both(System):
     """The one clause says that all that is compared agrees."""
 
-    def __init__(self, beside: Beside, numbers: Numbers) -> None:
-        super().__init__(beside.mode, Bundle.CONTRACT, numbers)
-        self.beside = beside
+    def __init__(self, comparison: Comparison, numbers: Numbers) -> None:
+        super().__init__(comparison.mode, Bundle.CONTRACT, numbers)
+        self.comparison = comparison
         self.pairs = [
             (one, replace(other, name=f"{other.name}'{i}"))
-            for i, (one, other) in enumerate(beside.observers)
+            for i, (one, other) in enumerate(comparison.observers)
         ]
-        observers = [*(o for pair in self.pairs for o in pair), *beside.waited]
+        observers = [*(o for pair in self.pairs for o in pair), *comparison.waited]
         self.observers = tuple({o.name: o for o in observers}.values())
         self.alphabet = _KINDS
         self.clauses = ()
-        self.ledgers = (*LEDGERS, *beside.ledgers)
+        self.ledgers = (*LEDGERS, *comparison.ledgers)
         # What no observer and no fact reads may stand still.
-        self._still = not any(before is Scope.BELIEVED for _, before, _ in beside.ledgers) and not (
-            beside.terms
+        self._still = not any(before is Scope.BELIEVED for _, before, _ in comparison.ledgers) and not (
+            comparison.terms
         )
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
@@ -135,8 +135,8 @@ class _Both(System):
             return encode(t, resolve, kinds, self.numbers)
 
         possible = made.possible
-        if self.beside.allowed is not None:
-            parts = [term(self.beside.allowed), z3.Or(list(kinds.values()))]
+        if self.comparison.allowed is not None:
+            parts = [term(self.comparison.allowed), z3.Or(list(kinds.values()))]
             if self.numbers.limit is not None:
                 limit = self.numbers.const(self.numbers.limit)
                 amounts = [v for n, v in event.items() if n != "kind" and not z3.is_bool(v)]
@@ -155,7 +155,7 @@ class _Both(System):
                 return z3.Implies(waited_for(each, made.owing), term(each.holds))
             return term(each)
 
-        agree = [said(one) == said(other) for one, other in self.beside.terms]
+        agree = [said(one) == said(other) for one, other in self.comparison.terms]
         following = {
             name: value
             for name, value in made.following.items()
@@ -214,18 +214,18 @@ def _const(value: bool | int, numbers: Numbers) -> Expr:
     return z3.BoolVal(value) if isinstance(value, bool) else numbers.const(value)
 
 
-def compared(beside: Beside) -> Compared:
+def compared(comparison: Comparison) -> Compared:
     """Whether in some run what is compared differs.
 
     Up to the first difference a run is one of the specification as it is, so what is known of its
     states may be taken for granted.
     """
-    both, known = beside.model(Integers()), _known(alike(beside.mode), beliefs=bool(beside.terms))
-    if beside.observers and agree(_Loose(both), both.pairs):
+    both, known = comparison.model(Integers()), _known(alike(comparison.mode), beliefs=bool(comparison.terms))
+    if comparison.observers and agree(_Loose(both), both.pairs):
         return Compared.RUN
-    if agree(both, both.pairs, [*known, *_about(beside)]):
+    if agree(both, both.pairs, [*known, *_about(comparison)]):
         return Compared.RUN
-    if find_refutation(beside.model(Bits(WIDTH)), SHALLOW, rlimit=RLIMIT).found is not None:
+    if find_refutation(comparison.model(Bits(WIDTH)), SHALLOW, rlimit=RLIMIT).found is not None:
         return Compared.DIFFERENT
     match prove(both, RLIMIT).result:
         case ProofResult.PROVED:
@@ -244,12 +244,12 @@ def same_terms(
     Args:
         allowed: as of `Beside`.
     """
-    beside = Beside(mode, terms=tuple(pairs), allowed=allowed)
-    both = beside.model(Integers())
+    comparison = Comparison(mode, terms=tuple(pairs), allowed=allowed)
+    both = comparison.model(Integers())
     step = both.step(both.state(""), both.event(""))
     solver = z3.SolverFor("QF_LIA")
     solver.set("rlimit", RLIMIT)
-    solver.add(step.possible, *_known(alike(mode), beliefs=True), *_about(beside))
+    solver.add(step.possible, *_known(alike(mode), beliefs=True), *_about(comparison))
     found = []
     for agrees in step.compared.values():
         solver.push()
@@ -258,10 +258,10 @@ def same_terms(
     return found
 
 
-def _about(beside: Beside) -> list[Expr]:
+def _about(comparison: Comparison) -> list[Expr]:
     """What holds, of the obligations that are compared or waited for, in every state."""
-    constants = alike(beside.mode)
-    found = [*(one for one, _ in beside.observers), *beside.waited]
+    constants = alike(comparison.mode)
+    found = [*(one for one, _ in comparison.observers), *comparison.waited]
     own = {one.name for one in found if OBLIGATIONS.get(one.name) == one}
     return [each for name in sorted(own) for each in _inside(constants, name)]
 
@@ -274,7 +274,7 @@ def _known(constants: str, *, beliefs: bool = False) -> tuple[Expr, ...]:
         beliefs: with those of the auditor.
     """
     mode = next(m for m in Mode if alike(m) == constants)
-    model = Beside(mode, terms=((TRUE, TRUE),) if beliefs else ()).model(Integers())
+    model = Comparison(mode, terms=((TRUE, TRUE),) if beliefs else ()).model(Integers())
     return always(model)
 
 
@@ -283,15 +283,15 @@ def _inside(constants: str, name: str) -> tuple[Expr, ...]:
     """What holds of the ledgers and of an obligation in every state, by constants."""
     mode = next(m for m in Mode if alike(m) == constants and name in MODES[m].names())
     observer, known = OBLIGATIONS[name], _known(constants)
-    model = Beside(mode).model(Integers())
+    model = Comparison(mode).model(Integers())
     model.observers = (observer,)
     return inside(model, mode, observer, known)
 
 
-def shortest(beside: Beside, depth: int = DEEPEST, *, plain: bool = True) -> str | None:
+def shortest(comparison: Comparison, depth: int = DEEPEST, *, plain: bool = True) -> str | None:
     """A shortest run, as a line of `runs.txt`, in which what is compared differs, or None where
     none of up to `depth` events was found; the plainest of these, if that is asked for."""
-    found = find_refutation(beside.model(Bits(WIDTH)), depth, plain=plain).found
+    found = find_refutation(comparison.model(Bits(WIDTH)), depth, plain=plain).found
     if found is None:
         return None
     events = [
@@ -304,7 +304,7 @@ def shortest(beside: Beside, depth: int = DEEPEST, *, plain: bool = True) -> str
 def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> list[Compared | None]:
     """Whether each event leads each mutant where it leads the original: from every state, or from
     every state inside an invariant. None where the solver does not say so."""
-    both = Beside(mode, tuple((original, m) for m in mutants)).model(Integers())
+    both = Comparison(mode, tuple((original, m) for m in mutants)).model(Integers())
     state, event = both.state(""), both.event("")
     step = both.step(state, event)
     parts = ["state.{}", *(f"own.{{}}.{register.name}" for register in original.registers)]
@@ -330,7 +330,7 @@ def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> li
 
 def compare(mode: Mode, original: Observer, mutant: Observer) -> Compared:
     """Whether some faithful stream of the mode is judged otherwise by the mutant."""
-    return compared(Beside(mode, ((original, mutant),)))
+    return compared(Comparison(mode, ((original, mutant),)))
 
 
 def difference(
@@ -343,4 +343,4 @@ def difference(
 ) -> str | None:
     """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise, or None where
     none of up to `depth` events was found; the plainest of these, if that is asked for."""
-    return shortest(Beside(mode, ((original, mutant),)), depth, plain=plain)
+    return shortest(Comparison(mode, ((original, mutant),)), depth, plain=plain)

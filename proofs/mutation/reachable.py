@@ -1,4 +1,4 @@
-"""What holds in every state to which a run can bring the ledgers and one observer.
+"""Computes invariants of the reachable states of the ledgers and one observer.
 
 Candidates about the observer are made from its guards. Houdini drops those that do not hold at
 first or that an event can break. What is left is inductive.

@@ -1,4 +1,4 @@
-"""The runs that mutants are tried on: what happens to one claim, and to one request, in words.
+"""Reads and writes the runs that mutants are tried on: the events of one claim and one request.
 
 A run is one line: the blocks that the claim's predicate asks for, and then the events, each a kind
 with the fields (`spec.contract.vocabulary.EVENT_FIELDS`) that are not as usual:

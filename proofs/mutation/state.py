@@ -1,4 +1,4 @@
-"""The file in which a campaign keeps its fates: it can stop at any time and go on from there."""
+"""Stores the results of a campaign in a file, so that it can be interrupted and resumed."""
 
 from __future__ import annotations
 

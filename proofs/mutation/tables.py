@@ -1,4 +1,4 @@
-"""Changes of the tables that say what adapters may supply, and of which evidence counts.
+"""Mutants of the tables that define what adapters may supply and which evidence counts.
 
 Each is tried on the theorems of the lowering relation that speak of it, and on probes: made-up
 descriptors of which exactly one thing is in question, with the answers that are pinned of them.

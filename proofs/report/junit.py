@@ -1,4 +1,4 @@
-"""Checks as JUnit XML: a case for each mode and part of its theorem, for CI systems' dashboards."""
+"""Writes checks as JUnit XML, one case for each mode and part of its theorem."""
 
 from __future__ import annotations
 

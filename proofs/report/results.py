@@ -1,4 +1,4 @@
-"""What `check` answers, as it is published."""
+"""The published result of `check`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proofs.checks.receptiveness import Receptive
 from proofs.checks.redundancy import Redundancy
 from proofs.checks.results import Lacking, Leaned, Paper, Sound
 from proofs.traces.narrative import Line
-from proofs.traces.scenario_search import Tale
+from proofs.traces.scenario_search import FoundScenario
 from spec.events.canonical import Event
 
 __all__ = ["SCHEMA", "Added", "Check", "Checks", "Consistent", "proof_schema"]
@@ -33,7 +33,7 @@ class Consistent(msgspec.Struct, frozen=True):
     witness: list[Event]
     story: list[Line]
     seconds: float
-    tales: list[Tale] | None
+    tales: list[FoundScenario] | None
     reached: Reached | None
 
 

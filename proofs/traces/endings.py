@@ -1,4 +1,4 @@
-"""Why a clause fails at the last event of a run: what is true, against what is believed."""
+"""Explains why a clause fails at the last event of a run: facts against beliefs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of a trace: what each event changed, for whom and why, and where it went wrong.
+"""Explains a trace: what each event changed, for which claim and why.
 
 The monitor is stepped one record at a time; what it holds of each claim is compared with what it
 held before. Nothing is judged here.

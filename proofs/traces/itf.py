@@ -1,4 +1,4 @@
-"""Runs in the Informal Trace Format, which Apalache and Quint write and trace viewers read.
+"""Writes and reads runs in the Informal Trace Format of Apalache and Quint.
 
 One state before any event and one after each. What happened is the variant `event`; what is true,
 what is believed and where the obligations stand are records. The canonical events that a monitor

@@ -1,4 +1,4 @@
-"""A run told event by event: what happened, and what it changed of truth and of belief."""
+"""Describes a run event by event: what happened, and how facts and beliefs changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story that each mode's witness must tell: named episodes, in an order.
+"""The scenarios of each mode: named episodes in an order, which some run must contain.
 
 An episode is a condition on one event, in the words of the specification; `after` names episodes
 that must come before it. Where one request cannot tell everything, a mode has two stories.
@@ -19,7 +19,7 @@ from spec.language.terms import conj
 if TYPE_CHECKING:
     from spec.language.terms import Term
 
-__all__ = ["STORIES", "Episode", "Story"]
+__all__ = ["SCENARIOS", "Episode", "Scenario"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Scenario:
     """Episodes that one run contains; `whole` also exercises every obligation of the bundle.
 
     That of soft_priority speaks of two claims, so its episode is not a term
@@ -71,9 +71,9 @@ _BOUNDARY = Episode(
     _at(Kind.CLAIM_EXPIRED) & ~now.responsible & _held,
 )
 
-STORIES: dict[Mode, tuple[Story, ...]] = {
+SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
     Mode.BEST_EFFORT: (
-        Story(
+        Scenario(
             "rise and fall",
             (
                 Episode("rise told", "the rise is told", _at(Kind.CLAIM_MATERIALIZED) & _holds),
@@ -82,9 +82,9 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
             ),
         ),
     ),
-    Mode.SOFT_PRIORITY: (Story("both lose, lower first", ()),),
+    Mode.SOFT_PRIORITY: (Scenario("both lose, lower first", ()),),
     Mode.HARD_PROTECTED: (
-        Story(
+        Scenario(
             "refusal",
             (
                 Episode(
@@ -108,7 +108,7 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
                 ),
             ),
         ),
-        Story(
+        Scenario(
             "boundary",
             (
                 Episode(
@@ -128,7 +128,7 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
         ),
     ),
     Mode.DEMOTABLE: (
-        Story(
+        Scenario(
             "demotion under pressure",
             (
                 _PRESSED,
@@ -144,7 +144,7 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
         ),
     ),
     Mode.EXPIRING: (
-        Story(
+        Scenario(
             "boundary",
             (
                 _BOUNDARY,
@@ -158,7 +158,7 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
         ),
     ),
     Mode.OFFLOADABLE: (
-        Story(
+        Scenario(
             "restore, then a failed restore",
             (
                 Episode(
@@ -196,7 +196,7 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
         ),
     ),
     Mode.ROUTED_REUSE: (
-        Story(
+        Scenario(
             "routed, told, served",
             (
                 Episode("routed", "a request is routed", _here(Kind.REQUEST_ROUTED)),

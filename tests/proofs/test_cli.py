@@ -10,7 +10,7 @@ import pytest
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
 from proofs.engines.assumption_bmc import guards_of
-from proofs.traces.scenarios import STORIES
+from proofs.traces.scenarios import SCENARIOS
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import MODES
@@ -176,7 +176,7 @@ class TestCheck:
         assert [
             "consistent",
             "sound",
-            *(f"story.{story.name}" for story in STORIES[Mode.EXPIRING]),
+            *(f"story.{story.name}" for story in SCENARIOS[Mode.EXPIRING]),
             "reached",
             "compared",
             "receptive",

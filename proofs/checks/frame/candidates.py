@@ -1,4 +1,4 @@
-"""What may be true of every state: candidates for invariants, made from an observer's own guards.
+"""Generates candidate invariants from an observer's guards.
 
 Four families, none of them with a name of the specification in it:
 

@@ -1,4 +1,4 @@
-"""What the monitor runs: its compiled observers with the texts that they are made from."""
+"""Collects the compiled observers that the monitor runs, with their source texts."""
 
 from __future__ import annotations
 import __future__

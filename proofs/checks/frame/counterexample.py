@@ -1,4 +1,4 @@
-"""A model of Z3 as people read it: the state, the event, and what comes out otherwise."""
+"""Reads a Z3 model as a counterexample: the state, the event, and expected against actual values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks for invariants among candidates; what it finds is not trusted.
+"""Finds inductive invariants among candidates (Houdini); the result is checked again.
 
 Houdini: of the candidates that hold at the start, those are dropped that some event can break while
 all that are left hold before it, until none is. What is left is inductive, and of that is kept what

@@ -1,4 +1,4 @@
-"""The lemmas of the frame theorem as questions about one event.
+"""States the lemmas of the frame theorem as verification conditions about one event.
 
 Written for whatever ledgers, observers and reasons of delivery there are. Nothing is assumed of an
 event: not that facts are facts, nor that it belongs to a mode's world.

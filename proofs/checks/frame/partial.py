@@ -1,4 +1,4 @@
-"""Observers where some fields of the events are not known: what they are, and what they are worth.
+"""Derives the observers for partially observed events, and states that they are sound.
 
 `monitor.evaluate.partial_observation` leaves rules out. This module derives which ones a second
 time, from its statement, and proves that what is left accuses no runtime wrongly.

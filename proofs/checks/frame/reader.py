@@ -1,4 +1,4 @@
-"""Reads compiled observers back: a small subset of Python, given a meaning in Z3.
+"""Reads compiled observers back: gives a small subset of Python a meaning in Z3.
 
 Written without the translation that it judges. A function of the subset computes names one after
 another, may return early under a condition, and ends with a return; its expressions compare, add

@@ -1,4 +1,4 @@
-"""What `check frame` answers, as it is published: schema `resident-claims/frame/1`."""
+"""The published result of `check frame`: schema `resident-claims/frame/1`."""
 
 from __future__ import annotations
 

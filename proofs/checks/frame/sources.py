@@ -1,4 +1,4 @@
-"""Is the Python that runs what the terms say? Sources are read back and compared by Z3.
+"""Proves that the compiled Python equals the terms: sources are read back and compared by Z3.
 
 Every value that a function is given may be any value of its sort: nothing is assumed of states or
 events. Three things are compared of each observer's function for each rule: that it is taken where

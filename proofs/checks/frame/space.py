@@ -1,4 +1,4 @@
-"""One claim and one request at one event, symbolically: ledgers, and an observer in two scopes.
+"""Models one claim and one request at one event symbolically: ledgers, an observer in two scopes.
 
 The scope of the claim itself sees the event with nothing `here` and the request's registers at
 their first values; the scope of the request sees it as it is. Both share the claim's ledgers.

@@ -1,4 +1,4 @@
-"""Questions to Z3, each about one lemma, and the book in which the answers are kept."""
+"""Asks Z3 the verification conditions of each lemma, and collects the answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from proofs.checks.frame.statements import Lemma
     from proofs.logic.encode import Expr
 
-__all__ = ["RLIMIT", "Book", "Question"]
+__all__ = ["RLIMIT", "Prover", "Question"]
 
 RLIMIT: Final = 10_000_000
 """Work that Z3 may spend on one question, in its own units."""
@@ -53,7 +53,7 @@ class Question:
     may_be_empty: bool = False
 
 
-class Book:
+class Prover:
     """What was asked of each lemma, and what was not proved.
 
     Args:

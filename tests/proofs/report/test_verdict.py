@@ -15,7 +15,7 @@ from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
 from proofs.report.text import print_check
 from proofs.report.verdict import exit_code, refuting, sentence, undecided, verdict
-from proofs.traces.scenario_search import Tale
+from proofs.traces.scenario_search import FoundScenario
 from spec.claims.claim import Mode
 from spec.cli.common import console
 from spec.contract.modes import Bundle
@@ -59,7 +59,7 @@ def redundant(**changes: list[str]) -> Change:
 
 
 def tale(result: str) -> Change:
-    return consistent(tales=[Tale("loss", True, {}, result, 20, [], [], 0.0)])
+    return consistent(tales=[FoundScenario("loss", True, {}, result, 20, [], [], 0.0)])
 
 
 def reached(**changes: object) -> Change:
