@@ -24,16 +24,19 @@ _SAYS = (
 
 
 class Strategy:
-    """Questions about one event, made from the specification alone."""
+    """The questions of receptiveness, generated from the specification alone."""
 
     folder = ""
 
     def names(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files, in order."""
         return (_ASKED,)
 
     def data(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files that hold data."""
         return ()
 
     def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
+        """Every file, made from this specification and the given data."""
         head = [*title(mode, Bundle.CONTRACT, "receptive"), *comment(_SAYS)]
         return {_ASKED: one_by_one(head, receptive_questions(mode))}

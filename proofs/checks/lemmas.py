@@ -76,7 +76,8 @@ Statement: TypeAlias = "Always | Valid | Runs"
 @dataclass(frozen=True)
 class Proven:
     """`proved`, `failed`, or `unknown` for want of work; with the invariant or the runs that show
-    it."""
+    it.
+    """
 
     result: str
     invariant: Invariant | None = None

@@ -82,7 +82,9 @@ class _Space:
         self.inside = z3.And(list(self.now.invariant.values()))
 
     def after(self, step: Step) -> RuntimeStrategy:
-        return RuntimeStrategy(self.system, {n: step.following.get(n, v) for n, v in self.state.items()})
+        return RuntimeStrategy(
+            self.system, {n: step.following.get(n, v) for n, v in self.state.items()}
+        )
 
     def kind(self, *kinds: Kind) -> Expr:
         number = self.system.numbers.kind

@@ -38,7 +38,8 @@ class EngineName(StrEnum):
 @dataclass(frozen=True)
 class Question:
     """A bundle of a mode, less the obligations or rules that are taken out; of `clause` alone, if
-    that is not empty."""
+    that is not empty.
+    """
 
     mode: Mode
     bundle: Bundle = Bundle.CONTRACT
@@ -96,4 +97,5 @@ class Answer:
 class Engine(Protocol):
     """A way to answer a question with bounded work; where that runs out the answer is unknown."""
 
-    def answer(self, question: Question) -> Answer: ...
+    def answer(self, question: Question) -> Answer:
+        """Decide a question."""

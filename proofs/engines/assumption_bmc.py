@@ -107,7 +107,8 @@ class AssumptionBmc:
         self, length: int, among: Iterable[str], *, replay: bool
     ) -> tuple[str, Found] | None:
         """One of these obligations or rules, and a run of this length that breaks a clause where
-        it alone is not in force."""
+        it alone is not in force.
+        """
         names = tuple(among)
         goal = z3.And(
             self._broken(length, names), z3.PbEq([(z3.Not(switch(name)), 1) for name in names], 1)

@@ -55,7 +55,8 @@ def second_process() -> Iterator[Executor | None]:
 @contextmanager
 def _every_interrupt() -> Iterator[None]:
     """Lose no interrupt: one that comes while Z3 gives back memory is raised nowhere, and the
-    worker, which it ends, seems broken then."""
+    worker, which it ends, seems broken then.
+    """
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return

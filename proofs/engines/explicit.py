@@ -35,7 +35,8 @@ _OF_PAIRS = ("takeable", "keeps")
 @dataclass(frozen=True)
 class Bounds:
     """The instance: blocks of a claim and of a pool, the other claims' too; losses counted. And how
-    much is looked at: states seen, and events tried on them."""
+    much is looked at: states seen, and events tried on them.
+    """
 
     blocks: int = 2
     counted: int = 1
@@ -107,7 +108,8 @@ class Instance:
 
     def after(self, state: State) -> Iterator[tuple[State, tuple[str, ...]] | None]:
         """Each transition out of a state: the next state with the clauses that the event breaks;
-        None for one that leaves the instance."""
+        None for one that leaves the instance.
+        """
         for kind, move in self._machine.moves.items():
             read = tuple([state[i] for i in move.reads])
             effects = self._effects[kind].get(read)
@@ -179,7 +181,8 @@ class _Event:
 
 def _effects(move: Move, read: State, bounds: Bounds) -> Iterator[_Effect | None]:
     """What each event of a kind does to a state of which only `read` matters; None where it is not
-    possible."""
+    possible.
+    """
     choices: list[list[Value]] = []
     while True:
         yield move.step(read, _Event(choices, bounds))

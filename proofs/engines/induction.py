@@ -131,7 +131,8 @@ def _base(model: Model, length: int, rlimit: int) -> Expr:
 
 def _step(model: Model, invariant: Invariant, k: int, rlimit: int) -> tuple[Expr, dict[str, Value]]:
     """Whether, after k - 1 sound events out of the invariant, the next one can break a clause; and
-    the state before that one."""
+    the state before that one.
+    """
     solver = z3.Solver()
     solver.set("rlimit", rlimit)
     state = model.state("@0")

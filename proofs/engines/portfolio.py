@@ -34,6 +34,7 @@ class Search:
     rlimit: int = RLIMIT
 
     def answer(self, question: Question) -> Answer:
+        """`bounded`, or `refuted` by a shortest run; `unknown` where the work limit is reached."""
         model = question.model(Bits(WIDTH))
         blocks = Bits(WIDTH).limit
         outcome = find_refutation(model, self.depth, rlimit=self.rlimit)
@@ -55,6 +56,7 @@ class Recorded:
     """An invariant that was found before, checked from scratch."""
 
     def answer(self, question: Question) -> Answer:
+        """`proved` by the recorded invariant, or `unknown`."""
         proof = recall(question.name, question.model(Integers()))
         if proof is None:
             reason = "no invariant is kept that proves it"
@@ -65,12 +67,14 @@ class Recorded:
 @dataclass(frozen=True)
 class Spacer:
     """An invariant over mathematical integers. Where there is none, `depth` is how many events are
-    searched for a run that shows it."""
+    searched for a run that shows it.
+    """
 
     depth: int
     rlimit: int = SPACER_RLIMIT
 
     def answer(self, question: Question) -> Answer:
+        """`proved` by a new invariant, `refuted`, or `unknown`."""
         proof = prove(question.model(Integers()), self.rlimit)
         given = Answer(proof.result, EngineName.SPACER, reason=proof.reason)
         if proof.result is ProofResult.PROVED:
@@ -86,6 +90,7 @@ class Induction:
     rlimit: int = RLIMIT
 
     def answer(self, question: Question) -> Answer:
+        """`proved` or `refuted` with some k, or `unknown`."""
         found = induct(question.model(Integers()), self.deepest, self.rlimit)
         reason = found.reason
         if found.tried:
@@ -110,6 +115,7 @@ class Explicit:
     states: int = STATES
 
     def answer(self, question: Question) -> Answer:
+        """`bounded` if every state of the instance was explored, `refuted`, or `unknown`."""
         bounds = Bounds(self.blocks or 1 + (question.mode in _TWO_BLOCKS), states=self.states)
         seen = explore(machine_of(question.model(Integers())), bounds)
         count = f"{seen.states:,} states and {seen.transitions:,} transitions"
@@ -134,11 +140,13 @@ class Explicit:
 class Auto:
     """The invariant that is kept, or Spacer for a new one; where it finds none, the search for a
     shortest run that breaks a clause; where it finds none either, and Spacer does not know,
-    induction."""
+    induction.
+    """
 
     depth: int
 
     def answer(self, question: Question) -> Answer:
+        """The answer of the first engine that decides the question."""
         known = Recorded().answer(question)
         if known.result is ProofResult.PROVED:
             return known
@@ -161,7 +169,7 @@ def engine_named(name: EngineName, depth: int) -> Engine:
     """An engine.
 
     Args:
-        depth: how many events the bounded search goes to.
+        depth: the maximal number of events in the bounded search.
     """
     match name:
         case EngineName.SEARCH:

@@ -35,13 +35,15 @@ __all__ = ["ProofCore", "ProofCores"]
 @dataclass(frozen=True)
 class ProofCore:
     """Obligations that suffice for a clause, and the rules that bind which the proof from these
-    uses. It is one such set among others."""
+    uses. It is one such set among others.
+    """
 
     obligations: frozenset[str]
     rules: frozenset[str]
 
     @property
     def names(self) -> frozenset[str]:
+        """The obligations and the rules."""
         return self.obligations | self.rules
 
 

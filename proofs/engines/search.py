@@ -38,7 +38,8 @@ RLIMIT = 400_000_000
 @dataclass(frozen=True)
 class Outcome:
     """`found` is a shortest run, or None; `complete` says that every depth up to `depth` was
-    decided, so None then means that there is none of up to `depth` events."""
+    decided, so None then means that there is none of up to `depth` events.
+    """
 
     found: Found | None
     depth: int
@@ -105,7 +106,7 @@ def _search(
     run = Run.of(system, rlimit)
     for length in range(1, depth + 1):
         step = run.extend()
-        sought = z3.Bool(f"sought@{length}")  # assumed, not pushed: the solver keeps what it learns
+        sought = z3.Bool(f"sought@{length}")  # not pushed: learned clauses stay
         run.solver.add(z3.Implies(sought, goal(step, run.states[-2])))
         answer = run.solver.check(sought)
         if answer == z3.sat:

@@ -284,4 +284,5 @@ def survives(candidate: Candidate, values: Mapping[str, Value]) -> bool:
 
 
 def holds_at(candidate: Candidate, state: dict[str, Expr]) -> Expr:
+    """The candidate as a formula over `state`."""
     return z3.Or([atom.at(state) if sign else z3.Not(atom.at(state)) for atom, sign in candidate])

@@ -149,6 +149,7 @@ class Changes(msgspec.Struct, frozen=True):
 
     @property
     def worse(self) -> bool:
+        """Whether any row is a downgrade."""
         return any(change.way == "downgrade" for change in self.rows)
 
 

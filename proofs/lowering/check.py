@@ -35,7 +35,7 @@ def check_lowering(
     """Prove the theorems, and hold the two relations against each other.
 
     Args:
-        progress: told what is being worked on.
+        progress: called with a description of the current work.
         beside: compares the two while the theorems are being proved.
     """
     universe = Task(worker, partial(compare))

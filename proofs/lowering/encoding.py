@@ -146,6 +146,7 @@ class Relation:
 
     @_once
     def native(self, name: str) -> Expr:
+        """Whether the obligation is supplied natively."""
         return self.stated(Depth.NONE, name)
 
     @_once
@@ -156,10 +157,12 @@ class Relation:
 
     @_once
     def by_adapter(self, name: str) -> Expr:
+        """Whether some adapter within the depth supplies the obligation."""
         return disj(*[conj(self.reaches(b), self.supplies(b, name)) for b in ADAPTERS])
 
     @_once
     def supplied(self, name: str) -> Expr:
+        """Whether the obligation is supplied, natively or by an adapter."""
         return disj(self.native(name), self.by_adapter(name))
 
     def missing(self, name: str) -> Expr:
@@ -192,6 +195,7 @@ class Relation:
 
     @_once
     def related(self) -> Expr:
+        """Whether any statement is related to the mode."""
         found = [self.tempting()]
         for name in OBLIGATIONS:
             near = [self.partly(Depth.NONE, name), self.by_adapter(name)]

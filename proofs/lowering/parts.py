@@ -133,6 +133,7 @@ def adapter(depth: Depth, evidence: Iterable[Item] = (), *, ready: bool = True) 
 
 
 def forbidden(mode: Mode, up_to: Depth) -> Forbidden:
+    """A lowering to the mode that is forbidden up to a depth."""
     return Forbidden.model_construct(
         signal=Signal.BLOCK_EVENTS, mode=mode, up_to=up_to, because="b", anchor=NOTED
     )

@@ -60,20 +60,25 @@ class Instrumented:
         self.sides: Mapping[str, str] = model.sides
 
     def mine(self, side: str) -> str:
+        """The event field that says whether an event concerns the claim."""
         return self._model.mine(side)
 
     def state(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for a state."""
         marks = {_key(m.name): z3.Bool(f"{_key(m.name)}{suffix}") for m in self._marks}
         return self._model.state(suffix) | marks
 
     def event(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for an event."""
         return self._model.event(suffix)
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
+        """The constraint on the state before any event."""
         unset = [z3.Not(state[_key(m.name)]) for m in self._marks]
         return z3.And(self._model.initial(state), *unset)
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        """One event from a state, as formulas over both."""
         step = self._model.step(state, event)
         marks = {
             _key(m.name): z3.Or(

@@ -36,13 +36,17 @@ class Model(Protocol):
         """The event field that says whether an event concerns this claim."""
         ...
 
-    def state(self, suffix: str) -> dict[str, Expr]: ...
+    def state(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for a state."""
 
-    def event(self, suffix: str) -> dict[str, Expr]: ...
+    def event(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for an event."""
 
-    def initial(self, state: Mapping[str, Expr]) -> Expr: ...
+    def initial(self, state: Mapping[str, Expr]) -> Expr:
+        """The constraint on the state before any event."""
 
-    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step: ...
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        """One event from a state, as formulas over both."""
 
 
 def model_of(

@@ -70,10 +70,12 @@ class Owed:
 
     @property
     def unviolated(self) -> Expr:
+        """No obligation is violated."""
         return z3.Not(z3.Or(self._having(Verdict.VIOLATED)))
 
     @property
     def settled(self) -> Expr:
+        """No obligation is pending."""
         return z3.Not(z3.Or(self._having(Verdict.PENDING)))
 
     @property

@@ -74,6 +74,7 @@ class Pair:
         return f"mine.{side}"
 
     def state(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for a state."""
         made = {}
         for side in _SIDES:
             for name, value in self.one.state(f".{side}{suffix}").items():
@@ -89,6 +90,7 @@ class Pair:
         return made
 
     def event(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for an event."""
         made = self.one.event(suffix)
         for name in ("mine", "named"):
             del made[name]
@@ -102,6 +104,7 @@ class Pair:
         return made
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
+        """The constraint on the state before any event."""
         num = self.numbers
         parts = [state[name] == num.const(0) for name in _SHARED]
         parts += [z3.Not(state[_RESET]), z3.Not(state[_EITHER])]
@@ -114,6 +117,7 @@ class Pair:
         return z3.And(parts)
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        """One event from a state, as formulas over both."""
         num = self.numbers
         index = {k: num.kind(i) for i, k in enumerate(self.alphabet)}
         fact = z3.Or([event["kind"] == index[k] for k in self.alphabet if k in FACTS])
@@ -243,7 +247,8 @@ def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:
 
 def swap_lemma() -> dict[str, Expr]:
     """Two runs that keep `RANK`, with priorities swapped, lose in swapped order, if in both either
-    claim could lose first."""
+    claim could lose first.
+    """
     p, q, first, second = z3.Ints("p q first second")
     either = [z3.Or(x == 1, x == 2) for x in (first, second)]
     original = z3.If(first == 1, p <= q, q <= p)

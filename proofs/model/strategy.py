@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from proofs.model.system import System
     from spec.contract.obligation import Answer
 
-__all__ = ["RuntimeStrategy", "Move"]
+__all__ = ["Move", "RuntimeStrategy"]
 
 _EARLY: Final = (
     *(Kind.CLAIM_ACCEPTED, Kind.CLAIM_HARMED),

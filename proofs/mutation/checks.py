@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from proofs.mutation import detection
 from proofs.mutation.delivery import DeliveryChange, refuted
 from proofs.mutation.detection import NOTICES
-from proofs.mutation.judge import alike, breaches, received, is_faithful, judged, trail
+from proofs.mutation.judge import alike, breaches, is_faithful, judged, received, trail
 from proofs.mutation.runs import runs, traces
 from proofs.mutation.tables import TABLE_NOTICES, TableChange
 from proofs.mutation.trusted import Change, waits
@@ -99,7 +99,8 @@ def hand(mutant: Mutant) -> str | None:
 
 def _as_written(mutant: Mutant, trace: Trace) -> bool:
     """A kept trace is nowhere violated, ends with nothing owed, and satisfies its obligation; a
-    broken one violates its obligation, or another where that is gone."""
+    broken one violates its obligation, or another where that is gone.
+    """
     constants, own = alike(mutant.mode), mutant.original.name
     if mutant.judge is None:
         names = set(MODES[mutant.mode].names(mutant.bundle)) - {own}
@@ -176,7 +177,8 @@ CHECKS: Final[dict[str, Callable[[Tried], str | None]]] = {
 @cache
 def _pins_of(constants: str, name: str) -> tuple[tuple[str, str], ...]:
     """Each run that a faithful stream may tell, with the pinned trail of an obligation: the one
-    by its code, or by that and the constants."""
+    by its code, or by that and the constants.
+    """
     code = OBLIGATIONS[name].code
     return tuple(
         (line, pinned.get(code, pinned.get(f"{code}/{constants}", "")))

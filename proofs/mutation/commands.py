@@ -47,7 +47,8 @@ class Mutation(msgspec.Struct, frozen=True):
     """The published form of a campaign.
 
     `tally` counts, for each mode and part, the kills by the strongest check that detected them, and
-    every other result; `alone` counts, for each check, the mutants that no other check detected. `unfinished` is
+    every other result; `alone` counts, for each check, the mutants that no other check detected.
+    `unfinished` is
     how many mutants have no result yet.
     """
 

@@ -34,14 +34,17 @@ class Compiled:
 
     @cached_property
     def claim(self) -> Callable[..., tuple[Any, ...]]:
+        """The registers of the claim's ledger after an event."""
         return self._following(Scope.WAS, Scope.NOW, "e, c, was")
 
     @cached_property
     def request(self) -> Callable[..., tuple[Any, ...]]:
+        """The registers of the request's ledger after an event."""
         return self._following(Scope.REQ_WAS, Scope.REQ, "e, c, was, now, req_was")
 
     @cached_property
     def believe(self) -> Callable[..., tuple[Any, ...]]:
+        """The beliefs of the auditor after an event."""
         return self._following(Scope.BELIEVED, Scope.BELIEVES, "e, before")
 
     def _following(
@@ -65,6 +68,7 @@ class Compiled:
 
     @cached_property
     def rest(self) -> Callable[..., int]:
+        """The blocks that the other claims hold after an event."""
         return function("e", to_python(self.trusted.following(Scope.WAS)["rest"]))
 
     @cached_property
@@ -80,10 +84,12 @@ class Compiled:
 
     @cached_property
     def parts(self) -> tuple[Callable[..., bool], ...]:
+        """Each condition on the events of a faithful stream."""
         return tuple(function(_ARGUMENTS, to_python(part)) for part in _world_parts(self.trusted))
 
     @cached_property
     def possible(self) -> Callable[..., bool]:
+        """Whether a faithful stream can contain an event."""
         return function(_ARGUMENTS, to_python(conj(*_world_parts(self.trusted))))
 
     @cached_property
@@ -100,6 +106,7 @@ class Compiled:
         return function(_ARGUMENTS, to_python(conj(*more)))
 
     def clauses(self, mode: Mode) -> dict[str, Callable[..., bool]]:
+        """The clauses of the theorem of a mode, by name."""
         if mode not in self._by_mode:
             self._by_mode[mode] = {
                 clause.name: _clause(clause) for clause in self.trusted.clauses.get(mode, ())
@@ -121,6 +128,7 @@ def _clause(clause: Clause) -> Callable[..., bool]:
 
 @cache
 def initial(scope: Scope) -> tuple[Any, ...]:
+    """The registers of a scope before any event."""
     ledgers = [ledger for ledger, before, _ in ORIGINAL.ledgers if before is scope]
     initial = {r.name: r.initial for ledger in ledgers for r in ledger.registers}
     return tuple(initial[name] for name in order(scope, ORIGINAL))
@@ -142,6 +150,7 @@ def _world_parts(trusted: Trusted) -> tuple[Term, ...]:
 
 
 def facts(trusted: Trusted, scope: Scope) -> list[Term]:
+    """The terms of the registers of a scope after an event."""
     terms = trusted.following(scope)
     return [terms[name] for name in order(scope, trusted)]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from proofs.mutation.outcomes import Outcome
 
-__all__ = ["NOTICES", "forget", "noticed", "pinned_of", "distinguishes"]
+__all__ = ["NOTICES", "distinguishes", "forget", "noticed", "pinned_of"]
 
 
 def noticed(change: Change) -> Iterator[tuple[str, str]]:
@@ -216,7 +216,8 @@ def _gone(judged: Judged) -> str | None:
 
 def pinned_of(mode: Mode, line: str, outcome: Outcome, judged: Judged) -> dict[str, str]:
     """What is pinned of a run in a mode: its end, and where it has none its verdicts and the
-    events at which clauses fail."""
+    events at which clauses fail.
+    """
     found = {"world": str(outcome.ends)} if outcome.ends else {}
     if not is_faithful(alike(mode), line):
         return found

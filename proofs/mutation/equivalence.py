@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from proofs.mutation.judge import alike
 from proofs.mutation.product import (
-    Comparison,
     Compared,
+    Comparison,
     Said,
     compared,
     same_step,

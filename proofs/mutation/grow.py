@@ -20,7 +20,7 @@ from proofs.mutation import detection, judge, pins
 from proofs.mutation.campaign import PLACES, everything
 from proofs.mutation.checks import CHECKS, forget
 from proofs.mutation.equivalence import compare_change, shown_same
-from proofs.mutation.judge import alike, received, is_faithful, judged, trail
+from proofs.mutation.judge import alike, is_faithful, judged, received, trail
 from proofs.mutation.operators import Mutant
 from proofs.mutation.outcomes import rest_after, unchanged
 from proofs.mutation.product import Compared, compare, difference, same_step

@@ -138,7 +138,8 @@ def _of_copies(
     state: Mapping[str, Expr], pairs: Sequence[tuple[Observer, Observer]]
 ) -> Iterator[Expr]:
     """Of registers of the ledgers and what they became: where they are the same, and where plain;
-    somewhere at all, under a flag, or in a state of an observer that is compared."""
+    somewhere at all, under a flag, or in a state of an observer that is compared.
+    """
     flags = {n: v for n, v in state.items() if _is_ledger(n) and z3.is_bool(v)}
     at = [state[f"state.{one.name}"] == n for one, _ in pairs for n in range(len(one.states))]
     for name, value in state.items():

@@ -29,9 +29,9 @@ __all__ = [
     "alike",
     "breaches",
     "function",
-    "received",
     "is_faithful",
     "judged",
+    "received",
     "trail",
 ]
 
@@ -119,7 +119,8 @@ def _original(name: str) -> Judge:
 
 def trail(found: Iterable[Verdict]) -> str:
     """Verdicts as their changes, each by its initial: `3p 5v` is unexercised up to the second
-    event, pending from the third and violated from the fifth on."""
+    event, pending from the third and violated from the fifth on.
+    """
     last, changes = Verdict.UNEXERCISED, []
     for number, verdict in enumerate(found, start=1):
         if verdict is not last:

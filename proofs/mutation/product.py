@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from spec.language.machine import Ledger, Observer
 
 __all__ = [
-    "Comparison",
     "Compared",
+    "Comparison",
     "Said",
     "compare",
     "compared",
@@ -87,6 +87,7 @@ class Comparison:
     ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = ()
 
     def model(self, numbers: Numbers) -> _Both:
+        """The product of the specification and its mutant."""
         return _Both(self, numbers)
 
     @property
@@ -113,9 +114,9 @@ class _Both(System):
         self.clauses = ()
         self.ledgers = (*LEDGERS, *comparison.ledgers)
         # What no observer and no fact reads may stand still.
-        self._still = not any(before is Scope.BELIEVED for _, before, _ in comparison.ledgers) and not (
-            comparison.terms
-        )
+        self._still = not any(
+            before is Scope.BELIEVED for _, before, _ in comparison.ledgers
+        ) and not (comparison.terms)
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         made = super().step(state, event)
@@ -220,7 +221,10 @@ def compared(comparison: Comparison) -> Compared:
     Up to the first difference a run is one of the specification as it is, so what is known of its
     states may be taken for granted.
     """
-    both, known = comparison.model(Integers()), _known(alike(comparison.mode), beliefs=bool(comparison.terms))
+    both, known = (
+        comparison.model(Integers()),
+        _known(alike(comparison.mode), beliefs=bool(comparison.terms)),
+    )
     if comparison.observers and agree(_Loose(both), both.pairs):
         return Compared.RUN
     if agree(both, both.pairs, [*known, *_about(comparison)]):
@@ -290,7 +294,8 @@ def _inside(constants: str, name: str) -> tuple[Expr, ...]:
 
 def shortest(comparison: Comparison, depth: int = DEEPEST, *, plain: bool = True) -> str | None:
     """A shortest run, as a line of `runs.txt`, in which what is compared differs, or None where
-    none of up to `depth` events was found; the plainest of these, if that is asked for."""
+    none of up to `depth` events was found; the plainest of these, if that is asked for.
+    """
     found = find_refutation(comparison.model(Bits(WIDTH)), depth, plain=plain).found
     if found is None:
         return None
@@ -303,7 +308,8 @@ def shortest(comparison: Comparison, depth: int = DEEPEST, *, plain: bool = True
 
 def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> list[Compared | None]:
     """Whether each event leads each mutant where it leads the original: from every state, or from
-    every state inside an invariant. None where the solver does not say so."""
+    every state inside an invariant. None where the solver does not say so.
+    """
     both = Comparison(mode, tuple((original, m) for m in mutants)).model(Integers())
     state, event = both.state(""), both.event("")
     step = both.step(state, event)
@@ -342,5 +348,6 @@ def difference(
     plain: bool = True,
 ) -> str | None:
     """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise, or None where
-    none of up to `depth` events was found; the plainest of these, if that is asked for."""
+    none of up to `depth` events was found; the plainest of these, if that is asked for.
+    """
     return shortest(Comparison(mode, ((original, mutant),)), depth, plain=plain)

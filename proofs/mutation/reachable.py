@@ -51,7 +51,8 @@ def inside(model: Model, mode: Mode, observer: Observer, known: Sequence[Expr]) 
 
 def _numbers(state: Mapping[str, Expr], observer: Observer) -> Iterator[Expr]:
     """What a numeric register may be, in each state of the observer: of the numbers that its rules
-    name, those that it is not, and the bounds that they give."""
+    name, those that it is not, and the bounds that they give.
+    """
     here = state[f"state.{observer.name}"]
     numbers = named(observer)
     for register in observer.registers:

@@ -33,7 +33,8 @@ __all__ = ["ORIGINAL", "Change", "Trusted", "dependents", "original", "renamed",
 @dataclass(frozen=True)
 class Trusted:
     """Ledgers, obligations, the clauses of the theorem, what a faithful stream may hold, and of
-    which kinds the theorem speaks."""
+    which kinds the theorem speaks.
+    """
 
     ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = LEDGERS
     observers: Mapping[str, Observer] = field(default_factory=lambda: OBLIGATIONS)
@@ -56,7 +57,6 @@ class Trusted:
 
     def instead(self, terms: Mapping[Term, Term]) -> Trusted:
         """What is trusted as it is, with each of these terms replaced wherever it is used."""
-
         put = [(part, other, _users(part)) for part, other in terms.items()]
 
         def change(term: Term) -> Term:

@@ -184,7 +184,9 @@ def _about_rest(writer: _EventWriter, rest: _Claim, kind: Kind, event: Mapping[s
         writer.write(Kind.CLAIM_RELEASED, **about, by=_OWNER)
 
 
-def _about_request(writer: _EventWriter, rest: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:
+def _about_request(
+    writer: _EventWriter, rest: _Claim, kind: Kind, event: Mapping[str, Value]
+) -> None:
     fields: dict[str, Any] = {"request_id": _REQUEST}
     if kind is Kind.REQUEST_ARRIVED:
         fields |= {"needed": int(event["needed"]), "usable": int(event["usable"])}

@@ -41,11 +41,11 @@ def check_frame(
     delivery: Delivery = DELIVERY,
     rlimit: int = RLIMIT,
 ) -> FrameCheck:
-    """Prove the frame theorem for some modes, and that what is compiled is what was proved.
+    """Prove the frame theorem for some modes, and that the compiled Python equals the terms.
 
     Args:
-        progress: told what is being worked on.
-        rlimit: of each question, in Z3's own units.
+        progress: called with a description of the current work.
+        rlimit: resource limit of each question, in units of Z3.
     """
     prover, observers = Prover(rlimit), observers_of(modes)
     invariants = prove_frame(prover, modes, observers, delivery, progress)
@@ -88,7 +88,7 @@ def prove_frame(
     delivery: Delivery = DELIVERY,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Invariant]:
-    """Ask all that the frame theorem says; the invariants that it rests on."""
+    """Prove the lemmas of the frame theorem; returns the invariants used."""
     progress("frame: ledgers")
     space, found = Space(modes), list[Invariant]()
     prover.ask(space, Frame(space, delivery).ledgers())
@@ -108,7 +108,7 @@ def prove_frame(
 
 
 def prove_source(prover: Prover, source: Source) -> None:
-    """Ask whether compiled functions are what they must be."""
+    """Prove that compiled functions equal their terms."""
     if source.ledgers:
         _ask(prover, LEDGERS, source.of, None, source.ledger_questions)
         _ask(prover, ASSUMED, source.of, None, source.assumption_questions)
@@ -121,9 +121,11 @@ def prove_source(prover: Prover, source: Source) -> None:
 
 
 def prove_delivery(
-    prover: Prover, delivery: Delivery = DELIVERY, texts: Mapping[tuple[str, str], str] | None = None
+    prover: Prover,
+    delivery: Delivery = DELIVERY,
+    texts: Mapping[tuple[str, str], str] | None = None,
 ) -> None:
-    """Ask whether the reasons of delivery, compiled, are their terms.
+    """Prove that the compiled reasons of delivery equal their terms.
 
     Args:
         texts: the Python of each, by scope and reason; by default as the monitor compiles terms.
@@ -153,7 +155,7 @@ def _ask(
     observer: Observer | None,
     questions: Callable[[Arguments], Iterator[Question]],
 ) -> None:
-    """Ask questions that a source may be too strange for."""
+    """Ask questions about a source, which may be outside the subset of Python that is read."""
     arguments = Arguments(observer)
     try:
         prover.ask(arguments, iter(list(questions(arguments))))

@@ -10,7 +10,7 @@ from proofs.mutation.campaign import PLACES, campaign, everything, key_of
 from proofs.mutation.changes import PARTS, WAYS, changes
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.delivery import DeliveryChange, delivery_changes, refuted
-from proofs.mutation.detection import noticed, distinguishes
+from proofs.mutation.detection import distinguishes, noticed
 from proofs.mutation.equivalence import compare_change, shown_same
 from proofs.mutation.outcomes import judged_by, unchanged
 from proofs.mutation.pins import unlike
