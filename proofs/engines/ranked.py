@@ -23,7 +23,7 @@ _LOSES = (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED)
 
 
 class Ranked:
-    """Two claims under the same obligations; offers what `Finite` offers."""
+    """Two claims under the same obligations, with the interface of `Finite`."""
 
     def __init__(self, one: Finite) -> None:
         self._one, self._size = one, len(one.names)

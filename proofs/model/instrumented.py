@@ -1,7 +1,7 @@
 """Instruments a model for another question: the same runs, with marks or another goal.
 
-Engines see a plain `Model`: the wrapper may add marks (booleans that an event sets for good) and
-may change what a step says.
+Engines get a plain `Model`. The wrapper may add marks (booleans that an event sets permanently) and
+may change the steps.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Mark:
 
 
 def unchanged(state: Mapping[str, Expr], event: Mapping[str, Expr], step: Step) -> Step:
-    """Ask what the model asks."""
+    """The step of the model, unchanged."""
     return step
 
 
 class Instrumented:
-    """A model with marks, each of which is a clause too, and with its steps changed.
+    """A model with marks, each of which is also a clause, and with changed steps.
 
     Args:
-        change: given a state, an event, and the step between them, what engines are told of it.
+        change: maps a state, an event and the step between them to the step that engines get.
     """
 
     def __init__(

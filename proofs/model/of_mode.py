@@ -62,10 +62,10 @@ def model_of(
     """The most general runtime under a bundle of a mode.
 
     Args:
-        without: obligations taken out of the bundle, or single rules of them (`name.rule`).
-        only: the clauses to keep, by name; all of them if None.
+        without: obligations removed from the bundle, or single rules of them (`name.rule`).
+        only: the names of the clauses to keep; all if None.
         replay: only runs that can be written as events and read back the same.
-        switched: what is in force is decided later, by switches (`proofs.model.system.switch`).
+        switched: obligations are activated later, by assumptions (`proofs.model.system.switch`).
     """
     if mode is Mode.SOFT_PRIORITY:
         return Pair(bundle, numbers, without=without, only=only, replay=replay, switched=switched)

@@ -1,7 +1,7 @@
 """The runtime's strategy: which report it emits next, in each state.
 
-Formulas over one state of a `proofs.model.system.System`; `proofs.checks.receptiveness` proves what
-they are for.
+Formulas over one state of a `proofs.model.system.System`; `proofs.checks.receptiveness` proves that
+following the strategy violates nothing.
 """
 
 from __future__ import annotations
@@ -69,23 +69,23 @@ class Move:
 
 
 class RuntimeStrategy(Owed):
-    """One state of a system, and what a runtime that does its part says in it."""
+    """The runtime's strategy in one state of a system."""
 
     @cached_property
     def invariant(self) -> dict[str, Expr]:
-        """What is true of every unviolated state."""
+        """The inductive invariant of unviolated states."""
         return invariant(self)
 
     @property
     def quiet(self) -> Expr:
-        """No report about the claim is owed, so acting on a request closes no window."""
+        """No report about the claim is owed, so acting on a request misses no deadline."""
         return z3.Not(z3.Or([m.when for m in self.moves() if m.about_claim]))
 
     def moves(self) -> list[Move]:
-        """What a runtime that does its part says next: of each state, the first that applies.
+        """The moves in order of priority: the first that applies is made.
 
-        Reports about the claim come first; a refusal, which closes every window, only after them;
-        and the end of the request last.
+        Reports about the claim come first; a refusal, which ends every deadline, comes after them;
+        the end of the request comes last.
         """
         earlier, found = z3.BoolVal(False), []
         for move in self._wanted():
@@ -118,7 +118,8 @@ class RuntimeStrategy(Owed):
         return Move(answer.name, answer.kind, when, z3.BoolVal(answer.of_request), fields)
 
     def _blame(self, failed: Expr) -> dict[str, Expr]:
-        """Whom a refusal names: the claim whose restore failed, or those that are in the way.
+        """The claims that a refusal names: the one whose restore failed, or those that block the
+        request.
 
         The others count as one claim here. Of several, taking claims out of the blame for as long
         as those left suffice ends in blame that is sufficient and irredundant.

@@ -46,7 +46,8 @@ def how(sound: Sound) -> str:
             length = "any length" if sound.bound is None else f"up to {sound.bound} events"
             return (
                 f"not proved: no run of {length}, with counts of blocks up to "
-                f"{sound.blocks}, breaks a clause; nothing is known beyond these bounds ({by}{reason}):"
+                f"{sound.blocks}, breaks a clause; nothing is known beyond these bounds "
+                f"({by}{reason}):"
             )
         case "refuted":
             return f"the obligations do not carry every clause ({by}{reason}):"
@@ -60,6 +61,6 @@ def counterexample_to_induction(sound: Sound) -> str:
         name if value is True else f"{name} = {value}" for name, value in state.items() if value
     ]
     return (
-        "A counterexample to induction, possibly unreachable (it refutes nothing): after events that break no "
-        f"clause lead to this state, the next event can break one. {', '.join(said)}."
+        "A counterexample to induction, possibly unreachable (it refutes nothing): after events "
+        f"that break no clause lead to this state, the next event can break one. {', '.join(said)}."
     )

@@ -128,8 +128,8 @@ def _not_seen(found: Consistent) -> Iterator[str]:
         yield f"the work limit was reached after {depth}, and no witness was found"
     for scenario in found.tales or ():
         if scenario.result == "untold":
-            yield f"no run of up to {counted(scenario.depth, 'event')} has the scenario
-            {scenario.story}"
+            length = counted(scenario.depth, "event")
+            yield f"no run of up to {length} has the scenario {scenario.story}"
         elif scenario.result != "told":
             yield f"whether a run has the scenario {scenario.story} is unknown"
     reached = found.reached

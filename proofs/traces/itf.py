@@ -1,8 +1,8 @@
 """Writes and reads runs in the Informal Trace Format of Apalache and Quint.
 
-One state before any event and one after each. What happened is the variant `event`; what is true,
-what is believed and where the obligations stand are records. The canonical events that a monitor
-reads are kept in the `#meta` of the states, where a viewer passes over them.
+There is one state before any event and one after each. The variant `event` is the event; facts,
+beliefs and observer states are records. The canonical events that a monitor reads are in the
+`#meta` of the states, which viewers ignore.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NOTHING = {"tag": "none", "value": {"#tup": []}}
 
 
 def check_suffix(path: Path) -> None:
-    """Raise SpecError where the name of a file is not that of a trace."""
+    """Raise SpecError if a file name has no trace suffix."""
     if not path.name.endswith((ITF, JSONL)):
         cause = f"{path} has no suffix of a trace"
         raise SpecError(cause, f"name it {path.stem or 'trace'}{JSONL} or {path.stem}{ITF}")

@@ -31,7 +31,7 @@ Value = bool | int
 
 @dataclass
 class _Claim:
-    """What must be remembered of a claim to name its blocks."""
+    """The block ids of a claim."""
 
     claim_id: str
     threshold: int
@@ -45,7 +45,7 @@ class _Claim:
 
 
 class _EventWriter:
-    """Writes events in order, keeping the sequence and the block ids."""
+    """Writes events in order, and tracks the sequence and the block ids."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -70,7 +70,8 @@ class _EventWriter:
         )
 
     def hold(self, claim: _Claim, lead: int) -> dict[str, Any]:
-        """The claim holds `lead` blocks from now on: the new ones, by physical id and position."""
+        """Set the number of blocks held to `lead`; returns the new ones by physical id and
+        position."""
         new = range(claim.lead, lead)
         for position in new:
             claim.blocks[position] = self._next_block
@@ -78,13 +79,13 @@ class _EventWriter:
         return {"block_ids": tuple(claim.blocks[p] for p in new), "positions": tuple(new)}
 
     def drop(self, claim: _Claim, lead: int) -> dict[str, Any]:
-        """The claim holds no more than `lead` blocks from now on: the ids that are gone."""
+        """Reduce the number of blocks held to `lead`; returns the ids that are gone."""
         gone = [claim.blocks.pop(p) for p in sorted(claim.blocks) if p >= lead]
         return {"block_ids": tuple(gone)}
 
 
 def to_events(model: Model, found: Found) -> list[Event]:
-    """The run as a stream of canonical events; one other claim stands for the rest of the pool."""
+    """Write the run as canonical events; one other claim represents the rest of the pool."""
     writer = _EventWriter(model.mode)
     first = found.states[0]
     claims = {
@@ -172,7 +173,8 @@ def _outcome(event: Mapping[str, Value]) -> str:
 
 
 def _about_rest(writer: _EventWriter, rest: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:
-    """The other claim keeps its own contract, so that nothing about it disturbs the verdict."""
+    """Report about the other claim, so that it keeps its own contract and does not affect the
+    verdict."""
     about: dict[str, Any] = {"claim_id": rest.claim_id}
     if kind is Kind.CLAIM_COMMITTED:
         rest.footprint = int(event["footprint"])

@@ -37,8 +37,9 @@ _EPISODE = "episode "
 
 
 class FoundScenario(msgspec.Struct, frozen=True):
-    """`told` by a shortest run that contains every episode, keeps and settles every obligation, and
-    (if `whole`) exercises each. `untold`: there is none of up to `depth` events; or `unknown`.
+    """The result of a scenario search. `told`: a shortest run contains every episode, keeps and
+    settles every obligation, and (if `whole`) exercises each. `untold`: there is none of up to
+    `depth` events. `unknown`: the work limit was reached.
     """
 
     story: str
@@ -52,7 +53,7 @@ class FoundScenario(msgspec.Struct, frozen=True):
 
 
 def find_scenarios(mode: Mode, depth: int = DEPTH) -> list[FoundScenario]:
-    """The stories of a mode's contract, each with the run that tells it."""
+    """Find a shortest run for each scenario of a mode's contract."""
     return [_found(mode, story, depth) for story in SCENARIOS[mode]]
 
 
@@ -76,7 +77,7 @@ def _found(mode: Mode, story: Scenario, depth: int) -> FoundScenario:
 
 
 def _watched(model: Model, story: Scenario) -> Model:
-    """The model with a mark for each episode; a witness of it is a run that tells the story."""
+    """The model with a mark for each episode; a witness of it contains the scenario."""
     if model.mode is Mode.SOFT_PRIORITY:
         return Instrumented(model, (Mark(story.name, _both_lose),))
     episodes = tuple(Clause(_EPISODE + e.name, e.says, e.when) for e in story.episodes)

@@ -1,7 +1,7 @@
 """The scenarios of each mode: named episodes in an order, which some run must contain.
 
-An episode is a condition on one event, in the words of the specification; `after` names episodes
-that must come before it. Where one request cannot tell everything, a mode has two stories.
+An episode is a condition on one event, as a term of the specification; `after` names episodes that
+must come before it. A mode has two scenarios where one request cannot show everything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["SCENARIOS", "Episode", "Scenario"]
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """`says` completes "in the story, ..."."""
+    """An event condition; `says` completes "in the scenario, ..."."""
 
     name: str
     says: str
@@ -36,7 +36,7 @@ class Episode:
 class Scenario:
     """Episodes that one run contains; `whole` also exercises every obligation of the bundle.
 
-    That of soft_priority speaks of two claims, so its episode is not a term
+    The scenario of soft_priority is about two claims, so its episode is not a term
     (`proofs.traces.scenario_search`).
     """
 
@@ -62,12 +62,12 @@ def _here(*kinds: Kind) -> Term:
 
 _PRESSED = Episode(
     "pressure",
-    "a request arrives that does not fit beside the claim",
+    "a request arrives that does not fit next to the claim",
     e.here & kind(Kind.REQUEST_ARRIVED) & contends(was.footprint, req) & _held,
 )
 _BOUNDARY = Episode(
     "boundary told",
-    "the duration elapses and the end of responsibility is told",
+    "the duration elapses and the end of responsibility is reported",
     _at(Kind.CLAIM_EXPIRED) & ~now.responsible & _held,
 )
 
@@ -76,9 +76,11 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
         Scenario(
             "rise and fall",
             (
-                Episode("rise told", "the rise is told", _at(Kind.CLAIM_MATERIALIZED) & _holds),
+                Episode("rise told", "the rise is reported", _at(Kind.CLAIM_MATERIALIZED) & _holds),
                 Episode("fall", "the predicate is lost", e.mine & _held & ~_holds, ("rise told",)),
-                Episode("fall told", "the fall is told", _at(Kind.CLAIM_UNMATERIALIZED), ("fall",)),
+                Episode(
+                    "fall told", "the fall is reported", _at(Kind.CLAIM_UNMATERIALIZED), ("fall",)
+                ),
             ),
         ),
     ),
@@ -89,7 +91,7 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
             (
                 Episode(
                     "refused",
-                    "a request that does not fit beside the claim is refused, and the claim named",
+                    "a request that does not fit next to the claim is refused, naming the claim",
                     e.here
                     & kind(Kind.REQUEST_REFUSED)
                     & contends(was.footprint, req_was)
@@ -98,11 +100,11 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
                 Episode("ended", "that request ends", _ended, ("refused",)),
                 Episode("reset", "a reset breaks the predicate", _at(Kind.BLOCK_LOST) & loss),
                 Episode(
-                    "harm told", "the loss is told as harm", _at(Kind.CLAIM_HARMED), ("reset",)
+                    "harm told", "the loss is reported as harm", _at(Kind.CLAIM_HARMED), ("reset",)
                 ),
                 Episode(
                     "released",
-                    "the owner withdraws the claim, and that is told",
+                    "the owner withdraws the claim, and this is reported",
                     _at(Kind.CLAIM_RELEASED) & e.authorised,
                     ("harm told", "ended"),
                 ),
@@ -113,7 +115,7 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
             (
                 Episode(
                     "coexistence",
-                    "a request that fills the pool to the last block beside the claim is served",
+                    "a request that fills the pool to the last block next to the claim is served",
                     conj(
                         _ended,
                         was.responsible,
@@ -200,7 +202,9 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
             "routed, told, served",
             (
                 Episode("routed", "a request is routed", _here(Kind.REQUEST_ROUTED)),
-                Episode("told", "its cost is told", _here(Kind.ROUTE_COST_REPORTED), ("routed",)),
+                Episode(
+                    "told", "its cost is reported", _here(Kind.ROUTE_COST_REPORTED), ("routed",)
+                ),
                 Episode(
                     "placed", "and its worker", _here(Kind.ROUTE_PLACEMENT_REPORTED), ("routed",)
                 ),
@@ -211,7 +215,10 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
                     ("told", "placed"),
                 ),
                 Episode(
-                    "hit told", "and that is told", _here(Kind.ROUTE_REUSE_REPORTED), ("served",)
+                    "hit told",
+                    "and this is reported",
+                    _here(Kind.ROUTE_REUSE_REPORTED),
+                    ("served",),
                 ),
                 Episode("ended", "before the request ends", _ended, ("hit told",)),
             ),
