@@ -1,10 +1,9 @@
 """Minimises a run: among the shortest runs to a goal, finds the simplest to read.
 
-A run found by a solver is short, and full of values that mean nothing. Here a fixed list of wishes
-is granted one by one, each as far as the ones before it allow: no value in a field that the event
-does not carry, events in the order in which a life goes, then each flag and each count as small as
-it can be. Every variable that is shown is settled in the end, so the run depends on the wishes
-alone and not on the solver's luck.
+A run found by a solver is short, but has arbitrary irrelevant values. A fixed list of preferences
+is asserted in order, each if consistent with those before it: default values in fields that the
+event does not carry, events in lifecycle order, then each flag and count minimal. In the end every
+shown variable is fixed, so the result is deterministic.
 """
 
 from __future__ import annotations
@@ -120,11 +119,11 @@ _WHOM = ("mine", "named", "here")
 
 
 def minimise(model: Model, found: Found, goal: Callable[[Step], Expr] | None = None) -> Found:
-    """The plainest run of the same length; `found` itself if that was too much work.
+    """The simplest run of the same length; `found` itself at the work limit.
 
     Args:
-        goal: what the last step must show; by default that the clauses fail that fail in `found`,
-            and where none does, what a witness shows.
+        goal: the goal of the last step; by default the clauses that fail in `found`, or, if none
+        does, the goal of a witness.
     """
     run = Run.of(model, RLIMIT)
     for _ in found.events:
@@ -142,9 +141,9 @@ def _shown_by(last: Step, found: Found) -> Expr:
 
 
 def plainest(run: Run, *assumed: Expr) -> Found | None:
-    """The plainest of the runs in `run` of which all that is assumed holds, or None.
+    """The simplest of the runs in `run` under the assumptions, or None.
 
-    The solver is left as it was.
+    The solver state is restored.
     """
     solver = run.solver
     solver.set("rlimit", RLIMIT)
@@ -166,7 +165,7 @@ def plainest(run: Run, *assumed: Expr) -> Found | None:
 
 
 class _Preferences:
-    """Grants wishes on a solver, one after another; each that is granted stays."""
+    """Asserts preferences on a solver, one after another; each that is satisfiable stays."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._solver = run, run.solver
@@ -175,7 +174,7 @@ class _Preferences:
         self.answer = self._solver.model()
 
     def prefer(self, preference: Expr) -> bool:
-        """Whether the wish can be granted; it then holds from here on."""
+        """Assert the preference if satisfiable; returns whether it was."""
         if not value_of(self.answer, preference):
             self._solver.push()
             self._solver.add(preference)
@@ -189,7 +188,7 @@ class _Preferences:
         return True
 
     def least(self, number: Expr) -> None:
-        """The number becomes as small as it can be, and stays so."""
+        """Minimise the number, and assert its value."""
         while True:
             value = int(value_of(self.answer, number))
             if value <= 0 or not self.prefer(number < self._numbers.const(value)):
@@ -197,7 +196,7 @@ class _Preferences:
         self._solver.add(number == self._numbers.const(int(value_of(self.answer, number))))
 
     def one_clause_fails(self) -> None:
-        """The first clause that can fail by itself is the one that does, and nothing before."""
+        """Only the first clause that can fail alone fails, and none before the last event."""
         last = self._run.steps[-1]
         failed = [n for n, holds in last.clauses.items() if not value_of(self.answer, holds)]
         if not failed:
@@ -210,7 +209,8 @@ class _Preferences:
             self.prefer(step.sound)
 
     def nothing_but_what_is_carried(self) -> None:
-        """Fields that say nothing on an event have their plain values: all at once, or singly."""
+        """Fields that an event does not carry have their default values: all at once, or one by
+        one."""
         plain = [
             [self._plain_unless_carried(event, name) for name in event if name != "kind"]
             for event in self._run.events
@@ -223,7 +223,7 @@ class _Preferences:
                     self.prefer(preference)
 
     def in_the_order_of_a_life(self) -> None:
-        """The earliest kind that each place allows, from the first place on."""
+        """The earliest kind possible at each position, from the first on."""
         rank = {kind: LIFE.index(kind) for kind in self._alphabet}
         for event in self._run.events:
             while True:
@@ -234,9 +234,9 @@ class _Preferences:
             self._solver.add(event["kind"] == value_of(self.answer, event["kind"]))
 
     def about_whom(self) -> None:
-        """Each event about a claim names the claim that it is about, the first before the second.
+        """Each event about a claim names it, the first claim before the second.
 
-        Kinds that are never about a claim cannot be granted the wish.
+        Kinds that are never about a claim cannot satisfy this.
         """
         for event in self._run.events:
             for name, value in event.items():
@@ -245,7 +245,7 @@ class _Preferences:
                     self._settle(value, kind not in _NOT_ABOUT_CLAIMS or name == "here")
 
     def small(self) -> None:
-        """The threshold, the priorities, then each field of each event, as small as can be."""
+        """Minimise the threshold, the priorities, then each field of each event."""
         first = self._run.states[0]
         for name, value in first.items():
             if name.endswith(("c.threshold", "/priority")):
@@ -268,7 +268,7 @@ class _Preferences:
                 self.prefer(event["footprint"] == after["was.footprint"])
 
     def _need_something(self) -> None:
-        """A request that needs no block is possible, and tells a reader nothing."""
+        """Requests need at least one block: one that needs none is possible but uninformative."""
         for event in self._run.events:
             kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
             if kind is Kind.REQUEST_ARRIVED:

@@ -1,6 +1,7 @@
 """The engines, and the portfolio `auto`, which tries several of them.
 
-Work is bounded by the solver's own measure, or by a number of states; running out is `unknown`.
+Work is bounded by the solver's resource limit, or by a number of states; at the limit the answer is
+`unknown`.
 """
 
 from __future__ import annotations
@@ -53,21 +54,21 @@ class Search:
 
 @dataclass(frozen=True)
 class Recorded:
-    """An invariant that was found before, checked from scratch."""
+    """A recorded invariant, checked from scratch."""
 
     def answer(self, question: Question) -> Answer:
         """`proved` by the recorded invariant, or `unknown`."""
         proof = recall(question.name, question.model(Integers()))
         if proof is None:
-            reason = "no invariant is kept that proves it"
+            reason = "no recorded invariant proves it"
             return Answer(ProofResult.UNKNOWN, EngineName.RECORDED, reason=reason)
         return Answer(proof.result, EngineName.RECORDED, proof=proof)
 
 
 @dataclass(frozen=True)
 class Spacer:
-    """An invariant over mathematical integers. Where there is none, `depth` is how many events are
-    searched for a run that shows it.
+    """An invariant over mathematical integers. If Spacer refutes the question, runs of up to
+    `depth` events are searched for a counterexample.
     """
 
     depth: int
@@ -138,9 +139,8 @@ class Explicit:
 
 @dataclass(frozen=True)
 class Auto:
-    """The invariant that is kept, or Spacer for a new one; where it finds none, the search for a
-    shortest run that breaks a clause; where it finds none either, and Spacer does not know,
-    induction.
+    """The recorded invariant, then Spacer, then bounded search for a counterexample, then
+    k-induction.
     """
 
     depth: int

@@ -106,7 +106,7 @@ class Ranked:
 
 
 class _View:
-    """The event as one of the two claims sees it.
+    """The event in the scope of one of the two claims.
 
     Args:
         there: the other claim is.

@@ -1,6 +1,6 @@
 """Bounded search by increasing length, on an incremental solver.
 
-Numbers are bit-vectors, so an answer speaks of runs with block counts up to a stated limit.
+Numbers are bit-vectors, so an answer covers runs with block counts up to a limit.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def find_refutation(
     """A shortest run of at most `depth` events that keeps every obligation and breaks a clause.
 
     Args:
-        plain: of the shortest runs, the plainest that breaks the first clause that can be broken.
-        rlimit: the work that one question to the solver may take.
+        plain: minimise the run; it breaks the first clause that can be broken.
+        rlimit: resource limit of one question to the solver.
     """
     return _search(
         system,
@@ -69,7 +69,7 @@ def find_witness(system: Model, depth: int, *, plain: bool = False) -> Outcome:
     """A shortest run in which every obligation is exercised and satisfied and nothing is owed.
 
     Args:
-        plain: of the shortest runs, the plainest.
+        plain: minimise the run.
     """
     return find_run(system, depth, _witness, plain=plain)
 
@@ -88,8 +88,8 @@ def find_run(
     """A shortest run that keeps every obligation and ends as `goal` says.
 
     Args:
-        goal: of the last step, and of the state before it.
-        plain: of the shortest runs, the plainest.
+        goal: a predicate over the last step and the state before it.
+        plain: minimise the run.
     """
     return _search(system, depth, goal, meanwhile=lambda step: z3.BoolVal(True), plain=plain)
 

@@ -18,7 +18,7 @@ __all__ = ["Answer", "judge"]
 
 
 class Answer(StrEnum):
-    """Answers about an obligation; about a mode the answer is its label."""
+    """An answer about an obligation; for a mode the answer is its label."""
 
     INVALID = "invalid lowering claim"
     GATE = "rejected by connector gate"

@@ -128,8 +128,8 @@ def encode(
 
     Args:
         resolve: the expression that stands for a variable.
-        kinds: for each kind of the world's alphabet, the condition that the event is of that kind;
-            a kind outside the alphabet never occurs.
+        kinds: for each kind in the alphabet of the mode, the condition that the event has that
+        kind; other kinds never occur.
     """
 
     def go(t: Term) -> Expr:

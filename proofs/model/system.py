@@ -78,7 +78,7 @@ def switch(name: str) -> Expr:
 
 
 def waited_for(clause: Clause, owing: Mapping[str, Expr]) -> Expr:
-    """None of the obligations that a clause waits for owes anything.
+    """None of the obligations that a clause waits for is pending.
 
     Args:
         owing: that each obligation in force owes something.
