@@ -150,7 +150,8 @@ class _Clause:
 
     def _inherited(self, on: Set[str]) -> ProofCore | None:
         """A proof of the clause from these obligations alone, with known lemmas, if there is
-        one."""
+        one.
+        """
         system = question_of(self._mode, self._name, on).model(Integers())
         return self._support(houdini(system, self._invariant, self._runs.model), on)
 

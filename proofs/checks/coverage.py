@@ -75,7 +75,8 @@ class Reached(msgspec.Struct, frozen=True):
     @property
     def explained(self) -> bool:
         """Whether everything is reached, or unreachable for a known reason, and each clause is
-        compared."""
+        compared.
+        """
         return (
             self.complete and not self.missing and not self.uncompared and all(self.dead.values())
         )

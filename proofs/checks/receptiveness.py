@@ -4,16 +4,17 @@ The theorem, for runs of every length, for every number of blocks, over every ki
 
 * *environment*: no fact of the environment takes any obligation into its violated state, out of
   any state whatever.
-* *region*: every unviolated run is in the region of `proofs.model.inductive_invariant`.
-* *strategy*: from each state of the region in which something is owed or a request is in hand,
-  the next move of `proofs.model.strategy` is possible, keeps every obligation, stays in the
-  region, and leaves less to do. Only the last move, the end of a request, is a fact.
-* *others*: what a move for one claim or request does to another claim or request keeps its
-  obligations too and adds nothing to what it owes.
+* *region*: every unviolated run satisfies the invariant of `proofs.model.inductive_invariant`.
+* *strategy*: from each state of the invariant in which something is owed or a request is in hand,
+  the next move of `proofs.model.strategy` is possible, keeps every obligation, preserves the
+  invariant, and decreases the ranking function. Only the last move, the end of a request, is a
+  fact.
+* *others*: a move for one claim or request also keeps the obligations of every other claim or
+  request, and adds nothing to what they owe.
 
-So whatever the environment does in between, a runtime that follows the strategy violates nothing,
-and has told and done everything once it is left alone for as many moves as there is to do. All of
-it is single questions to plain Z3 about one event; no engine is trusted.
+So a runtime that follows the strategy violates nothing, whatever the environment does, and has met
+every obligation after as many uninterrupted moves as the ranking function gives. All of it is
+single questions to plain Z3 about one event; no engine is trusted.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ class _Space:
 
 
 def receptive(mode: Mode, environment: frozenset[Kind] = ENVIRONMENT) -> Receptive:
-    """Whether a runtime can always do its part of a mode, whatever the environment does.
+    """Check whether a runtime can always keep the obligations of a mode, whatever the environment
+    does.
 
     Args:
         environment: the kinds of events that the runtime does not choose.
@@ -122,7 +124,7 @@ def receptive(mode: Mode, environment: frozenset[Kind] = ENVIRONMENT) -> Recepti
 def receptive_questions(
     mode: Mode, environment: frozenset[Kind] = ENVIRONMENT
 ) -> dict[str, list[Expr]]:
-    """What the theorem asks: formulas, by names, of which all together are unsatisfiable.
+    """The questions of the theorem: named lists of formulas, each jointly unsatisfiable.
 
     Args:
         environment: as for `receptive`.
@@ -171,7 +173,7 @@ def _strategy(space: _Space, questions: _Questions) -> None:
 
 
 def _others(space: _Space, questions: _Questions) -> None:
-    """The same moves as they look from another claim, or from another request of this claim."""
+    """The moves in the scope of another claim, or of another request of this claim."""
     e, inside, step = space.event, space.inside, space.step
     fine = z3.And(step.kept, space.then.debt <= space.now.debt, *space.then.invariant.values())
     apart, elsewhere = z3.Not(z3.Or(e["mine"], e["named"])), z3.Not(e["here"])

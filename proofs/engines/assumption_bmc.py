@@ -47,7 +47,8 @@ def guards_of(observer: Observer) -> tuple[str, ...]:
 
 def readable_contract(mode: Mode) -> Model:
     """The contract of a mode with a switch for each part, restricted to runs that can be written as
-    events."""
+    events.
+    """
     return model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True, switched=True)
 
 

@@ -19,7 +19,8 @@ T = TypeVar("T")
 
 class Task(Generic[T]):
     """Work for a second process; the first process does it itself if the second has not started
-    it."""
+    it.
+    """
 
     def __init__(self, worker: Executor | None, work: Callable[[], T]) -> None:
         self._work = work

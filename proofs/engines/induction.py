@@ -120,7 +120,8 @@ def _surviving(
 
 def _base(model: Model, length: int, rlimit: int) -> Expr:
     """Base case: whether the last of this many events from the start can be the first to break a
-    clause."""
+    clause.
+    """
     solver = z3.Solver()
     solver.set("rlimit", rlimit)
     state = model.state("@0")
@@ -157,7 +158,8 @@ def _unroll(model: Model, state: dict[str, Expr], k: int, solver: Expr) -> dict[
 
 def _recheck(model: Model, invariant: Invariant, k: int) -> str:
     """Check the parts of the proof, each with a fresh solver; returns the first that fails, or
-    ''."""
+    ''.
+    """
     failed = recheck(model, invariant)
     if failed in ("initiation", "consecution"):
         return failed

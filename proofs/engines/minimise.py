@@ -210,7 +210,8 @@ class _Preferences:
 
     def nothing_but_what_is_carried(self) -> None:
         """Fields that an event does not carry have their default values: all at once, or one by
-        one."""
+        one.
+        """
         plain = [
             [self._plain_unless_carried(event, name) for name in event if name != "kind"]
             for event in self._run.events

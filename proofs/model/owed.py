@@ -106,7 +106,8 @@ class Owed:
     @property
     def debt(self) -> Expr:
         """The ranking function: remaining moves; 0 where nothing is owed and no request is in
-        hand."""
+        hand.
+        """
         parts = [*self._having(Verdict.PENDING), self["req_was.arrived"], self.unmet]
         parts.append(z3.And(self.at(_RISE, "owed"), self.stage(ClaimState.RESTORING)))
         parts.append(self.at(_ACCEPT, "owed"))  # twice: accepting may reveal a conflict

@@ -23,10 +23,10 @@ _ARGUMENTS = "e, c, was, now, req_was, req"
 
 
 class Compiled:
-    """What is trusted, as functions; each is made when it is asked for.
+    """The trusted definitions as functions, each compiled on first use.
 
-    `claim`, `request` and `believe` give the registers after an event, `rest` what the others hold
-    then; `possible` and `parts` say whether a faithful stream can hold an event.
+    `claim`, `request` and `believe` return the registers after an event, `rest` the blocks of the
+    others; `possible` and `parts` decide whether a faithful stream can contain an event.
     """
 
     def __init__(self, trusted: Trusted) -> None:
@@ -50,7 +50,7 @@ class Compiled:
     def _following(
         self, before: Scope, after: Scope, arguments: str
     ) -> Callable[..., tuple[Any, ...]]:
-        """The registers of a scope after an event, each with those that it reads worked in."""
+        """The registers of a scope after an event, with the registers they read substituted."""
         terms = self.trusted.following(before)
         known = dict(_BELIEVED)
 
@@ -73,7 +73,7 @@ class Compiled:
 
     @cached_property
     def moved(self) -> Callable[..., bool]:
-        """Whether a register that was changed comes to another value after an event."""
+        """Whether a changed register has another value after an event."""
         parts = [
             f"{to_python(term)} != {place}[{order(before, ORIGINAL).index(name)}]"
             for before, place in ((Scope.WAS, "now"), (Scope.REQ_WAS, "req"))
@@ -94,13 +94,13 @@ class Compiled:
 
     @cached_property
     def given_up(self) -> frozenset[int]:
-        """The parts of what a faithful stream is that are no longer asked for."""
+        """The conditions on a faithful stream that were removed."""
         kept = set(_world_parts(self.trusted))
         return frozenset(i for i, part in enumerate(_world_parts(ORIGINAL)) if part not in kept)
 
     @cached_property
     def and_also(self) -> Callable[..., bool]:
-        """The parts of it that were not asked for before."""
+        """The conditions on a faithful stream that were added."""
         known = set(_world_parts(ORIGINAL))
         more = [part for part in _world_parts(self.trusted) if part not in known]
         return function(_ARGUMENTS, to_python(conj(*more)))
@@ -135,7 +135,7 @@ def initial(scope: Scope) -> tuple[Any, ...]:
 
 
 def order(scope: Scope, trusted: Trusted) -> tuple[str, ...]:
-    """The registers of a scope in the order in which they are kept; the pool's own are not."""
+    """The registers of a scope in storage order, without those of the pool."""
     match scope:
         case Scope.WAS:
             return CLAIM_REGISTERS

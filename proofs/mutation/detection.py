@@ -1,6 +1,6 @@
 """The checks that detect other mutants of the trusted definitions, strongest reason first.
 
-Each tells what it noticed, or None; they are those of `proofs.mutation.checks`.
+Each check returns what it found, or None; the names are those of `proofs.mutation.checks`.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ __all__ = ["NOTICES", "distinguishes", "forget", "noticed", "pinned_of"]
 
 
 def noticed(change: Change) -> Iterator[tuple[str, str]]:
-    """The checks that notice a change, by name, with what each noticed."""
+    """The checks that detect a change, by name, with what each found."""
     for name, check in NOTICES.items():
         said = check(change)
         if said is not None:
             yield name, said
-            if name == "structure":  # there is nothing to judge runs with
+            if name == "structure":  # nothing to judge runs with
                 return
 
 
 def _structure(change: Change) -> str | None:
-    """It is refused before anything is judged."""
+    """Validation rejects it."""
     return change.structure
 
 
@@ -47,7 +47,7 @@ def _judged(change: _Same) -> Judged:
 
 
 class _Same:
-    """A change as itself: what it holds cannot be hashed."""
+    """A change with identity as its hash: its contents are not hashable."""
 
     def __init__(self, change: Change) -> None:
         self.change = change
@@ -60,7 +60,7 @@ class _Same:
 
 
 def _theorem(change: Change) -> str | None:
-    """A run keeps every obligation and breaks a clause of the theorem, all as changed."""
+    """With the change, a run keeps every obligation and breaks a clause of the theorem."""
     judged = _judged(_Same(change))
     for mode, line, name in _suspects(judged):
         clause = next(c for c in judged.trusted.clauses[mode] if c.name == name)
@@ -96,7 +96,7 @@ def _suspects(judged: Judged) -> Iterator[tuple[Mode, str, str]]:
 
 @cache
 def _broken(mode: Mode) -> tuple[tuple[str, str, frozenset[str]], ...]:
-    """Runs and clauses that fail in them, with the obligations that are violated by then."""
+    """Runs and clauses that fail in them, with the obligations violated before."""
     found = []
     for line in runs():
         outcome = unchanged().outcome(mode, line)
@@ -107,9 +107,9 @@ def _broken(mode: Mode) -> tuple[tuple[str, str, frozenset[str]], ...]:
 
 
 def _necessity(change: Change) -> str | None:
-    """A run that one obligation alone forbids, and that breaks a clause, breaks it no more.
+    """A run that only one obligation forbids, and that broke a clause, no longer breaks it.
 
-    So the theorem needs less than it is said to need.
+    So the theorem needs fewer obligations than stated.
     """
     judged = _judged(_Same(change))
     if judged.observers_differ or not judged.theorem_differs:
@@ -129,7 +129,7 @@ def _kinds(line: str, number: int) -> frozenset[Kind]:
 
 @cache
 def _needed() -> tuple[tuple[Mode, str, str, str], ...]:
-    """Runs that all obligations but one keep, and that break a clause, with both names."""
+    """Runs that keep all obligations but one and break a clause, with both names."""
     found = []
     for mode in Mode:
         for line in runs():
@@ -144,7 +144,7 @@ def _needed() -> tuple[tuple[Mode, str, str, str], ...]:
 
 
 def _traces(change: Change) -> str | None:
-    """A hand-written trace of the test suite no longer gets the verdict written beside it."""
+    """A hand-written trace of the test suite no longer gets its recorded verdict."""
     judged = _judged(_Same(change))
     if not judged.observers_differ:
         return None
@@ -164,7 +164,7 @@ def _traces(change: Change) -> str | None:
 
 
 def _pins(change: Change) -> str | None:
-    """A run comes to something else, at some event, than what is pinned."""
+    """The outcome of a run differs, at some event, from the pinned one."""
     judged = _judged(_Same(change))
     gone = _gone(judged)
     if gone is not None:
@@ -176,7 +176,7 @@ def _pins(change: Change) -> str | None:
 
 
 def _otherwise(judged: Judged, mode: Mode, line: str) -> bool:
-    """Whether a run comes to something else than what is pinned of it in a mode."""
+    """Whether the outcome of a run in a mode differs from the pinned one."""
     outcome, pinned = judged.outcome(mode, line), _pinned(mode, line)
     if not judged.inputs_differ(mode, line):
         return judged.faithfulness_differs and str(outcome.ends or "") != pinned.get("world", "")
@@ -184,7 +184,7 @@ def _otherwise(judged: Judged, mode: Mode, line: str) -> bool:
 
 
 def distinguishes(change: Change, line: str) -> bool:
-    """Whether a run comes to something else in some mode with a change than without."""
+    """Whether the outcome of a run differs in some mode between original and change."""
     judged, known = _judged(_Same(change)), unchanged()
     for mode in filter(judged.concerns, Mode):
         if judged.inputs_differ(mode, line):
@@ -197,14 +197,14 @@ def distinguishes(change: Change, line: str) -> bool:
 
 
 def forget() -> None:
-    """Give up what is remembered of the runs."""
+    """Clear the caches of runs."""
     for known in (_needed, _broken, _pinned, _kinds):
         known.cache_clear()
     _judged.cache_clear()
 
 
 def _gone(judged: Judged) -> str | None:
-    """A run of which the theorem spoke, and no longer does."""
+    """A run that the theorem covered, and no longer covers."""
     for mode, kinds in judged.trusted.kinds.items():
         gone = ORIGINAL.kinds[mode] - kinds
         for line in runs() if gone else ():
@@ -215,7 +215,7 @@ def _gone(judged: Judged) -> str | None:
 
 
 def pinned_of(mode: Mode, line: str, outcome: Outcome, judged: Judged) -> dict[str, str]:
-    """What is pinned of a run in a mode: its end, and where it has none its verdicts and the
+    """The pins of a run in a mode: where it stops being faithful, or else its verdicts and the
     events at which clauses fail.
     """
     found = {"world": str(outcome.ends)} if outcome.ends else {}
@@ -254,5 +254,5 @@ def _pinned(mode: Mode, line: str) -> dict[str, str]:
 
 
 def _where(judged: Judged) -> Iterator[tuple[Mode, str]]:
-    """The runs of which something may have changed."""
+    """The runs whose outcome may have changed."""
     return ((mode, line) for mode in filter(judged.concerns, Mode) for line in runs())

@@ -35,7 +35,7 @@ __all__ = [
     "trail",
 ]
 
-Received = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
+Received = tuple[Any, ...]  # event, constants, and the ledgers before and after it
 _ARGUMENTS = "e, c, was, now, req_was, req"
 
 
@@ -48,7 +48,9 @@ class Breach(NamedTuple):
 
 @cache
 def alike(mode: Mode) -> str:
-    """What an observer can tell modes apart by; modes that are alike in this judge alike."""
+    """The constants by which observers distinguish modes; modes with equal ones give equal
+    verdicts.
+    """
     return "+".join(name for name, value in MODES[mode].constants.items() if value) or "plain"
 
 
@@ -74,7 +76,7 @@ def received(constants: str, line: str) -> tuple[Received, ...]:
 
 @cache
 def is_faithful(constants: str, line: str) -> bool:
-    """Whether a faithful stream may tell a run."""
+    """Whether a faithful stream may contain a run."""
     return all(_faithful()(*step) for step in received(constants, line))
 
 
@@ -84,7 +86,7 @@ def _faithful() -> Callable[..., bool]:
 
 
 def function(arguments: str, body: str) -> Callable[..., Any]:
-    """A function with this Python expression, which a term was translated to, for its value."""
+    """A function that evaluates a Python expression translated from a term."""
     made: Callable[..., Any] = eval(f"lambda {arguments}: {body}")
     return made
 
@@ -131,7 +133,7 @@ def trail(found: Iterable[Verdict]) -> str:
 
 @cache
 def breaches(mode: Mode, line: str) -> tuple[Breach, ...]:
-    """Where clauses of the mode's theorem fail in a run, whatever is owed or violated."""
+    """Where clauses of the mode's theorem fail in a run, regardless of verdicts."""
     steps = received(alike(mode), line)
     before, found = tuple(r.initial for r in BELIEFS.registers), []
     for number, step in enumerate(steps, start=1):

@@ -1,7 +1,7 @@
 """Compares the specification with its mutant in a product model of both.
 
-Both see every event of every faithful stream (`proofs.mutation.environment`), whatever the
-runtime does and reports.
+Both receive every event of every faithful stream (`proofs.mutation.environment`), for arbitrary
+runtimes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 Said = Term | Clause
 """What can be said of an event: a clause says nothing where what it waits for is owed."""
 RLIMIT = 60_000_000
-WIDTH = 7  # room for the number of every kind
+WIDTH = 7  # wide enough for the number of every kind
 DEEPEST = 12
 SHALLOW = 5
 """How many events are searched before a proof is tried."""
@@ -71,13 +71,13 @@ class Compared(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is to be compared in a mode: pairs of observers, and pairs of terms or of clauses.
+    """What to compare in a mode: pairs of observers, and pairs of terms or clauses.
 
     Args:
-        observers: an observer, and what became of it.
-        terms: of each event both must say the same.
-        allowed: what holds of every event of a faithful stream.
-        ledgers: ledgers with what they became, under other names, besides those of the world.
+        observers: pairs of original and changed observer.
+        terms: pairs of terms that must be equal for each event.
+        allowed: the condition on every event of a faithful stream.
+        ledgers: copies of changed ledgers, in addition to the original ones.
     """
 
     mode: Mode
@@ -99,7 +99,7 @@ class Comparison:
 
 
 class _Both(System):
-    """The one clause says that all that is compared agrees."""
+    """The product model; its one clause states that everything compared agrees."""
 
     def __init__(self, comparison: Comparison, numbers: Numbers) -> None:
         super().__init__(comparison.mode, Bundle.CONTRACT, numbers)
@@ -113,7 +113,7 @@ class _Both(System):
         self.alphabet = _KINDS
         self.clauses = ()
         self.ledgers = (*LEDGERS, *comparison.ledgers)
-        # What no observer and no fact reads may stand still.
+        # Registers that nothing reads may stay constant.
         self._still = not any(
             before is Scope.BELIEVED for _, before, _ in comparison.ledgers
         ) and not (comparison.terms)
@@ -173,9 +173,9 @@ class _Both(System):
 
 
 class _Loose:
-    """The same with ledgers that may stand anywhere before each event: more runs, fewer variables.
+    """The product model with arbitrary ledgers before each event: more runs, fewer variables.
 
-    What agrees in all of these agrees in those that there are.
+    Agreement in all of these runs implies agreement in the real ones.
     """
 
     def __init__(self, both: _Both) -> None:
@@ -216,10 +216,10 @@ def _const(value: bool | int, numbers: Numbers) -> Expr:
 
 
 def compared(comparison: Comparison) -> Compared:
-    """Whether in some run what is compared differs.
+    """Compare: whether anything compared differs in some run.
 
-    Up to the first difference a run is one of the specification as it is, so what is known of its
-    states may be taken for granted.
+    Up to the first difference a run is a run of the original, so invariants of the original may be
+    assumed.
     """
     both, known = (
         comparison.model(Integers()),
@@ -242,11 +242,10 @@ def compared(comparison: Comparison) -> Compared:
 def same_terms(
     mode: Mode, pairs: Sequence[tuple[Said, Said]], allowed: Term | None = None
 ) -> list[bool]:
-    """Of each pair: both say the same of every event of every run, as an invariant shows. False
-    where the solver does not say so.
+    """For each pair of terms, whether they are proved equal for every event of every run.
 
     Args:
-        allowed: as of `Beside`.
+        allowed: as for `Comparison`.
     """
     comparison = Comparison(mode, terms=tuple(pairs), allowed=allowed)
     both = comparison.model(Integers())
@@ -263,7 +262,7 @@ def same_terms(
 
 
 def _about(comparison: Comparison) -> list[Expr]:
-    """What holds, of the obligations that are compared or waited for, in every state."""
+    """Invariants of the obligations that are compared or waited for."""
     constants = alike(comparison.mode)
     found = [*(one for one, _ in comparison.observers), *comparison.waited]
     own = {one.name for one in found if OBLIGATIONS.get(one.name) == one}
@@ -272,7 +271,7 @@ def _about(comparison: Comparison) -> list[Expr]:
 
 @cache
 def _known(constants: str, *, beliefs: bool = False) -> tuple[Expr, ...]:
-    """What holds of the ledgers in every state, by constants: the same for modes alike.
+    """Invariants of the ledgers, by constants: the same for equivalent modes.
 
     Args:
         beliefs: with those of the auditor.
@@ -284,7 +283,7 @@ def _known(constants: str, *, beliefs: bool = False) -> tuple[Expr, ...]:
 
 @cache
 def _inside(constants: str, name: str) -> tuple[Expr, ...]:
-    """What holds of the ledgers and of an obligation in every state, by constants."""
+    """Invariants of the ledgers and of an obligation, by constants."""
     mode = next(m for m in Mode if alike(m) == constants and name in MODES[m].names())
     observer, known = OBLIGATIONS[name], _known(constants)
     model = Comparison(mode).model(Integers())
@@ -293,8 +292,8 @@ def _inside(constants: str, name: str) -> tuple[Expr, ...]:
 
 
 def shortest(comparison: Comparison, depth: int = DEEPEST, *, plain: bool = True) -> str | None:
-    """A shortest run, as a line of `runs.txt`, in which what is compared differs, or None where
-    none of up to `depth` events was found; the plainest of these, if that is asked for.
+    """A shortest run, as a line of `runs.txt`, with a difference, or None if there is none of up to
+    `depth` events; minimised if `plain`.
     """
     found = find_refutation(comparison.model(Bits(WIDTH)), depth, plain=plain).found
     if found is None:
@@ -307,8 +306,8 @@ def shortest(comparison: Comparison, depth: int = DEEPEST, *, plain: bool = True
 
 
 def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> list[Compared | None]:
-    """Whether each event leads each mutant where it leads the original: from every state, or from
-    every state inside an invariant. None where the solver does not say so.
+    """Whether each event leads each mutant to the same state as the original: from every state, or
+    from every state in an invariant. None if the solver does not decide.
     """
     both = Comparison(mode, tuple((original, m) for m in mutants)).model(Integers())
     state, event = both.state(""), both.event("")
@@ -335,7 +334,7 @@ def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> li
 
 
 def compare(mode: Mode, original: Observer, mutant: Observer) -> Compared:
-    """Whether some faithful stream of the mode is judged otherwise by the mutant."""
+    """Compare a mutant with its original on the faithful streams of the mode."""
     return compared(Comparison(mode, ((original, mutant),)))
 
 
@@ -347,7 +346,7 @@ def difference(
     *,
     plain: bool = True,
 ) -> str | None:
-    """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise, or None where
-    none of up to `depth` events was found; the plainest of these, if that is asked for.
+    """A shortest run, as a line of `runs.txt`, that the mutant judges differently, or None if there
+    is none of up to `depth` events; minimised if `plain`.
     """
     return shortest(Comparison(mode, ((original, mutant),)), depth, plain=plain)

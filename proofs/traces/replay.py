@@ -71,7 +71,8 @@ class _EventWriter:
 
     def hold(self, claim: _Claim, lead: int) -> dict[str, Any]:
         """Set the number of blocks held to `lead`; returns the new ones by physical id and
-        position."""
+        position.
+        """
         new = range(claim.lead, lead)
         for position in new:
             claim.blocks[position] = self._next_block
@@ -174,7 +175,8 @@ def _outcome(event: Mapping[str, Value]) -> str:
 
 def _about_rest(writer: _EventWriter, rest: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:
     """Report about the other claim, so that it keeps its own contract and does not affect the
-    verdict."""
+    verdict.
+    """
     about: dict[str, Any] = {"claim_id": rest.claim_id}
     if kind is Kind.CLAIM_COMMITTED:
         rest.footprint = int(event["footprint"])

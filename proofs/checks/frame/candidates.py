@@ -157,7 +157,8 @@ def _literals(observer: Observer, scope: str) -> dict[str, Term]:
 
 def _plain(term: Term) -> bool:
     """Whether the literal is not a negation (that is a candidate anyway) and does not read the
-    event."""
+    event.
+    """
     kinds = any(isinstance(part, KindIn) for part in _parts(term))
     return not isinstance(term, Not) and not kinds
 

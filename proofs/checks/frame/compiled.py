@@ -81,7 +81,8 @@ def mismatches(
     source: Source, compiled: Compiled, observers: tuple[Observer, ...]
 ) -> Iterator[tuple[str, bool]]:
     """Each table and function of a compiled bundle, and whether it differs from its
-    specification."""
+    specification.
+    """
     yield "observers", compiled.observers != observers
     yield "claim registers", tuple(CLAIM_FIRST) != CLAIM_REGISTERS
     yield "request registers", tuple(REQUEST_FIRST) != REQUEST_REGISTERS

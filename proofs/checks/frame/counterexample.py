@@ -1,5 +1,4 @@
-"""Reads a Z3 model as a counterexample: the state, the event, and expected against actual
-values."""
+"""Reads a Z3 model as a counterexample: state, event, and expected against actual values."""
 
 from __future__ import annotations
 

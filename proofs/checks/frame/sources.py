@@ -166,7 +166,8 @@ class Source:
 
     def assumption_questions(self, arguments: Arguments) -> Iterator[Question]:
         """The questions whether the assumptions' function names the first broken one; raises
-        Refused."""
+        Refused.
+        """
         function, view = self.read["contradicts"], arguments.view()
         made = meaning(function, arguments.values(function.arguments))
         before = z3.BoolVal(True)

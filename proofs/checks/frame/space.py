@@ -145,7 +145,8 @@ class View:
 
     def step(self, observer: Observer, before: Mapping[str, Expr]) -> dict[str, Expr]:
         """An observer's `state` and registers after the event: the first rule that applies
-        decides."""
+        decides.
+        """
         index = {s.name: i for i, s in enumerate(observer.states)}
         own = {name: value for name, value in before.items() if name != "state"}
         after = dict(before)
