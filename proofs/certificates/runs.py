@@ -124,7 +124,7 @@ def run_pages(
         replayed = _Replay(model, run, goal)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as problem:
         said = " ".join(str(problem).split())[:200]
-        raise DataError(file, f"is no run: {said}") from None
+        raise DataError(file, f"is not a run: {said}") from None
     return {file: Page(json_page(run)), f"{name}.smt2": replayed.page(head)}
 
 

@@ -17,9 +17,9 @@ __all__ = ["Strategy"]
 
 _ASKED = "receptive.smt2"
 _SAYS = (
-    "No event of the environment breaks an obligation; every run is in the region; wherever "
+    "No event of the environment breaks an obligation; every run satisfies the invariant; wherever "
     "something is left to do there is a next move that is possible, keeps every obligation, stays "
-    "in the region and leaves less to do, whoever looks on."
+    "in the invariant and decreases the ranking function, in every scope."
 )
 
 

@@ -106,7 +106,7 @@ class Questions:
         try:
             body = invariant_body(written.decode("ascii"), self.sorts)
         except (SmtlibError, UnicodeDecodeError) as problem:
-            raise DataError(f"{prefix}{WRITTEN}", f"is no invariant: {problem}") from None
+            raise DataError(f"{prefix}{WRITTEN}", f"is not an invariant: {problem}") from None
         made = {f"{prefix}{WRITTEN}": Page(self.invariant(body))}
         for question in Question:
             made[f"{prefix}{question}.smt2"] = self.question(question, body)
@@ -121,7 +121,7 @@ class Questions:
     def invariant(self, body: Tree) -> bytes:
         """The invariant in a file of its own."""
         says = "A predicate over the state that holds in every state that can be reached. The "
-        says += "three questions beside this file show it, and that what is proved follows from it."
+        says += "three questions in this folder prove it, and that it implies the theorem."
         head = [*self._title("the invariant"), *comment(says)]
         return page(*head, self._define(body), questions=()).content
 

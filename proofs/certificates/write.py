@@ -219,10 +219,12 @@ def _manifest(folder: Path) -> list[Entry]:
     seen = set()
     for entry in entries:
         if entry.mode not in set(Mode) or entry.mode in seen:
-            often = "twice" if entry.mode in seen else "which is no mode"
+            often = "twice" if entry.mode in seen else "which is not a mode"
             raise CertificateError(f"{path} names {_short(entry.mode)}, {often}", _AGAIN)
         if entry.bundle not in set(Bundle):
-            raise CertificateError(f"{path} names no bundle: {_short(entry.bundle)}", _AGAIN)
+            raise CertificateError(
+                f"{path} names an unknown bundle: {_short(entry.bundle)}", _AGAIN
+            )
         if entry.spec != spec_digest():
             raise CertificateError(
                 f"{path}: {entry.mode} was proved of specification {_short(entry.spec)}, "
@@ -238,7 +240,7 @@ def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         said = " ".join(str(problem).split())[:200]
-        raise CertificateError(f"{path} is no manifest: {said}", _AGAIN) from None
+        raise CertificateError(f"{path} is not a manifest: {said}", _AGAIN) from None
 
 
 def _checked(folder: Path, entry: Entry) -> dict[str, Page]:
@@ -304,7 +306,7 @@ def _content(folder: Path, name: str) -> bytes:
         said = (problem.strerror if isinstance(problem, OSError) else "") or str(problem)
         raise CertificateError(f"cannot read {path}: {said}", _AGAIN) from None
     if not plain:
-        raise CertificateError(f"{path} is no plain file", _AGAIN)
+        raise CertificateError(f"{path} is not a plain file", _AGAIN)
     if len(content) > LIMIT:
         raise CertificateError(f"{path} is larger than {LIMIT} bytes", _AGAIN)
     return content

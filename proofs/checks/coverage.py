@@ -48,7 +48,7 @@ DEAD: dict[Mode, dict[str, str]] = {
     }
     for mode in Mode
 }
-"""What no run of a mode's own world reaches while all other obligations are kept, and why."""
+"""What no run of a mode reaches while all other obligations are kept, with the reason."""
 
 
 class Reached(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DEPTH", "lacking", "question_without"]
 
 DEPTH = 16
-"""How many events are searched at most: to search costs less than to prove that there is no run."""
+"""The maximal number of events searched: searching costs less than proving that no run exists."""
 FURTHER = 3
 """How many events more than the fewest a run may take that can be written as events."""
 

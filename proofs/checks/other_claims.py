@@ -143,7 +143,7 @@ class _Side:
 
     @property
     def ties(self) -> Expr:
-        """Its blocks are not free: nobody named it, and it is responsible."""
+        """Its blocks are not free: it is responsible and not named."""
         return z3.And(self.responsible, z3.Not(self.blamed))
 
 

@@ -1,6 +1,6 @@
 """Statements to build test descriptors from, one for each combination of values in the schema.
 
-They are made without validation, which would cost more than all the rest; `tests` validate them.
+They are constructed without validation, which would dominate the cost; tests validate them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def orders(of: Order) -> Iterator[tuple[Order, ...]]:
 
 
 def anchors(of: Order) -> Iterator[Anchor]:
-    """Every anchor that the schema admits, as far as this order goes."""
+    """Every anchor that the schema admits, up to the other orders."""
     for kind in AnchorKind:
         if kind not in RUNS:
             yield _anchor(kind)

@@ -121,7 +121,7 @@ def _accepted(of: Owed) -> dict[str, Expr]:
 
 
 def _staged(of: Owed) -> dict[str, Expr]:
-    """Where the lifecycle stands while something is owed."""
+    """The state of the lifecycle while something is owed."""
     if not of.staged:
         return {}
     stage = of.stage

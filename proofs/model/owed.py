@@ -90,7 +90,7 @@ class Owed:
 
     @property
     def conflict(self) -> Expr:
-        """The request in hand does not fit beside this claim and the others, as declared."""
+        """The request in hand does not fit together with the declared blocks of all claims."""
         request, resident = self["req_was.needed"], self["was.declared"] + self["was.rest"]
         usable = self["req_was.usable"]
         here = [self["was.responsible"], self["req_was.arrived"]]

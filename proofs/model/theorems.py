@@ -98,7 +98,7 @@ HARM = Clause(
 )
 ARBITRATION = Clause(
     "arbitration",
-    "has heard of an explicit action when a request that conflicts with the claim ends",
+    "has received a report of an explicit action when a request that conflicts with the claim ends",
     _conflicts.implies(believed.acted),
     (("conflict", _conflicts),),
 )
@@ -122,7 +122,7 @@ NO_BREAKING_VICTIM = Clause(
 )
 FAILURE_KNOWN = Clause(
     "failure",
-    "has heard an outcome that names the claim when a request ends whose restore failed",
+    "has received an outcome that names the claim when a request ends whose restore failed",
     (_ends & req_was.failed).implies(believed.answered),
     (("failed", _ends & req_was.failed),),
 )

@@ -113,7 +113,7 @@ def _judge_changes(changes: Sequence[Change | DeliveryChange | TableChange]) -> 
         if noticed:
             yield _fate(about, KILLED, list(noticed), next(iter(noticed.values())), started)
         elif isinstance(change, TableChange):
-            yield _fate(about, SURVIVED, [], "no probe tells it", started)
+            yield _fate(about, SURVIVED, [], "no probe detects it", started)
         elif isinstance(change, DeliveryChange):
             yield _fate(about, EQUIVALENT, [], str(Compared.FRAME), started)
         else:

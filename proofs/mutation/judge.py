@@ -61,7 +61,7 @@ def _of(constants: str) -> Mode:
 
 @cache
 def received(constants: str, line: str) -> tuple[Received, ...]:
-    """The events of a run as observers hear them."""
+    """The events of a run as observers receive them."""
     compiled = compile_mode(_of(constants), Bundle.CONTRACT)
     run, found = read_run(line), []
     c = Constants(threshold=run.threshold, **MODES[_of(constants)].constants)

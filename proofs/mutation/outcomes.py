@@ -178,7 +178,7 @@ class Judged:
         return self._believed[line]
 
     def received(self, constants: str, line: str) -> tuple[Received, ...]:
-        """The events of a run as observers hear them; the very same where nothing differs."""
+        """The events of a run as observers receive them; the same object where nothing differs."""
         key = constants, line
         if self.base is not None and not self._other_ledgers:
             return self.base.received(constants, line)

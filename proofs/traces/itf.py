@@ -130,7 +130,7 @@ def from_itf(model: Model, document: Mapping[str, Any]) -> Found:
                 events.append(_read_event(model, state["event"]))
         failed = tuple(document["#meta"]["clauses"])
     except (KeyError, TypeError, ValueError) as problem:
-        raise SpecError(f"the trace is damaged: {problem!r}", "write it again") from None
+        raise SpecError(f"the trace is corrupt: {problem!r}", "write it again") from None
     return Found(tuple(events), tuple(states), failed)
 
 
@@ -155,7 +155,7 @@ def events_of(document: Mapping[str, Any]) -> list[Event]:
 def _check(document: Mapping[str, Any]) -> None:
     meta = document.get("#meta") if isinstance(document, dict) else None
     if not isinstance(meta, dict) or not isinstance(document.get("states"), list):
-        raise SpecError("this is no ITF trace", "it has no #meta and states")
+        raise SpecError("this is not an ITF trace", "it has no #meta and states")
     if "spec" not in meta:
         cause = "the ITF trace names no specification"
         raise SpecError(cause, f"python -m proofs writes them: check MODE -o FILE{ITF}")
@@ -244,5 +244,5 @@ def _value(value: Any) -> Value:
     if isinstance(value, dict):
         return int(value["#bigint"])
     if not isinstance(value, bool | int):
-        raise TypeError(f"{value!r} is no value")
+        raise TypeError(f"{value!r} is not a value")
     return value

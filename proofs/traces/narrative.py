@@ -29,7 +29,7 @@ _TRUTH = {
 _BELIEF = {
     "believed.responsible": ("believes in it", "believes in it no more"),
     "believed.useful": ("believes it usable", "believes it unusable"),
-    "believed.acted": ("has heard of an action", ""),
+    "believed.acted": ("received a report of an action", ""),
     "believed.restored": ("believes it restored", "believes a restore is due"),
 }
 _DERIVED = frozenset({"intact", "alleges", "behind", "oldest"})  # no event carries these fields
@@ -173,7 +173,7 @@ def _blames(event: Mapping[str, Value]) -> list[str]:
     blamed = ["the claim"] if event["blamed"] else []
     blamed += ["others"] if event["blamed_rest"] else []
     blamed += ["a stranger"] if event["stranger"] else []
-    parts = [f"blames {' and '.join(blamed) or 'nobody'}"]
+    parts = [f"blames {' and '.join(blamed) or 'no claim'}"]
     if event["restore"]:
         parts.append("for a failed restore")
     if event["proof"]:

@@ -41,7 +41,7 @@ _TIMES: Final = ({Scope.WAS, Scope.REQ_WAS}, {Scope.NOW, Scope.REQ})
 
 @dataclass(frozen=True)
 class Situation:
-    """The values of one state: registers by their scope, and where an observer stands in each."""
+    """The values of one state: registers by scope, and the state of an observer in each."""
 
     registers: Mapping[Scope, Mapping[str, Expr]]
     standing: Mapping[str, Mapping[str, Expr]]

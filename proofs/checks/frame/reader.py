@@ -79,7 +79,7 @@ def functions(source: str) -> dict[str, Function]:
         plain = ast.arguments([], given.args, None, [], [], None, [])
         odd = ast.dump(given) != ast.dump(plain) or node.decorator_list or node.returns
         if odd or len(set(names)) < len(names) or node.name in found:
-            raise _refuse(node, f"{node.name} is no plain function")
+            raise _refuse(node, f"{node.name} is not a plain function")
         found[node.name] = Function(node.name, tuple(names), tuple(node.body))
     return found
 
@@ -118,7 +118,7 @@ def _run(body: Sequence[ast.stmt], names: Mapping[str, Value]) -> Value:
         case ast.If(test=test, body=then, orelse=[]):
             condition = _boolean(test, names)
             return _merge(body[0], condition, _run(then, names), _run(body[1:], names))
-    raise _refuse(body[0], f"{type(body[0]).__name__} is no statement of the subset")
+    raise _refuse(body[0], f"{type(body[0]).__name__} is not a statement of the subset")
 
 
 def _merge(at: ast.AST, condition: Expr, then: Value, otherwise: Value) -> Value:
@@ -166,7 +166,7 @@ def _compare(
         return _ORDER[type(op)](_integer(left, names), _integer(right, names))
     one, members = _value(left, names), _members(op, right)
     if members is None:
-        raise _refuse(node, f"{ast.unparse(node)} is no comparison of the subset")
+        raise _refuse(node, f"{ast.unparse(node)} is not a comparison of the subset")
     if isinstance(one, tuple) and one[:1] == (_KIND,):
         return z3.Or([one[1] == constant(_kind(member)) for member in members])
     others = [_value(member, names) for member in members]
@@ -190,7 +190,7 @@ def _members(op: ast.cmpop, right: ast.expr) -> list[ast.expr] | None:
 def _kind(node: ast.expr) -> int:
     if isinstance(node, ast.Constant) and node.value in _KINDS:
         return _KINDS[node.value]
-    raise _refuse(node, f"{ast.unparse(node)} is no kind of event")
+    raise _refuse(node, f"{ast.unparse(node)} is not a kind of event")
 
 
 def _field(node: ast.expr, record: Value, name: str) -> Value:
