@@ -177,7 +177,7 @@ class TestText:
 
         assert "  certificate  build/c" in printed(print_summary, written, certified=True)
         said = " ".join(printed(print_summary, good(), certified=True))
-        assert "certificate  none is written" in said
+        assert "certificate  not written" in said
         assert not any("certificate" in line for line in printed(print_summary, good()))
 
 
@@ -211,4 +211,4 @@ class TestTable:
         total = printed(print_total, [written, good()], certified=True)
 
         assert "certificate: build/c" in total
-        assert "certificate of best_effort: none is written" in " ".join(total)
+        assert "certificate of best_effort: not written" in " ".join(total)
