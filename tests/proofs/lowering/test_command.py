@@ -164,7 +164,7 @@ class TestOutcomes:
         monkeypatch.setattr(command, "check_lowering", lambda *_, **__: check)
         assert 1 == main(["check", "lowering"])
         out = " ".join(capsys.readouterr().out.split())
-        assert "and, with less, at" in out
+        assert "and, weakened, at" in out
         assert 2 == out.count("schema: resident-claims/descriptor/1")
 
 
