@@ -1,4 +1,4 @@
-"""Certificates that are corrupt, modified, hostile, or made for another specification: exit 2, one line, no traceback."""
+"""Certificates that are corrupt, modified or foreign: exit 2, one line, no traceback."""
 
 import json
 import os

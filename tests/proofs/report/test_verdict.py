@@ -71,7 +71,11 @@ CASES: list[tuple[Change, str, str]] = [
     (sound(), "holds", "carry the one clause of the theorem, for runs of every length"),
     (sound(result="refuted", failed=["usefulness"]), "refuted", "breaks a clause"),
     (sound(result="bounded", bound=5, blocks=7), "undecided", "No run of up to 5 events, with"),
-    (sound(result="bounded", bound=None, blocks=2), "undecided", "No run of any length, with counts"),
+    (
+        sound(result="bounded", bound=None, blocks=2),
+        "undecided",
+        "No run of any length, with counts",
+    ),
     (sound(result="unknown", reason="cut"), "undecided", "neither proved nor refuted (cut)"),
     (lemma("proved"), "holds", "every length"),
     (lemma("failed"), "refuted", "The lemma swap fails"),
@@ -79,8 +83,16 @@ CASES: list[tuple[Change, str, str]] = [
     (consistent(result="vacuous"), "undecided", "exercises and satisfies every obligation"),
     (consistent(result="unknown"), "undecided", "no witness was found"),
     (receptive("proved"), "holds", "every length"),
-    (receptive("refuted"), "refuted", "A runtime cannot always keep the obligations: strategy: idle"),
-    (receptive("unknown"), "undecided", "Whether a runtime can always keep the obligations is unknown"),
+    (
+        receptive("refuted"),
+        "refuted",
+        "A runtime cannot always keep the obligations: strategy: idle",
+    ),
+    (
+        receptive("unknown"),
+        "undecided",
+        "Whether a runtime can always keep the obligations is unknown",
+    ),
     (
         redundant(unasked=["claim_identity"]),
         "refuted",
