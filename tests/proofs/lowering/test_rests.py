@@ -182,7 +182,7 @@ class TestRests:
         positive = re.findall(r"\*\*\w+\*\* \| (.*) \|", page)
         assert 5 == len(positive)
         assert all(said.split("; ")[1] == "declared" for said in positive)
-        assert "| declared | the descriptor's word" in page
+        assert "| declared | declared by the descriptor" in page
 
 
 class TestRequireEvidence:

@@ -259,7 +259,7 @@ class TestCommand:
         assert (0, "") == (code, err)
         assert all(f"{name}: " in out for name in CHECKS)
         assert "survived: none" in out
-        assert out.startswith("every change is noticed: of ")
+        assert out.startswith("every mutant is killed or equivalent: of ")
         assert max(map(len, out.splitlines())) <= 80
         assert [1 + len(FEW)] == [len(f.read_bytes().splitlines()) for f in Path("build").iterdir()]
 
