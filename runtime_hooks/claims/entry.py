@@ -73,6 +73,7 @@ class Entry:
 
     @property
     def claim_id(self) -> str:
+        """The id of the claim."""
         return self.claim.claim_id
 
     @property

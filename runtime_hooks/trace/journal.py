@@ -42,7 +42,7 @@ class Sink(Protocol):
         """There are no more lines."""
 
     def fail(self) -> None:
-        """This sink raised and gets no more lines: say so in its output if possible."""
+        """Say in the output, if possible, that the sink raised and gets no more lines."""
 
 
 class Journal:
