@@ -1,7 +1,7 @@
-"""Is it so for every run? Terms to Z3, engines, theorems, counterexamples. Z3 lives only here.
+"""Proves properties of the contract for every run: terms to Z3, engines, theorems.
 
-What is listed in `__all__` is the Python API (docs/python-api.md); it is imported when it is first
-asked for.
+`__all__` lists the Python API (docs/python-api.md); each name is imported on first use. Z3 is
+imported only in this package.
 """
 
 from __future__ import annotations
@@ -29,4 +29,4 @@ else:
 
 __all__ = ["Check", "check_mode"]
 
-z3.set_param("ctrl_c", False)  # Z3 would take an interrupt for itself, and call the answer unknown
+z3.set_param("ctrl_c", False)  # by default Z3 handles the interrupt itself, and answers unknown

@@ -1,4 +1,4 @@
-"""`python -m proofs`: prove what a mode's obligations are worth."""
+"""`python -m proofs`: checks the modes of the contract, for every run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
-app = new_app("proofs", "Prove what a mode's obligations are worth, for every run.")
+app = new_app("proofs", "Prove properties of the contract and of what runs, for every run.")
 
 
 @app.command(epilog="Example: python -m proofs check hard_protected")
@@ -57,79 +57,83 @@ def check(
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
     bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
     engine: Annotated[
-        str, typer.Option(help=f"What decides soundness: {', '.join(EngineName)}.")
+        str, typer.Option(help=f"Engine that decides soundness: {', '.join(EngineName)}.")
     ] = EngineName.AUTO,
-    depth: Annotated[int, typer.Option(help="Events that bounded searches go to.")] = DEPTH,
+    depth: Annotated[
+        int, typer.Option(help="Maximal number of events in bounded searches.")
+    ] = DEPTH,
     full: Annotated[
         bool,
         typer.Option(
             "--full",
-            help="Ask for receptiveness, scenarios, coverage, guards, cores and paper, too.",
+            help="Check receptiveness, scenarios, coverage, guards, cores and paper, too.",
         ),
     ] = False,
     story: Annotated[
-        bool, typer.Option("--story", help="Print every run that was found; implies --full -v.")
+        bool, typer.Option("--story", help="Print every run found; implies --full -v.")
     ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print everything that was found.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print all results.")] = False,
     certificate: Annotated[
-        Path | None, typer.Option(help="Write what `recheck` checks again to this folder.")
+        Path | None, typer.Option(help="Write a certificate for `recheck` to this folder.")
     ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="Write the witness, or what refutes the mode, to FILE.jsonl or FILE.itf.json.",
+            help="Write the witness, or the counterexample, to FILE.jsonl or FILE.itf.json.",
         ),
     ] = None,
     form: FormatOption = Format.TEXT,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
 ) -> None:
-    """Prove what the obligations of a mode are worth.
+    """Prove that a mode's obligations are sound, consistent and necessary.
 
-    Is it sound: does an auditor who reads only reports conclude what is true, in every run? Do the
-    lemmas hold on which that leans? Is it consistent: does some run keep all of it and exercise all
-    of it? Is each obligation necessary: does a run break a clause without it?
+    Sound: in every run that keeps the obligations, an auditor who reads only reports concludes
+    what is true. The lemmas that the proof depends on are proved, too. Consistent: some run keeps
+    and exercises every obligation. Necessary: without any one obligation, some run breaks a clause
+    of the theorem.
 
-    --full asks more: can a runtime always keep it, is each state and rule reached and each clause
-    compared, which rules (guards) are necessary, which obligations does each clause rest on (its
-    core), and what does the paper's bundle lack?
+    --full also checks receptiveness (a runtime can always keep the obligations), scenarios,
+    coverage (each state and rule is reached, each clause is compared), whether each rule (guard)
+    is necessary, the proof core of each clause (the obligations it is proved from), and which
+    clauses the paper's bundle carries.
 
-    In place of a mode, lowering: does the relation that labels runtimes fail closed, for every
-    descriptor, and is it the same in both implementations?
+    With lowering in place of a mode: the relation that labels runtimes fails closed for every
+    descriptor, and its two implementations agree.
 
-    Or frame: does an event that is not delivered to a claim change nothing of it, and is the
-    Python that the monitor runs what the specification says? For the modes named after it, or all.
+    With frame in place of a mode: an event that is not delivered to a claim changes nothing of
+    it, and the Python that the monitor runs equals the specification. For the modes named after
+    it, or for all.
 
-    Exit 0: all that was asked is shown. 1: refuted; a lemma fails; an obligation became redundant,
-    or needed again, and nobody has said so; or, with --full, a clause is never compared. 2: bad
-    input. 3: unknown, vacuous, or shown only within a bound.
+    Exit 0: everything asked is shown. 1: refuted; a lemma fails; an obligation became redundant,
+    or necessary again, unlike what proofs/checks/redundancy.py lists; or, with --full, a clause
+    is never compared. 2: bad input. 3: unknown, vacuous, or shown only up to a bound.
     """
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
     strange = any((*asked, full, story, certificate, trace))
     special = None if name is None else resolve(name, [*Mode, LOWERING, FRAME], what="mode")
     if special == LOWERING:
-        if strange or every or more or verbose:
+        if strange or every or more:
             raise SpecError(
-                "lowering is no mode: it takes --format and --junit alone", "leave the rest out"
+                "lowering is not a mode: it takes only -v, --format and --junit",
+                "omit the other options",
             )
         check_target(junit)
-        raise typer.Exit(run_check(form, junit))
+        raise typer.Exit(run_check(form, junit, verbose=verbose))
     if special == FRAME:
         if strange or (every and more):
             raise SpecError(
-                "frame is no mode: it takes modes, -v, --format and --junit alone",
-                "leave the rest out",
+                "frame is not a mode: it takes only modes, -v, --format and --junit",
+                "omit the other options",
             )
         check_target(junit)
         chosen_modes = [Mode(resolve(each, list(Mode), what="mode")) for each in more]
         modes_once = list(dict.fromkeys(chosen_modes)) or list(Mode)
         raise typer.Exit(run_frame(modes_once, form, junit, verbose=verbose))
     if more:
-        raise SpecError(f"several modes go with {FRAME} alone", "name one mode, or ask for --all")
+        raise SpecError(f"only {FRAME} takes several modes", "name one mode, or use --all")
     modes = _modes(name, every)
     chosen = Bundle(resolve(bundle, list(Bundle), what="bundle"))
     by = EngineName(resolve(engine, list(EngineName), what="engine"))
@@ -139,7 +143,7 @@ def check(
         raise SpecError(f"--engine {by} finds no invariant to certify", "use --engine spacer")
     if trace is not None:
         if len(modes) > 1:
-            raise SpecError("-o writes one run, and --all has many", "name one mode")
+            raise SpecError("-o writes one run, and --all finds one for each mode", "name one mode")
         check_suffix(trace)
     check_target(trace)
     check_target(junit)
@@ -147,7 +151,7 @@ def check(
     checks, spinner = list[Check](), console(stderr=True)
     text, certified = form is Format.TEXT, certificate is not None
     spinner.quiet = not spinner.is_terminal
-    with second_process() as beside, spinner.status("") as status:
+    with second_process() as worker, spinner.status("") as status:
         for each in modes:
             checks.append(
                 check_mode(
@@ -158,7 +162,7 @@ def check(
                     engine=by,
                     full=full or story,
                     plain=story,
-                    beside=beside,
+                    worker=worker,
                     certificate=certificate,
                     trace=trace,
                 )
@@ -201,12 +205,12 @@ _CERTIFIABLE = (EngineName.AUTO, EngineName.RECORDED, EngineName.SPACER)
 
 def _modes(mode: str | None, every: bool) -> list[Mode]:
     if every == (mode is not None):
-        raise SpecError("name one mode, or ask for --all", "python -m proofs check hard_protected")
+        raise SpecError("name one mode, or use --all", "python -m proofs check hard_protected")
     return list(Mode) if mode is None else [Mode(resolve(mode, list(Mode), what="mode"))]
 
 
 def own_process() -> typer.Typer:
-    """The command line for a process that does nothing else."""
+    """Run the command line in a process of its own, tuned for it."""
     gc.set_threshold(_ROUND)
     return app
 

@@ -1,7 +1,7 @@
-"""Checks a mode: is it consistent, is it sound, and which obligations are necessary?
+"""Checks a mode for soundness, consistency and necessity, and further properties on request.
 
-That much is asked of every check. A full check adds stories, coverage, receptiveness, single rules,
-what each clause rests on, and the paper's bundle.
+A full check adds scenarios, coverage, receptiveness, the necessity of single rules, proof cores,
+and the paper's bundle.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
 from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
-from proofs.traces.scenario_search import tales
+from proofs.traces.scenario_search import find_scenarios
 from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.language.errors import SpecError
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from proofs.engines.search import Found, Outcome
     from proofs.engines.spacer import Proof
     from proofs.model.of_mode import Model
-    from proofs.traces.scenario_search import Tale
+    from proofs.traces.scenario_search import FoundScenario
     from spec.claims.claim import Mode
 
 __all__ = ["DEPTH", "SCHEMA", "Check", "Checks", "check_mode", "exit_code", "proof_schema"]
@@ -55,21 +55,21 @@ DEPTH = 16
 
 
 class _Runs(NamedTuple):
-    """What runs show, and what can always be done; None where it was not asked."""
+    """The results about witnesses, scenarios, coverage and receptiveness; None if not requested."""
 
     witness: Outcome
     seconds: float
-    told: list[Tale] | None
+    scenarios: list[FoundScenario] | None
     reached: Reached | None
     receptive: Receptive | None
     lemmas: list[Leaned]
-    written: dict[str, bytes]  # of lemmas and frame, if a certificate is wanted
+    written: dict[str, bytes]  # data of lemmas and frame, if a certificate is requested
 
 
 class _Apart(NamedTuple):
-    """The contract without its parts, one at a time; None where it was not asked.
+    """The ablation of the contract, one part at a time; None if not requested.
 
-    `paper` is None, too, where the paper's bundle is the contract.
+    `paper` is also None if the paper's bundle is the contract.
     """
 
     necessary: dict[str, Lacking]
@@ -87,33 +87,33 @@ def check_mode(
     engine: EngineName = EngineName.AUTO,
     full: bool = False,
     plain: bool = False,
-    beside: Executor | None = None,
+    worker: Executor | None = None,
     certificate: Path | None = None,
     trace: Path | None = None,
 ) -> Check:
-    """Decide theorem, witness, lemmas and necessity of one mode; with `full`, everything.
+    """Check theorem, witness, lemmas and necessity of one mode; with `full`, everything.
 
     Args:
-        depth: how many events the bounded searches go to.
-        full: ask for stories, coverage, receptiveness, guards, cores and the paper's bundle, too.
-        progress: told what is being worked on.
-        engine: answers whether the theorem holds.
-        plain: of the runs that an obligation or rule prevents, find the plainest.
-        beside: works on other questions while the theorem is being proved.
-        certificate: a folder in which to write what `recheck` checks again, if all of it is shown:
-            theorem, lemmas, witness, receptiveness, and the frame theorem, which is proved, too.
-        trace: a file for the run that refutes the theorem, or else for the witness.
+        depth: the maximal number of events in bounded searches.
+        full: also check scenarios, coverage, receptiveness, guards, cores and the paper's bundle.
+        progress: called with a description of the current work.
+        engine: decides whether the theorem holds.
+        plain: minimise the runs that an obligation or rule prevents.
+        beside: an executor for other questions while the theorem is being proved.
+        certificate: a folder to write a certificate to, if all of its parts are shown: theorem,
+        lemmas, witness, receptiveness, and the frame theorem.
+        trace: a file for the counterexample to the theorem, or else for the witness.
 
     Raises:
         SpecError: `certificate` or `trace` cannot be written.
     """
     started, wanted = time.perf_counter(), certificate is not None
-    runs = Task(beside, partial(_runs, mode, bundle, depth, full=full, wanted=wanted))
+    runs = Task(worker, partial(_runs, mode, bundle, depth, full=full, wanted=wanted))
     progress(f"{mode}: proving the theorem")
     sound, answer = sound_by(engine, mode, bundle, depth)
     progress(f"{mode}: is each obligation necessary?")
     same = bundle is Bundle.CONTRACT and answer.engine is EngineName.RECORDED
-    known = answer.proof if same else None  # which is what would be asked for again
+    known = answer.proof if same else None  # which would otherwise be computed again
     apart, spec = _apart(mode, depth, plain, known or proof_of(mode), full=full), MODES[mode]
     progress(f"{mode}: finding runs that exercise every obligation")
     found, readable = runs.result(), readable_contract(mode)
@@ -169,7 +169,7 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -
     return _Runs(
         witness,
         seconds,
-        tales(mode) if full else None,
+        find_scenarios(mode) if full else None,
         reachable(mode) if full else None,
         receptive(mode) if full or wanted else None,
         lemmas,
@@ -178,7 +178,7 @@ def _runs(mode: Mode, bundle: Bundle, depth: int, *, full: bool, wanted: bool) -
 
 
 def _framed(mode: Mode, written: dict[str, bytes]) -> Leaned:
-    """What becomes of the questions of the frame theorem."""
+    """The result of the frame theorem, with its invariants."""
     says = "what may be skipped changes nothing, and what runs is what was proved (docs/frame.md)"
     given = {name.removeprefix(FRAME.folder): content for name, content in written.items()}
     pages = FRAME.pages(mode, Bundle.CONTRACT, given)
@@ -190,7 +190,7 @@ def _framed(mode: Mode, written: dict[str, bytes]) -> Leaned:
 def _certified(
     mode: Mode, bundle: Bundle, proof: Proof | None, runs: _Runs
 ) -> dict[str, bytes] | None:
-    """What a certificate is made of, or None where a part of it is not shown."""
+    """The data of a certificate, or None if a part of it is not shown."""
     shown = runs.receptive is not None and runs.receptive.result == "proved"
     shown = shown and all(lemma.result == "proved" for lemma in runs.lemmas)
     if not shown or proof is None or proof.invariant is None or runs.witness.found is None:
@@ -228,7 +228,7 @@ def _consistent(readable: Model, runs: _Runs) -> Consistent:
         witness=to_events(readable, found) if found else [],
         story=tell(readable, found) if found else [],
         seconds=runs.seconds,
-        tales=runs.told,
+        tales=runs.scenarios,
         reached=runs.reached,
     )
 

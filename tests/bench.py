@@ -24,9 +24,9 @@ from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
-from tests import crowds
 from tests.come_and_go import PARTS, costs
-from tests.crowds import CROWDS
+from tests.streams import crowds
+from tests.streams.crowds import CROWDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

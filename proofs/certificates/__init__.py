@@ -1,1 +1,1 @@
-"""Proofs on paper: written once, and checked again without the engines."""
+"""Writes proofs as files, and checks them again without the engines."""

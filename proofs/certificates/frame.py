@@ -1,8 +1,8 @@
-"""What may be skipped, and what runs (`proofs.checks.frame`), as a part of a certificate.
+"""Writes the frame theorem (`proofs.checks.frame`) as a part of a certificate.
 
-The invariants are named in a file, one observer after another; the questions are those of the
-lemmas, made from the specification, from these and from the Python that is compiled. Which code
-runs is no question for a solver: it is compared as the pages are made.
+One file names the invariants of each observer. The questions are those of the lemmas, generated
+from the specification, these invariants and the compiled Python. That the running code is the
+compiled one needs no solver: it is compared while the pages are made.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.partial import verdicts
 from proofs.checks.frame.sources import Arguments
 from proofs.checks.frame.space import Space
-from proofs.checks.frame.verification_conditions import Book
+from proofs.checks.frame.verification_conditions import Prover
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import Bundle
@@ -47,51 +47,54 @@ _DECLARED = re.compile(r"\(declare-(?:fun|const) (\|[^|]+\||[^ |]+) (?:\(\) )?(B
 
 
 class FrameTheorem:
-    """The frame theorem of a mode, and that the compiled monitor is what was proved."""
+    """The frame theorem of a mode, and the equality of the compiled monitor with its terms."""
 
     folder = "frame/"
 
     def names(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files, in order."""
         own = (f"{observer.name}.smt2" for observer in observers_of([mode]))
         return (_INVARIANTS, _LEDGERS, *own, _COMPILED)
 
     def data(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files that hold data."""
         return (_INVARIANTS,)
 
     def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
+        """Every file, made from this specification and the given data."""
         return dict(_pages(mode, given[_INVARIANTS]))
 
     def written(self, mode: Mode) -> dict[str, bytes]:
-        """What is to be written: the invariants that are found now."""
+        """The data to write: the invariants found for the current specification."""
         found: dict[str, list[str]] = {observer.name: [] for observer in observers_of([mode])}
-        for each in prove_frame(Book(), [mode], observers_of([mode])):
+        for each in prove_frame(Prover(), [mode], observers_of([mode])):
             found[each.observer].append(each.says)
         return {f"{self.folder}{_INVARIANTS}": json_page(found)}
 
 
 @lru_cache(maxsize=len(Mode))
 def _pages(mode: Mode, written: bytes) -> Mapping[str, Page]:
-    """All pages of a mode: they take seconds to make, and are compared whenever one is read."""
+    """All pages of a mode. Generating them takes seconds; each read compares all of them."""
     held = _read(mode, written)
     space = Space([mode])
-    book = _Collected(_LEDGERS)
-    book.ask(space, Frame(space, DELIVERY).ledgers())
-    book.ask(space, Frame(space, DELIVERY).reasons())
-    made = {_INVARIANTS: Page(_written(held)), _LEDGERS: book.page(mode)}
+    prover = _Collected(_LEDGERS)
+    prover.ask(space, Frame(space, DELIVERY).ledgers())
+    prover.ask(space, Frame(space, DELIVERY).reasons())
+    made = {_INVARIANTS: Page(_written(held)), _LEDGERS: prover.page(mode)}
     for observer in observers_of([mode]):
         space = Space([mode], observer)
         frame = Frame(space, DELIVERY, held[observer.name])
-        book = _Collected(f"{observer.name}.smt2", _partial(observer.name))
-        book.ask(space, frame.inductive(observer))
-        book.ask(space, frame.observers(observer), frame.inside)
-        made[book.file] = book.page(mode)
-    book = _Collected(_COMPILED)
+        prover = _Collected(f"{observer.name}.smt2", _partial(observer.name))
+        prover.ask(space, frame.inductive(observer))
+        prover.ask(space, frame.observers(observer), frame.inside)
+        made[prover.file] = prover.page(mode)
+    prover = _Collected(_COMPILED)
     for source, compiled, observers in bundles([mode]):
-        prove_source(book, source)
+        prove_source(prover, source)
         for what, wrong in mismatches(source, compiled, observers):
-            book.same(source.of, what, wrong=wrong)
-    prove_delivery(book)
-    return made | {_COMPILED: book.page(mode)}
+            prover.same(source.of, what, wrong=wrong)
+    prove_delivery(prover)
+    return made | {_COMPILED: prover.page(mode)}
 
 
 def _read(mode: Mode, written: bytes) -> dict[str, list[Candidate]]:
@@ -120,8 +123,8 @@ def _written(held: Mapping[str, Iterable[Candidate]]) -> bytes:
     return json_page({name: [each.says for each in found] for name, found in held.items()})
 
 
-class _Collected(Book):
-    """Questions that are written down, not asked."""
+class _Collected(Prover):
+    """Collects questions to be written instead of asked."""
 
     def __init__(self, file: str, asked: Mapping[str, list[Expr]] | None = None) -> None:
         super().__init__()
@@ -136,7 +139,7 @@ class _Collected(Book):
             self.asked[name] = [_renamed(whole)]
 
     def same(self, of: str, what: str, *, wrong: bool) -> None:
-        """What is compared without a solver."""
+        """Compare code and tables, without a solver."""
         if wrong:
             raise DataError(self.file, f"cannot be made: {what} of {of} is not what it must be")
 
@@ -144,27 +147,27 @@ class _Collected(Book):
         self.same(failure.of, lemma, wrong=True)
 
     def page(self, mode: Mode) -> Page:
-        """All that was to be asked."""
+        """The page with all collected questions."""
         about = f"what may be skipped, and what runs: {self.file.removesuffix('.smt2')}"
         return one_by_one(title(mode, Bundle.CONTRACT, about), self.asked)
 
 
 @cache
 def _partial(name: str) -> dict[str, list[Expr]]:
-    """What is asked of an observer where fields are unknown: the same in every mode."""
-    book = _Collected(f"{name}.smt2")
+    """The questions about partial observation of an observer: the same in every mode."""
+    prover = _Collected(f"{name}.smt2")
     observer = OBLIGATIONS[name]
     for each in partial_sources(observer):
-        prove_source(book, each.source)
+        prove_source(prover, each.source)
         ran = each.runs is not None and runs_text(each.runs, each.source.text, "observe_0")
-        book.same(each.source.of, "the code that runs", wrong=not ran)
+        prover.same(each.source.of, "the code that runs", wrong=not ran)
         arguments = Arguments(observer)
-        book.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
-    return book.asked
+        prover.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
+    return prover.asked
 
 
 def _renamed(formula: Expr) -> Expr:
-    """The same with plain names for variables that Z3 made up; each question has its own."""
+    """The formula with readable names for fresh Z3 variables, unique in each question."""
     solver = z3.Solver()
     solver.add(formula)
     pairs, names = [], set[str]()

@@ -1,4 +1,4 @@
-"""The lemmas of a mode, as a part of its certificate."""
+"""Writes the lemmas of a mode as a part of its certificate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Lemmas"]
 
-_CONTRACT = Bundle.CONTRACT  # of which lemmas speak, whichever bundle is certified
+_CONTRACT = Bundle.CONTRACT  # lemmas are about this bundle, whichever bundle is certified
 
 
 class Lemmas:
@@ -35,19 +35,22 @@ class Lemmas:
     folder = ""
 
     def names(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files, in order."""
         return tuple(name for lemma in lemmas_of(mode) for name in _names(lemma))
 
     def data(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files that hold data."""
         return tuple(name for name in self.names(mode) if name.endswith((WRITTEN, ".json")))
 
     def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
+        """Every file, made from this specification and the given data."""
         made: dict[str, Page] = {}
         for lemma in lemmas_of(mode):
             made |= _pages(lemma, mode, given)
         return made
 
     def written(self, mode: Mode, proofs: Mapping[str, Proven]) -> dict[str, bytes]:
-        """What is to be written of the proofs of the lemmas, by the lemmas' names."""
+        """The data to write for the proofs of the lemmas, by lemma name."""
         made: dict[str, bytes] = {}
         for lemma in lemmas_of(mode):
             made |= _written(lemma, mode, proofs[lemma.name])

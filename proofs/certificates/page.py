@@ -1,8 +1,7 @@
-"""Pages of a certificate: what is written (data), and questions about it in SMT-LIB 2.
+"""The files of a certificate: data, and verification conditions in SMT-LIB 2.
 
-A page of questions stands by itself: one file, whose `check-sat` commands are answered one after
-another, each of which must be unsatisfiable. It is made from the specification as it is now, and
-from data; the same specification and data give the same bytes.
+A page of questions is self-contained: every `check-sat` command in it must answer unsat. Pages are
+generated from the current specification and the data, byte for byte reproducibly.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ __all__ = [
 
 
 class DataError(SpecError):
-    """What is written in a file is not what a part of a certificate is made of."""
+    """A data file of a certificate is invalid."""
 
     def __init__(self, file: str, cause: str) -> None:
         super().__init__(cause, "write the certificate again")
@@ -68,17 +67,17 @@ class Part(Protocol):
         ...
 
     def data(self, mode: Mode) -> tuple[str, ...]:
-        """Those of them that are written, and of which the others are made."""
+        """The names of the data files, from which the other files are generated."""
         ...
 
     def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
-        """Every file, as this specification makes it.
+        """Every file, generated from this specification and the data.
 
         Args:
-            given: what is written in the files of `data`.
+            given: the contents of the data files.
 
         Raises:
-            DataError: it is not what it should be.
+            DataError: the data are invalid.
         """
         ...
 
@@ -94,15 +93,17 @@ def title(mode: Mode, bundle: Bundle, what: str) -> list[Tree]:
 
 
 def comment(text: str) -> list[Tree]:
+    """Comment lines of at most 98 columns."""
     return [f"; {line}" for line in textwrap.wrap(text, 96, break_on_hyphens=False)]
 
 
 def declared(variables: Iterable[Expr]) -> list[Tree]:
+    """Declarations of constants."""
     return [("declare-const", variable_name(v), sort_of(v)) for v in variables]
 
 
 def defined(writer: Writer, says: str, exprs: Mapping[str, Expr]) -> list[Tree]:
-    """Definitions of `exprs`, after those of the parts that they are the first to use."""
+    """Definitions of `exprs`, preceded by the shared parts that they use first."""
     first, made = len(writer.definitions), list[Tree]()
     for name, expr in exprs.items():
         made.append(("define-fun", name, (), sort_of(expr), writer.tree(expr)))
@@ -110,7 +111,7 @@ def defined(writer: Writer, says: str, exprs: Mapping[str, Expr]) -> list[Tree]:
 
 
 def asked(says: str, *assumed: Tree) -> list[Tree]:
-    """One of several questions: whether all of this can be so at once."""
+    """One of several questions: whether the conjunction is satisfiable."""
     return [
         *comment(says),
         ("push", "1"),
@@ -121,11 +122,11 @@ def asked(says: str, *assumed: Tree) -> list[Tree]:
 
 
 def one_by_one(head: list[Tree], questions: Mapping[str, list[Expr]]) -> Page:
-    """A page that asks of each list of formulas whether all of them can be so at once.
+    """A page that asks for each list of formulas whether its conjunction is satisfiable.
 
     Args:
         head: comments to begin with.
-        questions: by names, which are all different.
+        questions: by name; names are unique.
     """
     formulas = [formula for each in questions.values() for formula in each]
     writer = Writer(formulas)
@@ -141,7 +142,7 @@ _HEAD: list[Tree] = [("set-info", ":smt-lib-version", "2.6"), ("set-logic", "QF_
 
 
 def variable_name(variable: Expr) -> str:
-    """What a variable is called in a page."""
+    """The name of a variable in a page."""
     name = str(variable.decl().name())
     if not name:
         raise SmtlibError("a variable without a name")

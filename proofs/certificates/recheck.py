@@ -1,9 +1,9 @@
-"""A certificate checked again: what it says against the specification, then each question solved.
+"""Checks a certificate: first against the specification, then each question with a solver.
 
-The texts come from `proofs.certificates.write.read`, so a solver sees only what this specification
-makes of invariants and runs. Each page gets a solver that knows nothing else: Z3 in a context of
-its own, or cvc5, which had no part in finding them. Both trust the translation of the specification
-into formulas.
+The questions come from `proofs.certificates.write.read`, so a solver gets only what this
+specification generates from the invariants and runs. Each page gets a fresh solver: Z3 in its own
+context, or cvc5, which took no part in finding the proofs. Both rely on the translation of the
+specification into formulas.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ SCHEMA = "resident-claims/recheck/2"
 
 
 class Solver(StrEnum):
+    """The solvers that can check a certificate."""
+
     Z3 = "z3"
     CVC5 = "cvc5"
 
@@ -45,12 +47,13 @@ _SAID = ("unsat", "sat")
 
 
 class SolverMissing(SpecError):
-    """A solver that was asked for is not installed."""
+    """The requested solver is not installed."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the solver said to the questions of one page: how many were unsat, and the names of
-    those that were not, sat or unknown."""
+    """The answers to the questions of one page: the number of unsat ones, and the names of those
+    that were sat or unknown.
+    """
 
     mode: str
     page: str
@@ -62,7 +65,7 @@ class Answer(msgspec.Struct, frozen=True):
 
     @property
     def answer(self) -> str:
-        """`unsat` of a page of which each question was."""
+        """`unsat` if each question of the page was."""
         return "sat" if self.sat else "unknown" if self.unknown else "unsat"
 
 
@@ -82,7 +85,7 @@ class Recheck(msgspec.Struct, frozen=True):
 
     @property
     def code(self) -> Code:
-        """The exit code: OK only where each question was answered unsat."""
+        """The exit code: OK only if each question was answered unsat."""
         codes = {"holds": Code.OK, "fails": Code.VIOLATED}
         return codes.get(self.result, Code.INCONCLUSIVE)
 
@@ -94,14 +97,14 @@ def recheck(
     rlimit: int | None = None,
     progress: Callable[[Answer], None] = lambda _: None,
 ) -> Recheck:
-    """Whether the certificate in `folder` proves this specification's theorem of its modes.
+    """Check whether the certificate in `folder` proves this specification's theorem for its modes.
 
     Args:
-        rlimit: work for one question; `RLIMIT` of the solver if None.
-        progress: told the answers of each page as they come.
+        rlimit: resource limit of one question; `RLIMIT` of the solver if None.
+        progress: called with the answers of each page.
 
     Raises:
-        CertificateError: it is damaged, doctored, or about something else.
+        CertificateError: it is corrupt, modified, or made for another specification.
         SolverMissing: the solver is not installed.
     """
     answers, version = [], z3.get_version_string() if solver is Solver.Z3 else _version()
@@ -120,7 +123,7 @@ def solved(
     """The answers to one page.
 
     Args:
-        rlimit: work for one question; `RLIMIT` of the solver if None.
+        rlimit: resource limit of one question; `RLIMIT` of the solver if None.
     """
     started = time.perf_counter()
     ask = _z3 if solver is Solver.Z3 else _cvc5
@@ -129,7 +132,7 @@ def solved(
 
 
 def _answer(mode: str, name: str, page: Page, said: list[str], seconds: float) -> Answer:
-    """The answers by their questions; where there are not as many, nothing is known of any."""
+    """The answers by question; all unknown if their number differs from the number of questions."""
     if len(said) != len(page.questions):
         said = ["unknown"] * len(page.questions)
     by_answer: dict[str, list[str]] = {"unsat": [], "sat": [], "unknown": []}
@@ -146,7 +149,7 @@ def _z3(text: str, rlimit: int) -> list[str]:
     except z3.Z3Exception as problem:
         return [str(problem)]
     finally:
-        _evaluated(context, "(set-option :rlimit 0)")  # it holds for the whole process
+        _evaluated(context, "(set-option :rlimit 0)")  # the setting is global to the process
 
 
 def _evaluated(context: Any, text: str) -> str:

@@ -1,8 +1,8 @@
-"""Runs that a certificate shows: written as events, and replayed through the transition system.
+"""Writes runs for a certificate as events, and replays them through the transition system.
 
-A file states the constants of a run and its events; the states between them follow. The questions
-about it, one for each event, are whether the event cannot happen there, breaks an obligation or
-leads elsewhere, and at the end, whether the run does not show what it is there to show.
+A file states the constants and the events of a run; the states between them follow. There is one
+question for each event: is it impossible, does it break an obligation, or does it lead to another
+state? The last question is whether the run misses its goal.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _PLAIN_TRUE = "authorised"
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A run: the constants of its claims, and of each event its kind and what is not plain in it.
+    """A run: the constants of its claims, and for each event its kind and non-default fields.
 
-    Plain is false and 0; of `authorised` it is true.
+    Defaults are false and 0; for `authorised` it is true.
     """
 
     constants: dict[str, int]
@@ -67,18 +67,21 @@ class Witness:
     _RUN, _ASKED = "witness.json", "witness.smt2"
 
     def names(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files, in order."""
         return (self._RUN, self._ASKED)
 
     def data(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files that hold data."""
         return (self._RUN,)
 
     def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
+        """Every file, made from this specification and the given data."""
         model = model_of(mode, bundle, Integers())
         head = title(mode, bundle, "a run in which each obligation is exercised and satisfied")
         return run_pages(model, "witness", given, head, _satisfied)
 
     def written(self, mode: Mode, bundle: Bundle, found: Found) -> dict[str, bytes]:
-        """What is to be written of a run."""
+        """The data to write for a run."""
         return {self._RUN: run_written(model_of(mode, bundle, Integers()), found)}
 
 
@@ -110,10 +113,10 @@ def run_pages(
     Args:
         given: what is written in the file.
         head: comments to begin the questions with.
-        goal: what the run shows, by names: of its last step and the state before that.
+        goal: the goals of the run, by name: predicates over its last step and the state before it.
 
     Raises:
-        DataError: it is not written as a run of the model is.
+        DataError: the file is not a run of the model.
     """
     file = f"{name}.json"
     try:
@@ -121,12 +124,12 @@ def run_pages(
         replayed = _Replay(model, run, goal)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as problem:
         said = " ".join(str(problem).split())[:200]
-        raise DataError(file, f"is no run: {said}") from None
+        raise DataError(file, f"is not a run: {said}") from None
     return {file: Page(json_page(run)), f"{name}.smt2": replayed.page(head)}
 
 
 class _Replay:
-    """A run of a model, state by state."""
+    """Replays a run of a model, state by state."""
 
     def __init__(self, model: Model, run: Run, goal: Goal) -> None:
         self._model = model
@@ -137,7 +140,7 @@ class _Replay:
         }
         sorts = [value.sort() for value in self._after.values()]
         pack = z3.Function("after", *sorts, z3.BoolSort())
-        self._whole = pack(*self._after.values())  # to be substituted in at once, which is faster
+        self._whole = pack(*self._after.values())  # substituted all at once, which is faster
         self._shown = goal(self._step, self._state)
         self._events = [self._read(event) for event in _few(run)]
         self._states = [self._first(run)]
@@ -164,7 +167,7 @@ class _Replay:
         return event
 
     def _first(self, run: Run) -> dict[str, Value]:
-        """The state before any event; raises ValueError where there is none."""
+        """The state before any event; raises ValueError if the constants permit none."""
         constants = _constants(self._model)
         if set(run.constants) != set(constants):
             raise ValueError(f"the constants of a run are {', '.join(constants)}")
@@ -233,7 +236,7 @@ def _few(run: Run) -> list[dict[str, bool | int | str]]:
 
 
 def _constants(model: Model) -> list[str]:
-    """The state variables that no event moves."""
+    """The state variables that no event changes."""
     one, other = model.state("@1"), model.state("@2")
     return [name for name, variable in one.items() if variable.eq(other[name])]
 

@@ -1,4 +1,4 @@
-"""That a runtime can always do its part (`proofs.checks.receptiveness`), in a certificate."""
+"""Writes the receptiveness proof (`proofs.checks.receptiveness`) as a part of a certificate."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ __all__ = ["Strategy"]
 
 _ASKED = "receptive.smt2"
 _SAYS = (
-    "No event of the environment breaks an obligation; every run is in the region; wherever "
+    "No event of the environment breaks an obligation; every run satisfies the invariant; wherever "
     "something is left to do there is a next move that is possible, keeps every obligation, stays "
-    "in the region and leaves less to do, whoever looks on."
+    "in the invariant and decreases the ranking function, in every scope."
 )
 
 
 class Strategy:
-    """Questions about one event, made from the specification alone."""
+    """The questions of receptiveness, generated from the specification alone."""
 
     folder = ""
 
     def names(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files, in order."""
         return (_ASKED,)
 
     def data(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files that hold data."""
         return ()
 
     def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
+        """Every file, made from this specification and the given data."""
         head = [*title(mode, Bundle.CONTRACT, "receptive"), *comment(_SAYS)]
         return {_ASKED: one_by_one(head, receptive_questions(mode))}

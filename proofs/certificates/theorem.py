@@ -1,7 +1,7 @@
-"""What a proof by an invariant must show, as SMT-LIB 2 that stands by itself.
+"""Writes the verification conditions of an invariant as self-contained SMT-LIB 2.
 
-The text is made from the specification as it is now: the same invariant under the same
-specification gives the same text, so a certificate can be compared with what it must be.
+The text depends only on the current specification and the invariant, so a certificate can be
+compared byte for byte.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WRITTEN = "invariant.smt2"
 
 
 class Question(StrEnum):
-    """Each must be unsatisfiable."""
+    """The verification conditions of an invariant; each must be unsatisfiable."""
 
     INITIATION = "initiation"
     CONSECUTION = "consecution"
@@ -58,22 +58,25 @@ _SAYS = {
 
 
 class Theorem:
-    """The part of a certificate with the invariant that carries the theorem."""
+    """The part of a certificate with the invariant that proves the theorem."""
 
     folder = ""
 
     def names(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files, in order."""
         return (WRITTEN, *(f"{question}.smt2" for question in Question))
 
     def data(self, mode: Mode) -> tuple[str, ...]:
+        """The names of the files that hold data."""
         return (WRITTEN,)
 
     def pages(self, mode: Mode, bundle: Bundle, given: Mapping[str, bytes]) -> dict[str, Page]:
+        """Every file, made from this specification and the given data."""
         questions = Questions(mode, bundle, model_of(mode, bundle, Integers()))
         return questions.pages(given[WRITTEN])
 
     def written(self, mode: Mode, bundle: Bundle, invariant: Invariant) -> dict[str, bytes]:
-        """What is to be written of a proof."""
+        """The data to write for a proof."""
         questions = Questions(mode, bundle, model_of(mode, bundle, Integers()))
         return {WRITTEN: questions.invariant(questions.body_of(invariant))}
 
@@ -82,7 +85,7 @@ class Questions:
     """The texts about one invariant of a model, from the specification as it is now.
 
     Args:
-        about: what is proved, where it is not the mode's theorem.
+        about: what is proved, if not the mode's theorem.
     """
 
     def __init__(self, mode: Mode, bundle: Bundle, model: Model, about: str = "") -> None:
@@ -98,12 +101,12 @@ class Questions:
             written: the text of the invariant.
 
         Raises:
-            DataError: it is anything but one.
+            DataError: it is not an invariant.
         """
         try:
             body = invariant_body(written.decode("ascii"), self.sorts)
         except (SmtlibError, UnicodeDecodeError) as problem:
-            raise DataError(f"{prefix}{WRITTEN}", f"is no invariant: {problem}") from None
+            raise DataError(f"{prefix}{WRITTEN}", f"is not an invariant: {problem}") from None
         made = {f"{prefix}{WRITTEN}": Page(self.invariant(body))}
         for question in Question:
             made[f"{prefix}{question}.smt2"] = self.question(question, body)
@@ -118,7 +121,7 @@ class Questions:
     def invariant(self, body: Tree) -> bytes:
         """The invariant in a file of its own."""
         says = "A predicate over the state that holds in every state that can be reached. The "
-        says += "three questions beside this file show it, and that what is proved follows from it."
+        says += "three questions in this folder prove it, and that it implies the theorem."
         head = [*self._title("the invariant"), *comment(says)]
         return page(*head, self._define(body), questions=()).content
 

@@ -1,8 +1,8 @@
-"""Proofs on paper: invariants, runs, the questions about them, and a manifest that says of what.
+"""Writes and reads certificates: invariants, runs, their questions, and a manifest.
 
 A folder holds `manifest.json` and the files of each mode: theorem, lemmas, witness, receptiveness
-and, in a folder of its own, the frame theorem. Nothing in it is believed: `read` compares every
-byte with what the specification, as it is now, makes of the invariants and runs alone.
+and, in a subfolder, the frame theorem. None of it is trusted: `read` compares every byte with what
+the current specification generates from the invariants and runs.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ _T = TypeVar("_T")
 
 
 class CertificateError(SpecError):
-    """A certificate is damaged, doctored, or about something else."""
+    """A certificate is corrupt, modified, or made for another specification."""
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file beside the manifest; each of its questions must be answered unsat, data has none."""
+    """A file listed in the manifest; each of its questions must be unsat. Data files have none."""
 
     name: str
     sha256: str
@@ -79,11 +79,12 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is certified of one mode: under which obligations and readings, of which kinds of
-    events, which clauses hold of every run.
+    """The certified statement about one mode: its obligations, interpretations, kinds of events,
+    and the clauses that hold for every run.
 
-    `waits` names for a clause the obligations that may owe something where it is not compared,
-    `lemmas` is what the theorem leans on. Lemmas and receptiveness are those of the contract,
+    `waits` names, for each clause, the obligations that suspend its comparison while they are
+    pending. `lemmas` are those that the theorem depends on. Lemmas and receptiveness are those of
+    the contract,
     whichever bundle is proved. `files` are named without the mode, in order.
     """
 
@@ -102,7 +103,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a folder of certificates holds, in the order of the modes."""
+    """The manifest of a folder of certificates, in the order of the modes."""
 
     schema: str
     modes: list[Entry]
@@ -115,17 +116,18 @@ class _Head(msgspec.Struct, frozen=True):
 def write_certificate(
     folder: Path, mode: Mode, bundle: Bundle, written: Mapping[str, bytes]
 ) -> Path:
-    """Write what shows one mode into `folder`, beside other modes; returns the manifest.
+    """Write the certificate of one mode into `folder`, and return the manifest.
 
-    The same data give the same bytes. A certificate of the same mode is replaced. Whether it shows
-    anything is for `recheck` to say; `check` writes only what was proved.
+    The same data give the same bytes. A certificate of the same mode is replaced. `recheck` decides
+    whether it proves anything; `check` writes only what was proved.
 
     Args:
-        written: the data that the parts are made of, by the names of their files.
+        written: the contents of the data files, by name.
 
     Raises:
-        CertificateError: the folder holds what is no certificate, or one of another specification.
-        DataError: the data are not what they should be.
+        CertificateError: the folder holds something else, or a certificate of another
+        specification.
+        DataError: the data are invalid.
         OutputError: it cannot be written.
     """
     others = [entry for entry in _present(folder) if entry.mode != mode]
@@ -143,8 +145,7 @@ def read(folder: Path) -> dict[Mode, dict[str, Page]]:
     """The pages with questions of the certificate in `folder`, as the specification states them.
 
     Raises:
-        CertificateError: a file is missing, damaged or doctored, or speaks of anything but this
-            specification.
+        CertificateError: a file is missing, corrupt, modified, or made for another specification.
     """
     entries = _manifest(folder)
     if not entries:
@@ -170,7 +171,7 @@ def _path(mode: Mode, name: str) -> str:
 
 
 def _pages(mode: Mode, bundle: Bundle, written: Mapping[str, bytes]) -> dict[str, Page]:
-    """Every page of a mode, made of what is written."""
+    """Every page of a mode, generated from the data."""
     made: dict[str, Page] = {}
     for part in PARTS:
         given = {name: written[f"{part.folder}{name}"] for name in part.data(mode)}
@@ -208,7 +209,7 @@ def _entry(mode: Mode, bundle: Bundle, pages: Mapping[str, Page]) -> Entry:
 
 
 def _manifest(folder: Path) -> list[Entry]:
-    """The entries of a manifest that speaks of this specification and of each mode once."""
+    """The entries of a manifest for this specification, one for each mode."""
     path = folder / MANIFEST
     content = _content(folder, MANIFEST)
     schema = _decode(content, _Head, path).schema
@@ -218,10 +219,12 @@ def _manifest(folder: Path) -> list[Entry]:
     seen = set()
     for entry in entries:
         if entry.mode not in set(Mode) or entry.mode in seen:
-            often = "twice" if entry.mode in seen else "which is no mode"
+            often = "twice" if entry.mode in seen else "which is not a mode"
             raise CertificateError(f"{path} names {_short(entry.mode)}, {often}", _AGAIN)
         if entry.bundle not in set(Bundle):
-            raise CertificateError(f"{path} names no bundle: {_short(entry.bundle)}", _AGAIN)
+            raise CertificateError(
+                f"{path} names an unknown bundle: {_short(entry.bundle)}", _AGAIN
+            )
         if entry.spec != spec_digest():
             raise CertificateError(
                 f"{path}: {entry.mode} was proved of specification {_short(entry.spec)}, "
@@ -237,11 +240,11 @@ def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         said = " ".join(str(problem).split())[:200]
-        raise CertificateError(f"{path} is no manifest: {said}", _AGAIN) from None
+        raise CertificateError(f"{path} is not a manifest: {said}", _AGAIN) from None
 
 
 def _checked(folder: Path, entry: Entry) -> dict[str, Page]:
-    """What the current specification asks of the data of an entry, if that is all of it."""
+    """The pages of an entry, if its files are exactly those of the current specification."""
     mode, bundle = Mode(entry.mode), Bundle(entry.bundle)
     names = {name: _path(mode, name) for name in _names(mode)}
     if {name: file.name for name, file in entry.files.items()} != names:
@@ -295,7 +298,7 @@ def _content(folder: Path, name: str) -> bytes:
     """A plain file of bounded size inside `folder`."""
     path = folder / name
     try:
-        plain = stat.S_ISREG(path.lstat().st_mode)  # not a link, which might lead out
+        plain = stat.S_ISREG(path.lstat().st_mode)  # not a link, which might lead out of the folder
         if plain:
             with path.open("rb") as file:
                 content = file.read(LIMIT + 1)
@@ -303,7 +306,7 @@ def _content(folder: Path, name: str) -> bytes:
         said = (problem.strerror if isinstance(problem, OSError) else "") or str(problem)
         raise CertificateError(f"cannot read {path}: {said}", _AGAIN) from None
     if not plain:
-        raise CertificateError(f"{path} is no plain file", _AGAIN)
+        raise CertificateError(f"{path} is not a plain file", _AGAIN)
     if len(content) > LIMIT:
         raise CertificateError(f"{path} is larger than {LIMIT} bytes", _AGAIN)
     return content

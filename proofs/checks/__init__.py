@@ -1,1 +1,1 @@
-"""What is asked of a mode, one question a module."""
+"""The checks of a mode, one property a module."""

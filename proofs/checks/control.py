@@ -1,9 +1,8 @@
-"""The runs that soft_priority's comparison is about: original, swapped, and the control with equal
-priorities.
+"""Finds the runs that soft_priority's theorem compares: original, swapped, equal priorities.
 
-The theorem says of every run in which either claim could lose blocks first which one does. Here is
-shown that there are such runs, and that with equal priorities there is one for either order: what
-decides is the priority, and nothing else that the contract says.
+For every run in which either claim could lose blocks first, the theorem states which one does. This
+module shows that such runs exist, and that with equal priorities each order occurs: only the
+priority decides.
 """
 
 from __future__ import annotations
@@ -37,17 +36,18 @@ _FIRST = {"A": 1, "B": 2}
 @dataclass(frozen=True)
 class Control:
     """Two claims of these priorities (`<`, `=` or `>`), both of which lose blocks, one `first` when
-    a block of the other one could have been taken as well."""
+    a block of the other one could have been taken as well.
+    """
 
     name: str
     priorities: str
     first: str
 
     def shown(self, numbers: Numbers, step: Step, state: Mapping[str, Expr]) -> Expr:
-        """The run that this event ends is such a run, and owes nothing.
+        """The run that ends with this event is such a run, and nothing is owed.
 
         Args:
-            state: as it was before the event.
+            state: the state before the event.
         """
         a, b = state["A/priority"], state["B/priority"]
         ranks = {"<": a < b, "=": a == b, ">": b < a}
@@ -72,13 +72,13 @@ CONTROLS = (
 
 
 def ranked() -> Model:
-    """Two ranked claims under the contract, in runs that can be written as events."""
+    """The model: two ranked claims under the contract, in runs that can be written as events."""
     return model_of(Mode.SOFT_PRIORITY, Bundle.CONTRACT, Bits(WIDTH), replay=True)
 
 
 def find(controls: Iterable[Control], depth: int | None = None) -> tuple[dict[str, Found], bool]:
-    """For each control, by its name, a shortest run that keeps every obligation and is what the
-    control says; and whether every depth was decided.
+    """Find for each control a shortest run that keeps every obligation and satisfies the control;
+    and whether every depth was decided.
 
     Args:
         depth: how many events are searched; `DEPTH` if None.
@@ -88,7 +88,7 @@ def find(controls: Iterable[Control], depth: int | None = None) -> tuple[dict[st
     for length in range(1, (depth or DEPTH) + 1):
         step = run.extend()
         for control in tuple(left):
-            sought = z3.Bool(f"{control.name}@{length}")  # assumed: the solver keeps what it learns
+            sought = z3.Bool(f"{control.name}@{length}")  # not pushed: clauses stay
             shown = control.shown(model.numbers, step, run.states[-2])
             run.solver.add(z3.Implies(sought, shown))
             answer = run.solver.check(sought)

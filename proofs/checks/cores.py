@@ -1,7 +1,7 @@
-"""Which obligations each clause of a mode's theorem rests on.
+"""Computes the proof core of each clause of a mode's theorem.
 
-A clause rests on a set of obligations if it is proved, for runs of every length, of the bundle that
-consists of these alone. Such a set need not be the only one.
+A core of a clause is a set of obligations such that the clause is proved, for runs of every length,
+for the bundle of these alone. A clause can have several cores.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ RLIMIT = 300_000_000
 
 
 class Cores(NamedTuple):
-    """For each clause a smallest set of obligations that was found to suffice, and those in every
-    set that does: a run breaks the clause without one of them, and keeps all other obligations.
+    """For each clause the smallest core found, and the obligations in every core: without one of
+    them some run keeps all the others and breaks the clause.
 
-    `unused` are the rules that bind of which the proofs from these sets make no use.
+    `unused` are the binding rules that the proofs from these cores do not use.
     """
 
     core: dict[str, list[str]]
@@ -55,15 +55,15 @@ class Cores(NamedTuple):
 
 
 def proof_of(mode: Mode) -> Proof:
-    """The proof of a mode's contract."""
+    """Prove a mode's contract, with the recorded invariant or a new one."""
     question = Question(mode)
     return recorded.prove(question.name, question.model(Integers()))
 
 
 def rests_on(mode: Mode, proof: Proof) -> dict[str, ProofCore]:
-    """What each clause of the contract is proved from, as far as one proof shows it.
+    """The obligations that one proof of the contract uses for each clause.
 
-    Empty without an invariant. A clause for which the work limit was met rests on everything.
+    Empty without an invariant. At the work limit, all obligations are listed.
     """
     if proof.invariant is None:
         return {}
@@ -80,16 +80,16 @@ def rests_on(mode: Mode, proof: Proof) -> dict[str, ProofCore]:
 def cores_of(
     mode: Mode, proof: Proof, rests: Mapping[str, ProofCore], necessary: Mapping[str, Lacking]
 ) -> Cores:
-    """What each clause of the contract rests on; nothing where no invariant proves the contract.
+    """The core of each clause of the contract; nothing if no invariant proves the contract.
 
     Args:
-        proof: of the contract, with `rests`, what each clause is proved from in it.
-        necessary: what is known of the contract without each obligation.
+        proof: of the contract; `rests`: the obligations that it uses for each clause.
+        necessary: the result for the contract without each obligation.
     """
     core, in_every, used = {}, {}, set[str]()
     if proof.invariant is None:
         return Cores({}, {}, [])
-    runs = AssumptionBmc(mode)  # of its own: what others had it learn would only slow it down
+    runs = AssumptionBmc(mode)  # a fresh solver: clauses learned for others would only slow it down
     for clause, support in rests.items():
         known = {
             name
@@ -104,13 +104,13 @@ def cores_of(
 
 
 def contract_cores(mode: Mode) -> Cores:
-    """What each clause of the contract rests on, by itself."""
+    """Prove the contract, then compute the core of each clause."""
     proof = proof_of(mode)
     return cores_of(mode, proof, rests_on(mode, proof), {})
 
 
 def question_of(mode: Mode, clause: str, on: Set[str]) -> Question:
-    """Is one clause of the mode's theorem true of the bundle of these obligations alone?"""
+    """The question whether these obligations alone imply one clause of the mode's theorem."""
     return Question(mode, without=frozenset(MODES[mode].names()) - on, clause=clause)
 
 
@@ -120,11 +120,11 @@ class _Clause:
         self._mode, self._all = runs.model.mode, frozenset(runs.obligations)
 
     def least(self, found: ProofCore, known: Set[str]) -> tuple[ProofCore, Set[str]]:
-        """A smallest set that suffices, and what is in every set that does.
+        """Find a smallest core, and the obligations in every core.
 
-        What short runs show to be needed is looked for first. Of the rest goes what the lemmas do
-        without; what then remains is shown to be needed by longer runs, or replaced by the fewest
-        that are proved to suffice.
+        Short runs first show which obligations are necessary. Obligations that the lemmas do not
+        need are removed. The rest are shown necessary by longer runs, or replaced by the smallest
+        set that is proved to suffice.
         """
         needed = set(known) | self._needed(found.obligations - known, SHALLOW)
         for name in sorted(found.obligations - needed):
@@ -149,12 +149,14 @@ class _Clause:
         return {name for name in sorted(among) if self._runs.fails(self._name, {name}, depth)}
 
     def _inherited(self, on: Set[str]) -> ProofCore | None:
-        """The proof of the clause from these obligations alone, if known lemmas give it."""
+        """A proof of the clause from these obligations alone, with known lemmas, if there is
+        one.
+        """
         system = question_of(self._mode, self._name, on).model(Integers())
         return self._support(houdini(system, self._invariant, self._runs.model), on)
 
     def _proof(self, on: Set[str], depth: int) -> ProofCore | None:
-        """The proof of the clause from these obligations alone, if no run refutes it."""
+        """A proof of the clause from these obligations alone, if no run refutes it."""
         if self._runs.fails(self._name, self._all - on, depth):
             return None
         question = question_of(self._mode, self._name, on)

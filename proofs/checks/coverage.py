@@ -1,8 +1,7 @@
-"""What a bundle can reach: every state of every observer, every rule, and each clause where it says
-something.
+"""Checks which observer states, rules and clause comparisons the runs of a bundle reach.
 
-A rule that never fires and a state that is never entered say nothing, however sound the bundle is,
-and neither does a clause that is never compared where it could be otherwise.
+Rules that never fire, states that are never entered and clauses that are never compared are
+vacuous, even if the bundle is sound.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from proofs.engines.unrolling import Run
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from proofs.model.pair import Pair
-from proofs.model.strategy import Duty
+from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
@@ -49,15 +48,16 @@ DEAD: dict[Mode, dict[str, str]] = {
     }
     for mode in Mode
 }
-"""What no run of a mode's own world reaches while all other obligations are kept, and why."""
+"""What no run of a mode reaches while all other obligations are kept, with the reason."""
 
 
 class Reached(msgspec.Struct, frozen=True):
-    """The fewest events to each state (`obligation:state`) and rule (`obligation.rule`), all other
-    obligations being kept.
+    """The fewest events to each state (`obligation:state`) and rule (`obligation.rule`), while all
+    other obligations are kept.
 
-    `dead` is proved for runs of every length to be out of reach, and says why, or nothing where no
-    reason is known; `missing` was neither reached by `depth` events nor proved dead. `compared` are
+    `dead` gives what is proved unreachable for runs of every length, with the known reason or an
+    empty one. `missing` was neither reached within `depth` events nor proved unreachable.
+    `compared` are
     the fewest events after which a clause is compared in each of the places by which it is tested
     (`clause: place`), all obligations being kept; in those of `uncompared` no run of `depth` events
     compares it. `complete` is false where the work limit was met.
@@ -74,14 +74,16 @@ class Reached(msgspec.Struct, frozen=True):
 
     @property
     def explained(self) -> bool:
-        """Everything is reached, or out of reach for a reason, and each clause is compared."""
+        """Whether everything is reached, or unreachable for a known reason, and each clause is
+        compared.
+        """
         return (
             self.complete and not self.missing and not self.uncompared and all(self.dead.values())
         )
 
 
 def reachable(mode: Mode, bundle: Bundle = Bundle.CONTRACT, depth: int = DEPTH) -> Reached:
-    """Which states and rules of a bundle are exercised by some run, and which by none."""
+    """Find which states and rules of a bundle some run exercises, and which none does."""
     started = time.perf_counter()
     dead = _dead(mode, bundle)
     model = _model(mode, bundle)
@@ -102,7 +104,7 @@ def reachable(mode: Mode, bundle: Bundle = Bundle.CONTRACT, depth: int = DEPTH) 
 
 
 def _places(model: Model) -> set[str]:
-    """Where each clause is tested."""
+    """The formulas in which each clause is tested."""
     return {_place(clause.name, name) for clause in model.clauses for name, _ in clause.tested}
 
 
@@ -116,7 +118,7 @@ def _names(observers: tuple[Observer, ...]) -> set[str]:
 
 
 def _marked(observer: Observer) -> Observer:
-    """The same observer with a register for the number of the rule that fired last."""
+    """The observer with an additional register: the number of the rule that fired last."""
     rules = tuple(
         replace(rule, sets={**rule.sets, _FIRED: Const(number)})
         for number, rule in enumerate(observer.rules, start=1)
@@ -161,7 +163,7 @@ def _search(model: Model, dead: set[str], depth: int) -> tuple[dict[str, int], l
 
 
 def _goals(model: Model, state: dict[str, Expr], step: Step) -> dict[str, Expr]:
-    """For each state and rule: the run has reached it, and every other obligation is kept."""
+    """For each state and rule, the goal: it is reached, and every other obligation is kept."""
     prefix, const = next(iter(model.sides.values())), model.numbers.const
     found = {}
     for o in model.observers:
@@ -190,7 +192,7 @@ _EVERYWHERE = (
 
 
 def _dead(mode: Mode, bundle: Bundle) -> set[str]:
-    """What is out of reach of runs of every length: no rule that can fire leads there.
+    """What is unreachable for runs of every length: no rule that can fire leads there.
 
     A rule can fire if some state, in which the observer stands where it may stand, and some event
     that keeps all other obligations make it fire. `_EVERYWHERE` is proved on the way to hold in
@@ -201,7 +203,7 @@ def _dead(mode: Mode, bundle: Bundle) -> set[str]:
     state = system.state("")
     step = system.step(state, system.event(""))
     after = {name: step.following.get(name, value) for name, value in state.items()}
-    now, then = (Duty(system, s).region for s in (state, after))
+    now, then = (RuntimeStrategy(system, s).invariant for s in (state, after))
     basis = z3.And([now[name] for name in _EVERYWHERE])
     solver = z3.Solver()
     solver.set("rlimit", RLIMIT)
@@ -218,7 +220,7 @@ def _dead(mode: Mode, bundle: Bundle) -> set[str]:
 
 
 def _holds(solver: Expr, *given: Expr) -> bool:
-    """It may hold: the solver did not show that it cannot."""
+    """Whether it may hold: the solver did not prove that it cannot."""
     solver.push()
     solver.add(*given)
     answer = solver.check()

@@ -1,8 +1,8 @@
-"""What a mode's theorem leans on besides its own proof: small statements, each shown by Z3.
+"""Proves the lemmas that a mode's theorem depends on besides its own proof.
 
-The theorem follows one claim; the others enter as sums and a minimum over blocks that they declare.
-That this says the same as a statement about every claim by name is not taken for granted, and
-neither is it that soft_priority's comparison of runs compares anything.
+The theorem tracks one claim; the others enter as sums and a minimum over declared blocks. The
+lemmas prove that this is equivalent to a statement about every claim by name, and that
+soft_priority's comparison of runs is not vacuous.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ Statement: TypeAlias = "Always | Valid | Runs"
 @dataclass(frozen=True)
 class Proven:
     """`proved`, `failed`, or `unknown` for want of work; with the invariant or the runs that show
-    it."""
+    it.
+    """
 
     result: str
     invariant: Invariant | None = None
@@ -85,7 +86,7 @@ class Proven:
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement that the theorems of some modes lean on."""
+    """A statement that the theorems of some modes depend on."""
 
     name: str
     says: str
@@ -93,7 +94,7 @@ class Lemma:
     states: Statement
 
     def prove(self) -> Proven:
-        """What Z3 says of it."""
+        """Prove the lemma with Z3."""
         match self.states:
             case Always() as always:
                 proof = prove(f"lemma {self.name}", always.model())
@@ -197,5 +198,5 @@ LEMMAS: tuple[Lemma, ...] = (
 
 
 def lemmas_of(mode: Mode) -> tuple[Lemma, ...]:
-    """The lemmas that a mode's theorem leans on."""
+    """The lemmas that a mode's theorem depends on."""
     return tuple(lemma for lemma in LEMMAS if mode in lemma.modes)

@@ -1,8 +1,7 @@
-"""What is lost without an obligation, or without one rule of one: a clause, or nothing.
+"""Checks what the contract loses without an obligation or a rule: a clause, or nothing.
 
-What no clause is proved to rest on can go at once. For the others an invariant that is kept may
-prove as much; a run that breaks a clause is looked for, for all of them together; and what no short
-run needs Spacer is asked about.
+Obligations in no core are redundant. For the others a recorded invariant may prove it; bounded
+search looks for counterexamples for all of them together; Spacer decides the rest.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DEPTH", "lacking", "question_without"]
 
 DEPTH = 16
-"""How many events are searched at most: to search costs less than to prove that there is no run."""
+"""The maximal number of events searched: searching costs less than proving that no run exists."""
 FURTHER = 3
 """How many events more than the fewest a run may take that can be written as events."""
 
@@ -68,12 +67,12 @@ def lacking(
 
 
 def question_without(mode: Mode, name: str) -> Question:
-    """Is every clause of the contract true without this obligation or rule?"""
+    """The question whether the contract without this obligation or rule implies every clause."""
     return Question(mode, without=frozenset({name}))
 
 
 def _spare(runs: AssumptionBmc, names: tuple[str, ...]) -> set[str]:
-    """What no clause rests on, or is known to do without."""
+    """The parts that are in no core, or are proved redundant."""
     mode, clauses = runs.model.mode, runs.model.clauses
     used = set[str]().union(*(runs.rests.get(clause.name, names) for clause in clauses))
     questions = {name: question_without(mode, name) for name in names if name in used}
@@ -84,7 +83,9 @@ def _spare(runs: AssumptionBmc, names: tuple[str, ...]) -> set[str]:
 def _shortest(
     runs: AssumptionBmc, names: tuple[str, ...], lengths: range
 ) -> dict[str, tuple[int, Found, bool]]:
-    """Of each that some run needs: the fewest events, a run, and whether it can be written."""
+    """For each necessary part: the fewest events, a run, and whether it can be written as
+    events.
+    """
     found: dict[str, tuple[int, Found, bool]] = {}
     left = list(names)
     for length in range(lengths.start, lengths.stop + FURTHER if names else 0):

@@ -1,10 +1,9 @@
-"""The other claims of a pool, however many: what one claim sees of them, by induction.
+"""Proves, by induction over the claims of a pool, what one claim observes of the others.
 
 The theorem follows one claim, and the others reach it as a few numbers: their blocks, those of the
-blamed ones, the least that one of these frees. Here two claims are followed among any number of
-others, and blocks are counted by who has them: each statement about the others is proved of nobody
-(the base case), and of one claim more than those of whom it is assumed (the step). What it says of
-those is an arbitrary value; nothing else is known of them.
+blamed ones, the least that one of these frees. Here two claims are tracked among any number of
+others, and blocks are counted by owner. Each statement about the others is proved for no other
+claim (the base case), and for one claim more than it is assumed for (the step).
 
 The claims that are not blamed are counted in before those that are; the numbers do not depend on
 the order. Where the vocabulary has no field for blocks that claims share, no block has two owners.
@@ -67,7 +66,7 @@ def least() -> dict[str, Expr]:
 
 
 def fields() -> dict[str, Expr]:
-    """What the world takes for granted of these numbers is true of any pool."""
+    """The assumptions of the environment about these numbers hold for any pool."""
     pool = _arbitrary()
     seen = pool.seen("A")
     known = z3.And(pool.holds, pool.sensible)
@@ -76,7 +75,7 @@ def fields() -> dict[str, Expr]:
 
 
 def two_claims() -> dict[str, Expr]:
-    """What each of two claims sees of an action is what is true of all who are blamed at once.
+    """The view that each of two claims has of an action agrees with the set of all blamed claims.
 
     Where the conflict is standing it is true or not; otherwise, for some amount that other requests
     occupy. The amount that shows it is given.
@@ -95,7 +94,7 @@ def two_claims() -> dict[str, Expr]:
 
 
 def _induction() -> dict[str, Expr]:
-    """Nobody, then one more who is not blamed, then one more who is."""
+    """No other claim, then one more that is not blamed, then one more that is."""
     before, spared, named = _arbitrary(), *_one_more(_arbitrary())
     return {
         "base": z3.Implies(z3.And(before.empty, before.sensible), before.holds),
@@ -144,7 +143,7 @@ class _Side:
 
     @property
     def ties(self) -> Expr:
-        """Its blocks are not free: nobody named it, and it is responsible."""
+        """Its blocks are not free: it is responsible and not named."""
         return z3.And(self.responsible, z3.Not(self.blamed))
 
 
@@ -211,13 +210,13 @@ class _Pool:
         return z3.And(*none, *nobody)
 
     def _owned(self, who: _Owners) -> Expr:
-        """Somebody responsible has the block."""
+        """A responsible claim has the block."""
         a, b = self.sides["A"].responsible, self.sides["B"].responsible
         mine = [flag for has, flag in ((who.a, a), (who.b, b)) if has]
         return z3.Or(*mine, z3.BoolVal(who.kept or who.blamed))
 
     def free(self, who: _Owners) -> Expr:
-        """Nobody has the block who is responsible and not blamed."""
+        """No claim that is responsible and not blamed has the block."""
         tied = [self.sides[x].ties for x, has in (("A", who.a), ("B", who.b)) if has]
         return z3.Not(z3.Or(*tied, z3.BoolVal(who.kept)))
 

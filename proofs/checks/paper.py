@@ -1,4 +1,4 @@
-"""The bundle as the papers print it: which clauses it carries, and which it does not."""
+"""Checks which clauses the bundle as printed in the papers carries."""
 
 from __future__ import annotations
 

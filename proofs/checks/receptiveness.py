@@ -1,19 +1,20 @@
-"""Receptive: the environment can never force a runtime that does its part into a violation.
+"""Proves receptiveness: the environment can never force the runtime into a violation.
 
 The theorem, for runs of every length, for every number of blocks, over every kind of event:
 
 * *environment*: no fact of the environment takes any obligation into its violated state, out of
   any state whatever.
-* *region*: every unviolated run is in the region of `proofs.model.inductive_invariant`.
-* *strategy*: from each state of the region in which something is owed or a request is in hand,
-  the next move of `proofs.model.strategy` is possible, keeps every obligation, stays in the
-  region, and leaves less to do. Only the last move, the end of a request, is a fact.
-* *others*: what a move for one claim or request does to another claim or request keeps its
-  obligations too and adds nothing to what it owes.
+* *region*: every unviolated run satisfies the invariant of `proofs.model.inductive_invariant`.
+* *strategy*: from each state of the invariant in which something is owed or a request is in hand,
+  the next move of `proofs.model.strategy` is possible, keeps every obligation, preserves the
+  invariant, and decreases the ranking function. Only the last move, the end of a request, is a
+  fact.
+* *others*: a move for one claim or request also keeps the obligations of every other claim or
+  request, and adds nothing to what they owe.
 
-So whatever the environment does in between, a runtime that follows the strategy violates nothing,
-and has told and done everything once it is left alone for as many moves as there is to do. All of
-it is single questions to plain Z3 about one event; no engine is trusted.
+So a runtime that follows the strategy violates nothing, whatever the environment does, and has met
+every obligation after as many uninterrupted moves as the ranking function gives. All of it is
+single questions to plain Z3 about one event; no engine is trusted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import msgspec
 import z3
 
 from proofs.logic.encode import Integers
-from proofs.model.strategy import Duty
+from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
 from spec.contract.modes import Bundle
 from spec.events.alphabet import ENVIRONMENT, Kind
@@ -78,11 +79,13 @@ class _Space:
         self.system.alphabet = _EVENTS
         self.state, self.event = self.system.state(""), self.system.event("")
         self.step = self.system.step(self.state, self.event)
-        self.now, self.then = Duty(self.system, self.state), self.after(self.step)
-        self.inside = z3.And(list(self.now.region.values()))
+        self.now, self.then = RuntimeStrategy(self.system, self.state), self.after(self.step)
+        self.inside = z3.And(list(self.now.invariant.values()))
 
-    def after(self, step: Step) -> Duty:
-        return Duty(self.system, {n: step.following.get(n, v) for n, v in self.state.items()})
+    def after(self, step: Step) -> RuntimeStrategy:
+        return RuntimeStrategy(
+            self.system, {n: step.following.get(n, v) for n, v in self.state.items()}
+        )
 
     def kind(self, *kinds: Kind) -> Expr:
         number = self.system.numbers.kind
@@ -90,7 +93,8 @@ class _Space:
 
 
 def receptive(mode: Mode, environment: frozenset[Kind] = ENVIRONMENT) -> Receptive:
-    """Whether a runtime can always do its part of a mode, whatever the environment does.
+    """Check whether a runtime can always keep the obligations of a mode, whatever the environment
+    does.
 
     Args:
         environment: the kinds of events that the runtime does not choose.
@@ -120,7 +124,7 @@ def receptive(mode: Mode, environment: frozenset[Kind] = ENVIRONMENT) -> Recepti
 def receptive_questions(
     mode: Mode, environment: frozenset[Kind] = ENVIRONMENT
 ) -> dict[str, list[Expr]]:
-    """What the theorem asks: formulas, by names, of which all together are unsatisfiable.
+    """The questions of the theorem: named lists of formulas, each jointly unsatisfiable.
 
     Args:
         environment: as for `receptive`.
@@ -144,9 +148,9 @@ def _environment(space: _Space, questions: _Questions) -> None:
 def _region(space: _Space, questions: _Questions) -> None:
     start = [space.system.initial(space.state)]
     event = [space.inside, space.step.possible]
-    for name, holds in space.now.region.items():
+    for name, holds in space.now.invariant.items():
         questions.prove(f"region: {name}, at the start", start, holds)
-    for name, holds in space.then.region.items():
+    for name, holds in space.then.invariant.items():
         kept = [*event, space.step.kept]
         questions.prove(f"region: {name}, after any event", kept, holds)
 
@@ -163,15 +167,15 @@ def _strategy(space: _Space, questions: _Questions) -> None:
         given, then = [space.inside, move.when], space.after(step)
         questions.prove(f"strategy: {move.name}, possible", given, step.possible)
         questions.prove(f"strategy: {move.name}, kept", given, step.kept)
-        stays = z3.And(list(then.region.values()))
+        stays = z3.And(list(then.invariant.values()))
         questions.prove(f"strategy: {move.name}, in the region", given, stays)
         questions.prove(f"strategy: {move.name}, less", given, then.debt < space.now.debt)
 
 
 def _others(space: _Space, questions: _Questions) -> None:
-    """The same moves as they look from another claim, or from another request of this claim."""
+    """The moves in the scope of another claim, or of another request of this claim."""
     e, inside, step = space.event, space.inside, space.step
-    fine = z3.And(step.kept, space.then.debt <= space.now.debt, *space.then.region.values())
+    fine = z3.And(step.kept, space.then.debt <= space.now.debt, *space.then.invariant.values())
     apart, elsewhere = z3.Not(z3.Or(e["mine"], e["named"])), z3.Not(e["here"])
     rightly = step.keeps.get("blocking_claim_ids", z3.BoolVal(True))
     for move in space.now.moves():

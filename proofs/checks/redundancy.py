@@ -1,7 +1,7 @@
-"""Obligations that a contract can do without: those that are known, each with its reason.
+"""Compares the obligations that are redundant with those known to be, with their reasons.
 
-An obligation that no clause needs is a finding. That one becomes so, or is needed again, is a
-change of what the specification says, and nobody should learn of it by chance.
+A redundant obligation is a finding. If one becomes redundant, or necessary again, the meaning of
+the specification has changed, and the check reports it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ REDUNDANT: dict[Mode, dict[str, str]] = {
 
 
 class Redundancy(msgspec.Struct, frozen=True):
-    """The obligations without which every clause is proved, against those of which it is known.
+    """The obligations found redundant, compared with those listed as redundant.
 
-    `known` gives the reasons; `unasked` are redundant and not known to be, `needed` are known as
-    redundant and a run needs them; of `undecided` neither was shown within the work limit.
+    `known` gives the reasons; `unasked` are redundant and not listed, `needed` are listed and
+    necessary; `undecided` were not decided within the work limit.
     """
 
     known: dict[str, str]
@@ -42,7 +42,7 @@ class Redundancy(msgspec.Struct, frozen=True):
 
 
 def redundancy(mode: Mode, necessary: Mapping[str, Lacking]) -> Redundancy:
-    """What became redundant in a mode's contract, or is needed again."""
+    """Find what became redundant in a mode's contract, or necessary again."""
     known = REDUNDANT.get(mode, {})
     results = {name: found.result for name, found in necessary.items()}
     return Redundancy(

@@ -1,4 +1,4 @@
-"""What single checks answer, as it is published."""
+"""The published results of single checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Lacking", "Leaned", "Paper", "PaperClause", "Sound"]
 
 
 class Leaned(msgspec.Struct, frozen=True):
-    """A lemma that a mode's theorem leans on: `proved` by Z3, `failed`, or `unknown`.
+    """A lemma that a mode's theorem depends on: `proved` by Z3, `failed`, or `unknown`.
 
     `parts` are the questions of which it consists, as the base case and the step of an induction.
     """

@@ -1,4 +1,4 @@
-"""Is the auditor's theorem true of a bundle? What an engine answers, as it is published."""
+"""Checks soundness: whether a bundle implies the auditor's theorem."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sound_by(engine: EngineName, mode: Mode, bundle: Bundle, depth: int) -> tupl
     """What an engine says of the theorem, published and as it came.
 
     Args:
-        depth: how many events the bounded search goes to.
+        depth: the maximal number of events in the bounded search.
     """
     started = time.perf_counter()
     question = Question(mode, bundle)

@@ -1,1 +1,1 @@
-"""Commands of `python -m proofs` that are more than a call."""
+"""The commands `cores`, `explain` and `recheck` of `python -m proofs`."""

@@ -1,4 +1,4 @@
-"""`python -m proofs cores`: which obligations each clause of the theorems rests on."""
+"""`python -m proofs cores`: prints the proof core of each clause of the theorems."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def _cores(
         Path | None, typer.Option("--output", "-o", help="A file to write it to.")
     ] = None,
 ) -> None:
-    """Show what each clause of each mode rests on.
+    """Show the proof core of each clause: the obligations it is proved from.
 
-    Exit 0: found. 2: bad input. 3: a mode was not proved within the work limit.
+    Exit 0: found for every mode. 2: bad input. 3: a mode was not proved within the work limit.
     """
     check_target(output)
     found, spinner = {}, console(stderr=True)

@@ -1,4 +1,4 @@
-"""The command `explain`: the story of a trace."""
+"""`python -m proofs explain`: what each event of a trace changed, and why."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def explain_trace(
     mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
     bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
     claim: Annotated[
-        str | None, typer.Option(metavar="ID", help="Tell of this claim alone.")
+        str | None, typer.Option(metavar="ID", help="Explain this claim only.")
     ] = None,
     form: FormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
-    """Tell what each event of a trace changed, and why.
+    """Explain what each event of a trace changed, and why.
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """

@@ -1,4 +1,4 @@
-"""`python -m proofs recheck`: a certificate against this specification."""
+"""`python -m proofs recheck`: checks a certificate against this specification."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ def _recheck(
     solver: Annotated[str, typer.Option(help="z3, or cvc5 (an optional extra).")] = Solver.Z3,
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Check a certificate again, by a solver of your choice.
+    """Check a certificate again, with a solver of your choice.
 
-    Is it about this specification? Does the invariant carry the theorem, does each lemma hold, is
-    the witness a run that satisfies each obligation, can a runtime always do its part, and may
-    events be skipped as they are?
+    Checks that it is made for this specification, that the invariant is inductive and implies the
+    theorem, that each lemma holds, that the witness is a run that satisfies each obligation, that
+    a runtime can always keep the obligations, and that skipped events change nothing.
 
-    Exit 0: it holds. 1: it fails. 2: damaged, doctored or foreign. 3: unknown.
+    Exit 0: it holds. 1: it fails. 2: corrupt, modified, or made for another
+    specification. 3: unknown.
     """
     chosen = Solver(resolve(solver, list(Solver), what="solver"))
     text = output is Format.TEXT

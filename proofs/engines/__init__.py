@@ -1,1 +1,1 @@
-"""Ways to answer a question about a system: bounded search, Spacer, and the check of a proof."""
+"""Engines that decide a question about a system: bounded search, k-induction, Spacer and others."""

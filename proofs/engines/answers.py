@@ -1,6 +1,6 @@
-"""One question, and what an engine answers to it.
+"""Defines the question that engines decide, and their answers.
 
-Does every clause of a mode's theorem hold in every run that keeps the obligations?
+The question: does every clause of a mode's theorem hold in every run that keeps the obligations?
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class EngineName(StrEnum):
 
 @dataclass(frozen=True)
 class Question:
-    """A bundle of a mode, less the obligations or rules that are taken out; of `clause` alone, if
-    that is not empty."""
+    """A bundle of a mode without the obligations or rules in `without`; about `clause` only, if
+    set.
+    """
 
     mode: Mode
     bundle: Bundle = Bundle.CONTRACT
@@ -47,7 +48,7 @@ class Question:
 
     @property
     def name(self) -> str:
-        """What it asks, with the obligations by their codes."""
+        """A name of the question, with the obligations by code."""
         lacks = " ".join(["", "without", *sorted(map(_code, self.without))] if self.without else [])
         return f"{self.mode} {self.bundle} {self.clause}".strip() + lacks
 
@@ -75,12 +76,12 @@ class Shown:
 
 @dataclass(frozen=True)
 class Answer:
-    """What an engine found.
+    """The answer of an engine.
 
-    `bound` is how many events a run may have, and `blocks` how many of them there may be of
-    anything that is counted, for the answer to speak of it; None is any number. A refutation has
-    the length of its shortest run as `bound`, or None where no run was found. `proved` is said only
-    of what was checked again; `proof` then holds an invariant, if that is how it was proved.
+    The answer covers runs of up to `bound` events with counts of up to `blocks`; None is any
+    number. A refutation has
+    the length of its shortest run as `bound`, or None where no run was found. `proved` requires
+    that the proof was checked again; `proof` then has the invariant, if there is one.
     """
 
     result: ProofResult
@@ -94,6 +95,7 @@ class Answer:
 
 
 class Engine(Protocol):
-    """A way to answer a question with bounded work; where that runs out the answer is unknown."""
+    """Decides a question with bounded work; at the limit the answer is unknown."""
 
-    def answer(self, question: Question) -> Answer: ...
+    def answer(self, question: Question) -> Answer:
+        """Decide a question."""

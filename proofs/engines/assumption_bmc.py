@@ -1,7 +1,7 @@
-"""Many bounded searches over one unrolling: what is in force is chosen query by query.
+"""Assumption-based BMC: many bounded searches over one unrolling, selected by assumptions.
 
-The steps are built once, on one incremental solver that keeps what it learnt; each question comes
-as assumptions about switches (`proofs.model.system.switch`).
+The unrolling is built once on an incremental solver, which keeps learned clauses; each query is a
+set of assumptions about switches (`proofs.model.system.switch`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def guards_of(observer: Observer) -> tuple[str, ...]:
-    """The rules of an obligation that bind: those that owe something, or find a violation."""
+    """The binding rules of an obligation: those that make it pending or violated."""
     return tuple(
         f"{observer.name}.{rule.name}"
         for rule in observer.rules
@@ -46,18 +46,21 @@ def guards_of(observer: Observer) -> tuple[str, ...]:
 
 
 def readable_contract(mode: Mode) -> Model:
-    """The contract of a mode, each part of it switched, with runs that can be told as events."""
+    """The contract of a mode with a switch for each part, restricted to runs that can be written as
+    events.
+    """
     return model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True, switched=True)
 
 
 class AssumptionBmc:
     """Runs of the most general runtime under a mode's contract, or under less of it.
 
-    Witnesses and gaps are the plainest of their length (`proofs.engines.minimise`).
+    Witnesses and counterexamples are minimised (`proofs.engines.minimise`).
 
     Args:
-        plain: so are runs without an obligation or rule; that takes longer than finding them.
-        rests: what each clause is proved to rest on; it is not broken without anything else.
+        plain: also minimise runs without an obligation or rule; that takes longer than finding
+        them.
+        rests: a core of each clause; without other obligations the clause still holds.
     """
 
     def __init__(
@@ -79,7 +82,7 @@ class AssumptionBmc:
             self._run.solver.add(*(switch(name) for name in sorted(rest)))
 
     def witness(self, depth: int, off: frozenset[str] = _NONE) -> Outcome:
-        """A shortest readable run in which all that is in force is exercised and satisfied."""
+        """A shortest readable run that exercises and satisfies every active obligation."""
         for length in range(1, depth + 1):
             step = self._step(length)
             goal = [step.settled, *step.clauses.values()]
@@ -95,7 +98,7 @@ class AssumptionBmc:
     def breaks(
         self, length: int, off: frozenset[str], clauses: Iterable[str], *, replay: bool
     ) -> Found | None:
-        """A run of exactly this length that breaks one of the clauses at its end."""
+        """A run of exactly this length that breaks one of the clauses at its last event."""
         names = sorted(clauses)
         goal = z3.Or([z3.Not(self._step(length).clauses[name]) for name in names])
         assumed = self._assumed(length, f"breaks {names}", goal, off, replay=replay)
@@ -106,8 +109,9 @@ class AssumptionBmc:
     def breaks_without(
         self, length: int, among: Iterable[str], *, replay: bool
     ) -> tuple[str, Found] | None:
-        """One of these obligations or rules, and a run of this length that breaks a clause where
-        it alone is not in force."""
+        """One of these obligations or rules, and a run of this length that breaks a clause without
+        it.
+        """
         names = tuple(among)
         goal = z3.And(
             self._broken(length, names), z3.PbEq([(z3.Not(switch(name)), 1) for name in names], 1)
@@ -122,7 +126,7 @@ class AssumptionBmc:
         return off, self._read(length, [*assumed, z3.Not(switch(off))], plain=self._plain)
 
     def _broken(self, length: int, names: tuple[str, ...]) -> Expr:
-        """Some clause is broken that may be where one of these is not in force."""
+        """Some clause is broken that may depend on one of these."""
         broken = []
         for clause, holds in self._step(length).clauses.items():
             rests = self.rests.get(clause, names)
@@ -131,7 +135,7 @@ class AssumptionBmc:
         return z3.Or(broken)
 
     def fails(self, clause: str, off: Set[str], depth: int) -> bool:
-        """Whether a run of up to `depth` events breaks a clause where these are not in force."""
+        """Whether a run of up to `depth` events breaks a clause without these."""
         for length in range(1, depth + 1):
             goal = z3.Not(self._step(length).clauses[clause])
             assumed = self._assumed(length, f"breaks {clause}", goal, off, replay=False)
@@ -158,7 +162,7 @@ class AssumptionBmc:
         return assumed
 
     def _literal(self, name: str, length: int, means: Expr) -> Expr:
-        """A constant that, assumed, makes a formula hold; without it the formula is idle."""
+        """An activation literal: assuming it asserts the formula."""
         known = self._literals.get((name, length))
         if known is None:
             known = self._literals[name, length] = z3.Bool(f"{name}@{length}")

@@ -1,4 +1,4 @@
-"""A second process, for work that need not wait: Z3 keeps to one core."""
+"""Runs work in a second process, since Z3 uses one core."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ T = TypeVar("T")
 
 
 class Task(Generic[T]):
-    """Work that a second process may take up, and the first does itself if that has not begun."""
+    """Work for a second process; the first process does it itself if the second has not started
+    it.
+    """
 
-    def __init__(self, beside: Executor | None, work: Callable[[], T]) -> None:
+    def __init__(self, worker: Executor | None, work: Callable[[], T]) -> None:
         self._work = work
-        self._future = beside.submit(work) if beside is not None else None
+        self._future = worker.submit(work) if worker is not None else None
 
     def result(self) -> T:
-        """What the work gives; ask last for what was handed over first."""
+        """The result of the work; request results in reverse order of creation."""
         if self._future is None or self._future.cancel():
             return self._work()
         return self._future.result()
@@ -33,7 +35,7 @@ class Task(Generic[T]):
 
 @contextmanager
 def second_process() -> Iterator[Executor | None]:
-    """A worker that is already running, or None on a platform without fork.
+    """A running worker process, or None on a platform without fork.
 
     Enter it before any thread is started.
     """
@@ -48,14 +50,15 @@ def second_process() -> Iterator[Executor | None]:
                 yield worker
         except BaseException:
             for process in multiprocessing.active_children():
-                process.terminate()  # nobody waits for its answer any more
+                process.terminate()  # its answer is not needed any more
             raise
 
 
 @contextmanager
 def _every_interrupt() -> Iterator[None]:
-    """Lose no interrupt: one that comes while Z3 gives back memory is raised nowhere, and the
-    worker, which it ends, seems broken then."""
+    """Repeat an interrupt that was lost: Python drops one that arrives while Z3 frees memory, and
+    the worker it ends then seems broken.
+    """
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
@@ -78,5 +81,5 @@ def _every_interrupt() -> Iterator[None]:
 
 
 def _end_quietly() -> None:
-    """An interrupt ends the worker without a word; the first process speaks for both."""
+    """End the worker silently on an interrupt; the first process reports it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

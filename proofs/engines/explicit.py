@@ -1,7 +1,7 @@
-"""Explicit-state search over a small instance: every reachable state, one at a time, without Z3.
+"""Explicit-state search over a small instance, breadth first, without Z3.
 
-Blocks, footprints and counts go up to a stated bound, so the answer speaks of every run, however
-long, that stays within it. Events of a kind that do the same to a state count as one transition.
+Blocks, footprints and counts are bounded, so the answer covers every run, of any length, within the
+bounds. Events of a kind with the same effect on a state count as one transition.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ _OF_PAIRS = ("takeable", "keeps")
 
 @dataclass(frozen=True)
 class Bounds:
-    """The instance: blocks of a claim and of a pool, the other claims' too; losses counted. And how
-    much is looked at: states seen, and events tried on them."""
+    """The bounds of the instance (blocks of a claim, of the pool and of other claims; counted
+    losses) and of the search (states, and events tried).
+    """
 
     blocks: int = 2
     counted: int = 1
@@ -44,7 +45,7 @@ class Bounds:
     events: int = EVENTS
 
     def values(self, name: str) -> tuple[Value, ...]:
-        """The values that a field of an event may take."""
+        """The values of a field of an event."""
         field = name.partition("_A")[0].partition("_B")[0]
         if field in _OF_PAIRS or EVENT_FIELDS[field][0] is Sort.BOOL:
             return (False, True)
@@ -64,7 +65,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Explored:
-    """What was seen: `complete` unless a limit was reached or a clause failed.
+    """The result of a search: `complete` unless a limit was reached or a clause failed.
 
     `cut` counts the transitions that leave the instance, which are not followed. `depth` is the
     length of the longest of the shortest runs to a state or, where clauses failed, of the shortest
@@ -107,7 +108,8 @@ class Instance:
 
     def after(self, state: State) -> Iterator[tuple[State, tuple[str, ...]] | None]:
         """Each transition out of a state: the next state with the clauses that the event breaks;
-        None for one that leaves the instance."""
+        None for one that leaves the instance.
+        """
         for kind, move in self._machine.moves.items():
             read = tuple([state[i] for i in move.reads])
             effects = self._effects[kind].get(read)
@@ -155,7 +157,7 @@ def explore(machine: Machine, bounds: Bounds) -> Explored:
 
 
 class _Event:
-    """An event of which only those fields are decided that somebody has read.
+    """A lazy event: only fields that were read have a value.
 
     `choices` holds, in the order of reading, the values that a field has not had yet; the last of
     each is the one it has now.
@@ -178,8 +180,9 @@ class _Event:
 
 
 def _effects(move: Move, read: State, bounds: Bounds) -> Iterator[_Effect | None]:
-    """What each event of a kind does to a state of which only `read` matters; None where it is not
-    possible."""
+    """The effects of the events of a kind on a state, of which only `read` is read; None if
+    impossible.
+    """
     choices: list[list[Value]] = []
     while True:
         yield move.step(read, _Event(choices, bounds))

@@ -1,7 +1,7 @@
-"""One claim of a mode as Python functions, one for each kind of event, from the same terms.
+"""Compiles one claim of a mode to Python step functions, one for each kind of event.
 
-Z3 has no part in this. The terms become Python by `monitor.evaluate.compile`, each already folded
-for its kind; registers that never move or that nothing reads are left out of the state.
+It does not use Z3. `monitor.evaluate.compile` translates the terms to Python, partially evaluated
+for each kind; registers that never change or are never read are left out of the state.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _OBSERVED = ("state_", "own_")
 
 @dataclass(frozen=True)
 class Move:
-    """What events of one kind do: `step` gets the variables in `reads` and an event, and returns
-    the variables in `writes` after it with the clauses that fail, or None where the event is
-    impossible or breaks an obligation. Other variables matter to it no more than it changes them.
+    """The step function of one kind of event. `step` takes the variables in `reads` and an event,
+    and returns the variables in `writes` after it and the clauses that fail, or None if the event
+    is impossible or breaks an obligation. It neither reads nor changes other variables.
     """
 
     reads: tuple[int, ...]
@@ -46,10 +46,10 @@ class Move:
 
 
 class Finite(Cone):
-    """One claim under the given observers, ready to step.
+    """One claim under the given observers, as step functions.
 
-    `moves` has an entry for the first of each group of kinds that nothing tells apart; `alike`
-    gives that kind for each. `fails` gives the clauses that speak of a state alone and fail in it.
+    `moves` has an entry for the first of each group of indistinguishable kinds; `alike` maps each
+    kind to it. `fails` returns the clauses about a state alone that fail in it.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Finite(Cone):
 
     @cached_property
     def _olds(self) -> dict[str, int]:
-        """The name of each variable in the source, with its place in a state."""
+        """The name of each variable in the source, with its index in a state."""
         ledgers = [f"{scope.value}_{name}" for scope, name in self.registers]
         states = [f"state_{i}" for i in range(len(self.observers))]
         own = [f"own_{i}_{r.name}" for i, o in enumerate(self.observers) for r in o.registers]
@@ -139,7 +139,7 @@ class Finite(Cone):
         return "\n".join([*lines, "    return failed"])
 
     def says(self, clause: Clause, state: State) -> bool:
-        """None of the obligations that a clause waits for owes anything."""
+        """None of the obligations that a clause waits for is pending."""
         states = zip(self.observers, state[1 + len(self.registers) :], strict=False)
         return all(
             o.states[int(i)].verdict is not Verdict.PENDING
@@ -229,6 +229,6 @@ class Finite(Cone):
 
 
 def _of_state(clause: Clause) -> bool:
-    """The clause speaks of what is true and believed after the event, and of nothing else."""
+    """Whether the clause reads only facts and beliefs after the event."""
     scopes = {v.scope for v in variables(clause.holds)}
     return scopes <= {*BEFORE, Scope.CLAIM}

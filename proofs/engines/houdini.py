@@ -1,7 +1,7 @@
-"""What is left of an invariant when obligations go: the lemmas that still hold without them.
+"""Weakens an invariant after obligations were removed: drops the lemmas that no longer hold.
 
-Lemmas that one event can break are dropped until none is left to drop (Houdini's way); what remains
-is inductive, and whether it still implies the clauses is checked from scratch.
+Lemmas that one event can break are dropped until none is left to drop (Houdini). The rest is
+inductive; that it still implies the clauses is checked from scratch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["conjuncts", "houdini", "idle"]
 def houdini(system: Model, invariant: Invariant, of: Model) -> Proof:
     """A proof for `system` from an invariant `of` the same mode under more obligations.
 
-    Unknown where the lemmas that are left do not suffice; it is never a refutation.
+    Unknown if the remaining lemmas do not suffice; never a refutation.
     """
     at_rest = idle(system, of)
 
@@ -73,7 +73,7 @@ def _starts(system: Model, state: dict[str, Expr], lemma: Expr) -> bool:
 
 
 def idle(system: Model, of: Model) -> dict[str, Expr]:
-    """The obligations that went, as if they had never moved."""
+    """The removed obligations, in their initial state."""
     found, numbers = {}, system.numbers
     remaining = {o.name for o in system.observers}
     for prefix in of.sides.values():
@@ -89,7 +89,7 @@ def idle(system: Model, of: Model) -> dict[str, Expr]:
 
 
 def conjuncts(formula: Expr) -> list[Expr]:
-    """The lemmas that an invariant in simplified form consists of."""
+    """The conjuncts of a simplified invariant."""
     if z3.is_and(formula):
         return [part for child in formula.children() for part in conjuncts(child)]
     if z3.is_not(formula) and z3.is_or(formula.arg(0)):

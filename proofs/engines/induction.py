@@ -1,8 +1,7 @@
-"""Proof by k-induction over mathematical integers, with invariants found by elimination.
+"""Proves by k-induction over mathematical integers, with invariants found by Houdini.
 
-Of the candidates of `proofs.engines.templates`, Z3 keeps the largest set that holds at first and
-that every event preserves; the clauses are then proved by induction on top of these. The result is
-checked once more by solvers that had no part in finding it.
+Of the candidates of `proofs.engines.templates`, Houdini keeps the largest inductive set; the
+clauses are then proved by k-induction relative to it. Fresh solvers check the result again.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _LIMIT = "the work limit was reached"
 
 @dataclass(frozen=True)
 class Induction:
-    """Proved or refuted with this k, or unknown up to it.
+    """The result of k-induction: proved or refuted with this k, or unknown up to it.
 
     Proved: no run of fewer than k events breaks a clause, and after k - 1 events that break none,
     out of a state of the invariants, the next one breaks none either; all checked again. Refuted:
@@ -49,10 +48,10 @@ class Induction:
 
 
 def induct(model: Model, deepest: int = DEEPEST, rlimit: int = RLIMIT) -> Induction:
-    """Every clause, in every run: k-induction for k = 1 and on, over the invariants kept.
+    """Prove every clause for every run: k-induction for k = 1, 2, ..., relative to the invariants.
 
     Args:
-        rlimit: the work that one question to the solver may take.
+        rlimit: resource limit of one question to the solver.
     """
     for length in range(1, deepest + 1):
         answer = _base(model, length, rlimit)
@@ -79,7 +78,7 @@ def induct(model: Model, deepest: int = DEEPEST, rlimit: int = RLIMIT) -> Induct
 
 
 def _houdini(model: Model, tried: list[Candidate], rlimit: int) -> list[Candidate] | None:
-    """The largest set of candidates that hold at first and that every event preserves together."""
+    """The largest inductive set of candidates."""
     state, event = model.state(""), model.event("")
     step = model.step(state, event)
     after: dict[str, Expr] = {n: step.following.get(n, v) for n, v in state.items()}
@@ -98,7 +97,7 @@ def _surviving(
     after: dict[str, Expr],
     rlimit: int,
 ) -> list[Candidate] | None:
-    """Those that hold `after`, given that those which survive hold `before`; None: out of work."""
+    """The candidates that hold `after`, assuming the survivors `before`; None at the work limit."""
     solver.set("rlimit", rlimit)
     assumed = {c: z3.Bool(f"assumed {i}") for i, c in enumerate(tried)}
     broken = {c: z3.Bool(f"broken {i}") for i, c in enumerate(tried)}
@@ -120,7 +119,9 @@ def _surviving(
 
 
 def _base(model: Model, length: int, rlimit: int) -> Expr:
-    """Whether the last of this many events from the start can break a clause, the first to."""
+    """Base case: whether the last of this many events from the start can be the first to break a
+    clause.
+    """
     solver = z3.Solver()
     solver.set("rlimit", rlimit)
     state = model.state("@0")
@@ -130,8 +131,9 @@ def _base(model: Model, length: int, rlimit: int) -> Expr:
 
 
 def _step(model: Model, invariant: Invariant, k: int, rlimit: int) -> tuple[Expr, dict[str, Value]]:
-    """Whether, after k - 1 sound events out of the invariant, the next one can break a clause; and
-    the state before that one."""
+    """Induction step: whether, after k - 1 events that break no clause, the next one can; and the
+    state before it.
+    """
     solver = z3.Solver()
     solver.set("rlimit", rlimit)
     state = model.state("@0")
@@ -155,7 +157,9 @@ def _unroll(model: Model, state: dict[str, Expr], k: int, solver: Expr) -> dict[
 
 
 def _recheck(model: Model, invariant: Invariant, k: int) -> str:
-    """The parts of the proof, each by a solver of its own; the first that fails, or ''."""
+    """Check the parts of the proof, each with a fresh solver; returns the first that fails, or
+    ''.
+    """
     failed = recheck(model, invariant)
     if failed in ("initiation", "consecution"):
         return failed

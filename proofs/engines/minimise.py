@@ -1,10 +1,9 @@
-"""Of all shortest runs to a goal, the one that reads best.
+"""Minimises a run: among the shortest runs to a goal, finds the simplest to read.
 
-A run found by a solver is short, and full of values that mean nothing. Here a fixed list of wishes
-is granted one by one, each as far as the ones before it allow: no value in a field that the event
-does not carry, events in the order in which a life goes, then each flag and each count as small as
-it can be. Every variable that is shown is settled in the end, so the run depends on the wishes
-alone and not on the solver's luck.
+A run found by a solver is short, but has arbitrary irrelevant values. A fixed list of preferences
+is asserted in order, each if consistent with those before it: default values in fields that the
+event does not carry, events in lifecycle order, then each flag and count minimal. In the end every
+shown variable is fixed, so the result is deterministic.
 """
 
 from __future__ import annotations
@@ -120,11 +119,11 @@ _WHOM = ("mine", "named", "here")
 
 
 def minimise(model: Model, found: Found, goal: Callable[[Step], Expr] | None = None) -> Found:
-    """The plainest run of the same length; `found` itself if that was too much work.
+    """The simplest run of the same length; `found` itself at the work limit.
 
     Args:
-        goal: what the last step must show; by default that the clauses fail that fail in `found`,
-            and where none does, what a witness shows.
+        goal: the goal of the last step; by default the clauses that fail in `found`, or, if none
+        does, the goal of a witness.
     """
     run = Run.of(model, RLIMIT)
     for _ in found.events:
@@ -142,9 +141,9 @@ def _shown_by(last: Step, found: Found) -> Expr:
 
 
 def plainest(run: Run, *assumed: Expr) -> Found | None:
-    """The plainest of the runs in `run` of which all that is assumed holds, or None.
+    """The simplest of the runs in `run` under the assumptions, or None.
 
-    The solver is left as it was.
+    The solver state is restored.
     """
     solver = run.solver
     solver.set("rlimit", RLIMIT)
@@ -153,20 +152,20 @@ def plainest(run: Run, *assumed: Expr) -> Found | None:
     try:
         if solver.check() != z3.sat:
             return None
-        wishes = _Wishes(run)
-        wishes.one_clause_fails()
-        wishes.nothing_but_what_is_carried()
-        wishes.in_the_order_of_a_life()
-        wishes.about_whom()
-        wishes.small()
-        return run.read(wishes.answer)
+        preferences = _Preferences(run)
+        preferences.one_clause_fails()
+        preferences.nothing_but_what_is_carried()
+        preferences.in_the_order_of_a_life()
+        preferences.about_whom()
+        preferences.small()
+        return run.read(preferences.answer)
     finally:
         solver.pop()
         solver.set("rlimit", run.rlimit)
 
 
-class _Wishes:
-    """Grants wishes on a solver, one after another; each that is granted stays."""
+class _Preferences:
+    """Asserts preferences on a solver, one after another; each that is satisfiable stays."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._solver = run, run.solver
@@ -174,69 +173,71 @@ class _Wishes:
         self._alphabet = run.system.alphabet
         self.answer = self._solver.model()
 
-    def grant(self, wish: Expr) -> bool:
-        """Whether the wish can be granted; it then holds from here on."""
-        if not value_of(self.answer, wish):
+    def prefer(self, preference: Expr) -> bool:
+        """Assert the preference if satisfiable; returns whether it was."""
+        if not value_of(self.answer, preference):
             self._solver.push()
-            self._solver.add(wish)
+            self._solver.add(preference)
             granted = self._solver.check() == z3.sat
             if granted:
                 self.answer = self._solver.model()
             self._solver.pop()
             if not granted:
                 return False
-        self._solver.add(wish)
+        self._solver.add(preference)
         return True
 
     def least(self, number: Expr) -> None:
-        """The number becomes as small as it can be, and stays so."""
+        """Minimise the number, and assert its value."""
         while True:
             value = int(value_of(self.answer, number))
-            if value <= 0 or not self.grant(number < self._numbers.const(value)):
+            if value <= 0 or not self.prefer(number < self._numbers.const(value)):
                 break
         self._solver.add(number == self._numbers.const(int(value_of(self.answer, number))))
 
     def one_clause_fails(self) -> None:
-        """The first clause that can fail by itself is the one that does, and nothing before."""
+        """Only the first clause that can fail alone fails, and none before the last event."""
         last = self._run.steps[-1]
         failed = [n for n, holds in last.clauses.items() if not value_of(self.answer, holds)]
         if not failed:
             return
         for name in last.clauses:
             others = [holds for other, holds in last.clauses.items() if other != name]
-            if self.grant(z3.And(z3.Not(last.clauses[name]), *others)):
+            if self.prefer(z3.And(z3.Not(last.clauses[name]), *others)):
                 break
         for step in self._run.steps[:-1]:
-            self.grant(step.sound)
+            self.prefer(step.sound)
 
     def nothing_but_what_is_carried(self) -> None:
-        """Fields that say nothing on an event have their plain values: all at once, or singly."""
+        """Fields that an event does not carry have their default values: all at once, or one by
+        one.
+        """
         plain = [
             [self._plain_unless_carried(event, name) for name in event if name != "kind"]
             for event in self._run.events
         ]
-        if self.grant(z3.And([wish for wishes in plain for wish in wishes])):
+        if self.prefer(z3.And([preference for preferences in plain for preference in preferences])):
             return
-        for wishes in plain:
-            if not self.grant(z3.And(wishes)):
-                for wish in wishes:
-                    self.grant(wish)
+        for preferences in plain:
+            if not self.prefer(z3.And(preferences)):
+                for preference in preferences:
+                    self.prefer(preference)
 
     def in_the_order_of_a_life(self) -> None:
-        """The earliest kind that each place allows, from the first place on."""
+        """The earliest kind possible at each position, from the first on."""
         rank = {kind: LIFE.index(kind) for kind in self._alphabet}
         for event in self._run.events:
             while True:
                 now = rank[self._alphabet[int(value_of(self.answer, event["kind"]))]]
                 earlier = [kind for kind, place in rank.items() if place < now]
-                if not earlier or not self.grant(self._is(event, earlier)):
+                if not earlier or not self.prefer(self._is(event, earlier)):
                     break
             self._solver.add(event["kind"] == value_of(self.answer, event["kind"]))
 
     def about_whom(self) -> None:
-        """Each event about a claim names the claim that it is about, the first before the second.
+        """Each event about a claim names it, the first claim before the second.
 
-        Kinds that are never about a claim cannot be granted the wish.
+        Kinds that are never about a claim cannot satisfy this.
         """
         for event in self._run.events:
             for name, value in event.items():
@@ -245,7 +246,7 @@ class _Wishes:
                     self._settle(value, kind not in _NOT_ABOUT_CLAIMS or name == "here")
 
     def small(self) -> None:
-        """The threshold, the priorities, then each field of each event, as small as can be."""
+        """Minimise the threshold, the priorities, then each field of each event."""
         first = self._run.states[0]
         for name, value in first.items():
             if name.endswith(("c.threshold", "/priority")):
@@ -265,17 +266,17 @@ class _Wishes:
         for event, after in zip(self._run.events, self._run.states[1:], strict=True):
             kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
             if kind is Kind.CLAIM_ACCEPTED and "was.footprint" in after:
-                self.grant(event["footprint"] == after["was.footprint"])
+                self.prefer(event["footprint"] == after["was.footprint"])
 
     def _need_something(self) -> None:
-        """A request that needs no block is possible, and tells a reader nothing."""
+        """Requests need at least one block: one that needs none is possible but uninformative."""
         for event in self._run.events:
             kind = self._alphabet[int(value_of(self.answer, event["kind"]))]
             if kind is Kind.REQUEST_ARRIVED:
-                self.grant(self._numbers.const(1) <= event["needed"])
+                self.prefer(self._numbers.const(1) <= event["needed"])
 
     def _settle(self, flag: Expr, wanted: bool) -> None:
-        if not self.grant(flag if wanted else z3.Not(flag)):
+        if not self.prefer(flag if wanted else z3.Not(flag)):
             self._solver.add(z3.Not(flag) if wanted else flag)
 
     def _plain_unless_carried(self, event: Mapping[str, Expr], name: str) -> Expr:

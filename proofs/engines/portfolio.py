@@ -1,6 +1,7 @@
-"""The engines: each says how far its answer goes, and `auto` tries several of them.
+"""The engines, and the portfolio `auto`, which tries several of them.
 
-Work is bounded by the solver's own measure, or by a number of states; running out is `unknown`.
+Work is bounded by the solver's resource limit, or by a number of states; at the limit the answer is
+`unknown`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Search:
     rlimit: int = RLIMIT
 
     def answer(self, question: Question) -> Answer:
+        """`bounded`, or `refuted` by a shortest run; `unknown` where the work limit is reached."""
         model = question.model(Bits(WIDTH))
         blocks = Bits(WIDTH).limit
         outcome = find_refutation(model, self.depth, rlimit=self.rlimit)
@@ -52,25 +54,28 @@ class Search:
 
 @dataclass(frozen=True)
 class Recorded:
-    """An invariant that was found before, checked from scratch."""
+    """A recorded invariant, checked from scratch."""
 
     def answer(self, question: Question) -> Answer:
+        """`proved` by the recorded invariant, or `unknown`."""
         proof = recall(question.name, question.model(Integers()))
         if proof is None:
-            reason = "no invariant is kept that proves it"
+            reason = "no recorded invariant proves it"
             return Answer(ProofResult.UNKNOWN, EngineName.RECORDED, reason=reason)
         return Answer(proof.result, EngineName.RECORDED, proof=proof)
 
 
 @dataclass(frozen=True)
 class Spacer:
-    """An invariant over mathematical integers. Where there is none, `depth` is how many events are
-    searched for a run that shows it."""
+    """An invariant over mathematical integers. If Spacer refutes the question, runs of up to
+    `depth` events are searched for a counterexample.
+    """
 
     depth: int
     rlimit: int = SPACER_RLIMIT
 
     def answer(self, question: Question) -> Answer:
+        """`proved` by a new invariant, `refuted`, or `unknown`."""
         proof = prove(question.model(Integers()), self.rlimit)
         given = Answer(proof.result, EngineName.SPACER, reason=proof.reason)
         if proof.result is ProofResult.PROVED:
@@ -86,6 +91,7 @@ class Induction:
     rlimit: int = RLIMIT
 
     def answer(self, question: Question) -> Answer:
+        """`proved` or `refuted` with some k, or `unknown`."""
         found = induct(question.model(Integers()), self.deepest, self.rlimit)
         reason = found.reason
         if found.tried:
@@ -110,6 +116,7 @@ class Explicit:
     states: int = STATES
 
     def answer(self, question: Question) -> Answer:
+        """`bounded` if every state of the instance was explored, `refuted`, or `unknown`."""
         bounds = Bounds(self.blocks or 1 + (question.mode in _TWO_BLOCKS), states=self.states)
         seen = explore(machine_of(question.model(Integers())), bounds)
         count = f"{seen.states:,} states and {seen.transitions:,} transitions"
@@ -132,13 +139,14 @@ class Explicit:
 
 @dataclass(frozen=True)
 class Auto:
-    """The invariant that is kept, or Spacer for a new one; where it finds none, the search for a
-    shortest run that breaks a clause; where it finds none either, and Spacer does not know,
-    induction."""
+    """The recorded invariant, then Spacer, then bounded search for a counterexample, then
+    k-induction.
+    """
 
     depth: int
 
     def answer(self, question: Question) -> Answer:
+        """The answer of the first engine that decides the question."""
         known = Recorded().answer(question)
         if known.result is ProofResult.PROVED:
             return known
@@ -161,7 +169,7 @@ def engine_named(name: EngineName, depth: int) -> Engine:
     """An engine.
 
     Args:
-        depth: how many events the bounded search goes to.
+        depth: the maximal number of events in the bounded search.
     """
     match name:
         case EngineName.SEARCH:

@@ -1,9 +1,8 @@
-"""What the proof of a clause uses: lemmas of an invariant, obligations, and rules of these.
+"""Extracts the proof core of a clause: the lemmas, obligations and rules that its proof uses.
 
-Each question of a proof (is the clause implied, is this lemma preserved?) is asked with the lemmas,
-obligations and rules as assumptions. The solver's unsat core says which of them it used; the
-lemmas among these are asked about in turn, until every lemma that is used is preserved by lemmas
-that are.
+Each question of a proof (is the clause implied, is this lemma preserved?) takes the lemmas,
+obligations and rules as assumptions. The unsat core gives those used; the lemmas in it are asked
+about in turn, until every used lemma is preserved by used lemmas.
 """
 
 from __future__ import annotations
@@ -34,22 +33,24 @@ __all__ = ["ProofCore", "ProofCores"]
 
 @dataclass(frozen=True)
 class ProofCore:
-    """Obligations that suffice for a clause, and the rules that bind which the proof from these
-    uses. It is one such set among others."""
+    """Obligations that suffice for a clause, and the binding rules that the proof uses. There may
+    be other such sets.
+    """
 
     obligations: frozenset[str]
     rules: frozenset[str]
 
     @property
     def names(self) -> frozenset[str]:
+        """The obligations and the rules."""
         return self.obligations | self.rules
 
 
 class ProofCores:
-    """The contract of a mode, of which an invariant was found.
+    """Extracts proof cores for the contract of a mode, given an invariant.
 
     Args:
-        without: obligations that the invariant was found without.
+        without: obligations that were removed when the invariant was found.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class ProofCores:
             self._solver.add(z3.Implies(stands, lemma))
 
     def _at_rest(self, o: Observer, sides: Iterable[str]) -> Expr:
-        """An observer that is not in force has never moved."""
+        """An inactive observer is in its initial state."""
         parts = []
         for side in sides:
             parts.append(self._state[f"{side}state.{o.name}"] == 0)
@@ -84,7 +85,7 @@ class ProofCores:
         return z3.And(parts)
 
     def of(self, clause: str) -> ProofCore | None:
-        """What a clause rests on; None where the work limit was reached, or it is not proved."""
+        """The core of a clause; None at the work limit, or if it is not proved."""
         core = self._core(self._step.clauses[clause])
         todo, seen, used = [core], set[int](), set[str]()
         while todo:
@@ -100,7 +101,7 @@ class ProofCores:
         return ProofCore(names - rules, rules)
 
     def _preserved(self, number: int) -> set[str] | None:
-        """What preserves a lemma."""
+        """The assumptions that preserve a lemma."""
         if number not in self._known:
             self._known[number] = self._core(self._renewed(number))
         return self._known[number]

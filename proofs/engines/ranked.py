@@ -1,4 +1,4 @@
-"""Two ranked claims as Python functions: `proofs.model.pair` without Z3."""
+"""Compiles two ranked claims to Python step functions: `proofs.model.pair` without Z3."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOSES = (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED)
 
 
 class Ranked:
-    """Two claims under the same obligations; offers what `Finite` offers."""
+    """Two claims under the same obligations, with the interface of `Finite`."""
 
     def __init__(self, one: Finite) -> None:
         self._one, self._size = one, len(one.names)
@@ -106,7 +106,7 @@ class Ranked:
 
 
 class _View:
-    """The event as one of the two claims sees it.
+    """The event in the scope of one of the two claims.
 
     Args:
         there: the other claim is.

@@ -1,8 +1,8 @@
-"""Invariants that were found before and are kept with the project, under `proofs/recorded`.
+"""Reads recorded invariants from `proofs/recorded` and checks them again.
 
-To find an invariant takes seconds, to check one a tenth of a second; so a proof begins with the one
-that is kept. It is not believed: every question about it is asked again, of the specification as it
-is now. Where one fails, Spacer begins from nothing. The tests keep the files fresh.
+Finding an invariant takes seconds, checking one a tenth of a second, so a proof starts with the
+recorded one. It is not trusted: every verification condition is checked again for the current
+specification. If one fails, Spacer starts from nothing. Tests check that the files are current.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ FOLDER: Final = Path(__file__).parents[1] / "recorded"
 
 
 def file_of(name: str) -> Path:
-    """Where the invariant for a question of this name is kept."""
+    """The file of the recorded invariant for a question of this name."""
     return FOLDER / f"{name.replace(' ', '_')}.smt2"
 
 
 def prove(name: str, system: Model, rlimit: int = RLIMIT) -> Proof:
-    """Whether every clause holds in every run: by the invariant that is kept, or a new one."""
+    """Prove every clause for every run: by the recorded invariant, or a new one."""
     return recall(name, system) or spacer.prove(system, rlimit)
 
 
 def recall(name: str, system: Model) -> Proof | None:
-    """A proof by the invariant that is kept; None where there is none, or it proves nothing."""
+    """A proof by the recorded invariant; None if there is none, or it fails."""
     invariant = _read(file_of(name), system)
     if invariant is None or recheck(system, invariant):
         return None

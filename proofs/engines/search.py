@@ -1,6 +1,6 @@
-"""Bounded search, shortest first: one more event at a time, on an incremental solver.
+"""Bounded search by increasing length, on an incremental solver.
 
-Numbers are bit-vectors, so an answer speaks of runs with block counts up to a stated limit.
+Numbers are bit-vectors, so an answer covers runs with block counts up to a limit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ RLIMIT = 400_000_000
 @dataclass(frozen=True)
 class Outcome:
     """`found` is a shortest run, or None; `complete` says that every depth up to `depth` was
-    decided, so None then means that there is none of up to `depth` events."""
+    decided, so None then means that there is none of up to `depth` events.
+    """
 
     found: Found | None
     depth: int
@@ -51,8 +52,8 @@ def find_refutation(
     """A shortest run of at most `depth` events that keeps every obligation and breaks a clause.
 
     Args:
-        plain: of the shortest runs, the plainest that breaks the first clause that can be broken.
-        rlimit: the work that one question to the solver may take.
+        plain: minimise the run; it breaks the first clause that can be broken.
+        rlimit: resource limit of one question to the solver.
     """
     return _search(
         system,
@@ -68,7 +69,7 @@ def find_witness(system: Model, depth: int, *, plain: bool = False) -> Outcome:
     """A shortest run in which every obligation is exercised and satisfied and nothing is owed.
 
     Args:
-        plain: of the shortest runs, the plainest.
+        plain: minimise the run.
     """
     return find_run(system, depth, _witness, plain=plain)
 
@@ -87,8 +88,8 @@ def find_run(
     """A shortest run that keeps every obligation and ends as `goal` says.
 
     Args:
-        goal: of the last step, and of the state before it.
-        plain: of the shortest runs, the plainest.
+        goal: a predicate over the last step and the state before it.
+        plain: minimise the run.
     """
     return _search(system, depth, goal, meanwhile=lambda step: z3.BoolVal(True), plain=plain)
 
@@ -105,7 +106,7 @@ def _search(
     run = Run.of(system, rlimit)
     for length in range(1, depth + 1):
         step = run.extend()
-        sought = z3.Bool(f"sought@{length}")  # assumed, not pushed: the solver keeps what it learns
+        sought = z3.Bool(f"sought@{length}")  # not pushed: learned clauses stay
         run.solver.add(z3.Implies(sought, goal(step, run.states[-2])))
         answer = run.solver.check(sought)
         if answer == z3.sat:

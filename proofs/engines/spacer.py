@@ -1,4 +1,4 @@
-"""Proof for every trace length: Spacer finds an invariant, plain Z3 checks it from scratch."""
+"""Proves by Spacer for runs of every length; plain Z3 checks the invariant again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProofResult(StrEnum):
 
 @dataclass(frozen=True)
 class Invariant:
-    """A predicate over a system's state, given as a function of the state's variables."""
+    """A predicate over a system's state, as a function of its variables."""
 
     at: Callable[[dict[str, Expr]], Expr]
 
@@ -69,7 +69,7 @@ def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
     engine.rule(bad(), [here, beforehand, step.possible, step.kept, z3.Not(step.sound)])
     try:
         answer = engine.query(bad())
-    except z3.Z3Exception as error:  # the resource limit ends a query this way too
+    except z3.Z3Exception as error:  # the resource limit is also reported this way
         return Proof(ProofResult.UNKNOWN, False, str(error))
     if answer == z3.sat:
         return Proof(ProofResult.REFUTED, False)
@@ -86,7 +86,7 @@ def prove(system: Model, rlimit: int = RLIMIT) -> Proof:
 
 
 def _both(found: Invariant, beforehand: Expr, state: dict[str, Expr]) -> Invariant:
-    """The invariant that was found, with what was known beforehand of every state."""
+    """The conjunction of the invariant found and the known invariants."""
 
     def at(values: dict[str, Expr]) -> Expr:
         pairs = [(variable, values[name]) for name, variable in state.items()]

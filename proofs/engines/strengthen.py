@@ -1,8 +1,8 @@
-"""Invariants that are known beforehand: the inductive parts of `proofs.model.inductive_invariant`.
+"""Supplies known invariants: the inductive parts of `proofs.model.inductive_invariant`.
 
-Written by hand and never trusted: each is asked of plain Z3 first, and what fails is left out,
-until what is left holds at the start and after every event. They only make a search shorter: an
-invariant that was found with their help contains them, and is checked again as a whole.
+They are written by hand and not trusted: plain Z3 first drops those that are not inductive. They
+only shorten a search: an invariant found with their help contains them, and is checked again as a
+whole.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.model.strategy import Duty
+from proofs.model.strategy import RuntimeStrategy
 from proofs.model.system import System
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ RLIMIT = 20_000_000
 
 
 def known(system: object, state: Mapping[str, Expr], step: Step) -> Expr:
-    """What holds in every state of a system, as a formula over `state`; true for other models."""
+    """A known invariant of a system, as a formula over `state`; true for other models."""
     if not isinstance(system, System):
         return z3.BoolVal(True)
     after = {name: step.following.get(name, value) for name, value in state.items()}
-    now, then = Duty(system, state).region, Duty(system, after).region
+    now, then = RuntimeStrategy(system, state).invariant, RuntimeStrategy(system, after).invariant
     left = [name for name, holds in now.items() if not _may(system.initial(state), z3.Not(holds))]
     while True:
         solver = z3.Solver()
@@ -43,7 +43,7 @@ def known(system: object, state: Mapping[str, Expr], step: Step) -> Expr:
 
 
 def _may(*given: Expr, solver: Expr | None = None) -> bool:
-    """It may hold: plain Z3 did not show that it cannot."""
+    """Whether it may hold: plain Z3 did not prove that it cannot."""
     asked = z3.Solver() if solver is None else solver
     asked.push()
     asked.add(*given)

@@ -1,8 +1,8 @@
-"""Candidate invariants, made from the specification and not refuted by any run of small instances.
+"""Generates candidate invariants from the specification, filtered by runs of small instances.
 
 The template: every literal over the registers and the observers' states; every pair of literals of
 which one must hold; a literal or a pair in a state of an observer; and a literal wherever certain
-observers owe nothing. Which of these are invariants is for `proofs.engines.induction` to find out.
+observers owe nothing. `proofs.engines.induction` decides which of these are invariants.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ Candidate = frozenset[Literal]  # one of these holds
 
 
 def candidates(model: Model, machine: Machine) -> list[Candidate]:
-    """What the template offers and no small run refutes."""
+    """The candidates of the template that no small run refutes."""
     seen: list[State] = []
     for bounds in _SMALL:
         reached = explore(machine, bounds).seen
@@ -184,7 +184,7 @@ def _owed(machine: Machine) -> set[tuple[str, int]]:
 
 
 def _still(model: Model, machine: Machine) -> list[Candidate]:
-    """The variables that the small instance leaves out, as they are at first."""
+    """The variables that the small instance leaves out, with their initial values."""
     left_out = {n: v for n, v in model.state("").items() if n not in machine.names}
     return [
         frozenset({(Atom("", n), False) if z3.is_bool(v) else (Atom("is", n, 0), True)})
@@ -251,7 +251,7 @@ def _parts(term: Term) -> Iterator[Term]:
 
 
 def _speaks(term: Term, machine: Machine) -> bool:
-    """The term is about a state, and only about variables that the small instance has."""
+    """Whether the term reads only state variables of the small instance."""
     found = list(variables(term))
     return bool(found) and all(
         v.scope in (*_AFTER, Scope.CLAIM) and _name(v.scope, v.name) in machine.names for v in found
@@ -284,4 +284,5 @@ def survives(candidate: Candidate, values: Mapping[str, Value]) -> bool:
 
 
 def holds_at(candidate: Candidate, state: dict[str, Expr]) -> Expr:
+    """The candidate as a formula over `state`."""
     return z3.Or([atom.at(state) if sign else z3.Not(atom.at(state)) for atom, sign in candidate])

@@ -1,4 +1,4 @@
-"""Runs of a system: symbolic ones, event by event on an incremental solver, and found ones."""
+"""Unrolls a system event by event on an incremental solver, and reads runs from models."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Stepper:
 
 @dataclass
 class Run:
-    """Every run of `len(steps)` events, as variables of `solver` and what they stand for.
+    """Every run of `len(steps)` events, as variables of `solver`.
 
     `rlimit` is the work that one question to the solver may take.
     """
@@ -81,13 +81,13 @@ class Run:
         return cls(system, Stepper(system), solver, [state], rlimit=rlimit)
 
     def extend(self) -> Step:
-        """One more event, which is possible and keeps every obligation."""
+        """Append an event that is possible and keeps every obligation."""
         step = self.happen()
         self.solver.add(step.possible, step.kept)
         return step
 
     def happen(self) -> Step:
-        """One more event, of which nothing is assumed."""
+        """Append an event, without assumptions."""
         number = len(self.events) + 1
         event, after = self.system.event(f"@{number}"), self.system.state(f"@{number}")
         step = self.stepper.of(self.states[-1], event)
@@ -121,7 +121,7 @@ def read_run(
 
 
 def value_of(answer: Expr, expr: Expr) -> Value:
-    """What `expr` is in a model; what the model leaves open has its plain value there."""
+    """The value of `expr` in a model; variables without a value get the default."""
     value = answer.eval(expr, model_completion=True)
     if z3.is_bool(value):
         return bool(z3.is_true(value))

@@ -1,1 +1,1 @@
-"""Labelling runtimes: rows, what they rest on, and the pages made of them."""
+"""Labels runtimes: rows, their evidence, and the pages made of them."""

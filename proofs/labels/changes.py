@@ -1,4 +1,4 @@
-"""What changed since an earlier labelling."""
+"""Compares labels with an earlier output."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ Key = tuple[str, str, str, str]
 
 
 def read_rows(path: Path, bundle: Bundle, require_evidence: bool) -> Rows:
-    """An earlier labelling that can be compared with one of this bundle; raises DocumentError.
+    """Read an earlier output that is comparable with this bundle; raises DocumentError.
 
     Args:
-        require_evidence: whether nothing counts in the new one but what traces show.
+        require_evidence: whether only what traces show counts in the new output.
     """
     content = read_bounded(path)
     try:
@@ -94,8 +94,8 @@ def changes(
     """What changed from `old` to `new`.
 
     Args:
-        descriptors: those that were asked for; all if None.
-        mode, depth: the one that was asked for; all if None.
+        descriptors: those that were requested; all if None.
+        mode, depth: the requested one; all if None.
         bundle: the one that the new rows are about.
     """
     before = {_key(row): row for row in old.rows}

@@ -1,4 +1,4 @@
-"""The command `lower`: label what runtimes may call a mode."""
+"""`python -m proofs lower`: labels how soundly runtimes support the modes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _REQUIRED = (
 
 
 class RowFormat(StrEnum):
-    """What `lower` prints: for people, for programs, for papers."""
+    """The output formats of `lower`: for people, for programs, for papers."""
 
     TEXT = "text"
     JSON = "json"
@@ -60,7 +60,8 @@ def _lower(
     every: Annotated[bool, typer.Option("--all", help="Every shipped descriptor.")] = False,
     mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(Mode)}.")] = None,
     depth: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(Depth)}; those offered if not said.")
+        str | None,
+        typer.Option(help=f"One of {', '.join(Depth)}; by default each that is offered."),
     ] = None,
     bundle: Annotated[
         str, typer.Option(help="contract (completed), or paper (as the audits asked).")
@@ -69,23 +70,23 @@ def _lower(
         Path | None, typer.Option(help="What `python -m monitor evidence` wrote.")
     ] = None,
     require_evidence: Annotated[
-        bool, typer.Option("--require-evidence", help="Count nothing but what traces show.")
+        bool, typer.Option("--require-evidence", help="Count only what traces show.")
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say what decided each row, and what it lacks.")
+        bool, typer.Option("--explain", help="Print what decided each row, and what it lacks.")
     ] = False,
     against: Annotated[
-        Path | None, typer.Option(metavar="OLD.json", help="Show what changed since then.")
+        Path | None, typer.Option(metavar="OLD.json", help="Print the changes since that output.")
     ] = None,
     form: Annotated[
         RowFormat, typer.Option("--format", help="For people, programs or papers.")
     ] = RowFormat.TEXT,
     output: OutputOption = None,
 ) -> None:
-    """Label what a runtime, as publicly known, may call a mode.
+    """Label how soundly a runtime, as publicly documented, supports each mode.
 
-    Each obligation of a row rests on what the descriptor declares, or on what a trace shows that
-    was judged here: --evidence. An anchor that points nowhere in the descriptor's own tree is told.
+    Each obligation of a row is declared by the descriptor, or shown by a trace that was judged
+    here (--evidence). An anchor that does not exist in the descriptor's own tree is reported.
 
     Exit 0: labelled. 1: a label fell since --against. 2: bad input. 3: every row is unknown.
     """
@@ -94,14 +95,14 @@ def _lower(
     at = None if depth is None else Depth(resolve(depth, Depth, what="depth"))
     of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
     if evidence is not None and len(found.descriptors) != 1:
-        raise SpecError("evidence is of one runtime", "name one descriptor")
+        raise SpecError("--evidence is about one runtime", "name one descriptor")
     check_target(output, reads=[*(named or []), evidence, against])
     old = None if against is None else read_rows(against, of_bundle, require_evidence)
     shown = None if evidence is None else checked_evidence(evidence)
     if shown is not None and of_mode not in {None, shown.mode}:
         raise SpecError(
-            f"{evidence} is of {shown.mode}, and counts for no other mode",
-            f"ask for --mode {shown.mode}, or take evidence of {of_mode}",
+            f"{evidence} is about {shown.mode}, and counts for no other mode",
+            f"ask for --mode {shown.mode}, or collect evidence for {of_mode}",
         )
     labelled = label(
         found.descriptors,

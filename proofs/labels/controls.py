@@ -1,7 +1,7 @@
-"""The sixteen mutation controls (section 8.2 of the paper), on every positive row.
+"""The sixteen mutation controls (section 8.2 of the paper), applied to every positive row.
 
-Each weakens what one obligation of a row rests on, one obligation at a time, and the row must stop
-being positive every time. That is more than the paper asks, which mutates a row once.
+Each control weakens the evidence for one obligation of a row at a time, and the row must stop being
+positive every time. The paper mutates a row only once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Data = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What one control did to a row: how often, and what the row became."""
+    """The result of one control on a row: the number of cases, and the new labels."""
 
     name: str
     cases: int

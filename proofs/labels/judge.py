@@ -1,4 +1,4 @@
-"""What the relation answers to an inference from features."""
+"""Evaluates the lowering relation on an inference from features."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Answer", "judge"]
 
 
 class Answer(StrEnum):
-    """Answers about an obligation; about a mode the answer is its label."""
+    """An answer about an obligation; for a mode the answer is its label."""
 
     INVALID = "invalid lowering claim"
     GATE = "rejected by connector gate"

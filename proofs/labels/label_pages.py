@@ -1,4 +1,4 @@
-"""The pages that are made from the shipped descriptors, and whether those in docs still are."""
+"""Writes the documentation pages made from the shipped descriptors, and compares them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SIGNS: Final = {
 
 
 def pages() -> dict[str, str]:
-    """Every such page by its path below the folder of the documentation."""
+    """Every generated page, by its path in the documentation folder."""
     chosen = descriptors([], every=True)
     found = chosen.descriptors
     labelled = label(found, None, None, Bundle.CONTRACT, None, nowhere=chosen.nowhere)
@@ -96,7 +96,7 @@ def _matrix(found: Sequence[Descriptor], rows: Sequence[RowView]) -> str:
 
 
 def _alike(rows: Iterable[RowView]) -> list[tuple[tuple[str, ...], list[RowView]]]:
-    """Rows by their mode and by what is said of them, in the order of the first of each."""
+    """Rows grouped by mode and result, in the order of the first of each group."""
     found: dict[tuple[str, ...], list[RowView]] = {}
     for row in rows:
         said = (row.mode, _SIGNS.get(Label(row.label), row.label), last_column(row))

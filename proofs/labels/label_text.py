@@ -1,4 +1,4 @@
-"""Rows for people on a terminal, within 80 columns."""
+"""Prints labelled rows as text for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ LABEL_SAYS: Final = {
     Label.SOUND_WITH_ADAPTER: "an adapter or a patch supplies the rest, with the trust it needs",
     Label.APPROXIMATE: "related, and at least one obligation is missing",
     Label.REJECTED: "the mapping would misrepresent the contract",
-    Label.UNKNOWN: "nothing related was shown; no classification yet",
+    Label.UNKNOWN: "no related evidence; no classification yet",
 }
 
 SUBTYPE_SAYS: Final = {
     Subtype.OBSERVATIONAL: "observations of the claim, reconstructed; nothing is enforced",
     Subtype.POLICY: "the backend's policy, seen in the tested pressure only",
     Subtype.HOOK: "a registry or hooks, under the trust boundaries of their depths",
-    Subtype.PATCH: "a modified backend, as far as it was exercised; no native support",
+    Subtype.PATCH: "a modified backend, as far as it was exercised; not native support",
 }
 
 RESTS_SAYS: Final = {
-    Rests.DECLARED: "the descriptor's word, at an anchor that nobody judged here",
-    Rests.SHOWN: "by a trace that was judged here (lower --evidence)",
+    Rests.DECLARED: "declared by the descriptor; its anchor was not checked here",
+    Rests.SHOWN: "shown by a trace that was judged here (lower --evidence)",
 }
 """What the obligations of a positive row rest on."""
 
@@ -76,7 +76,7 @@ def codes(obligations: Sequence[str]) -> str:
 
 
 def last_column(row: RowView) -> str:
-    """What a row lacks, what forbids it, or what kind of positive it is and what that rests on."""
+    """What a row lacks, what forbids it, or its subtype and the evidence for it."""
     said = []
     if row.subtype is not None:
         said.append(_SHORT.get(Subtype(row.subtype), row.subtype))
@@ -95,7 +95,7 @@ def last_column(row: RowView) -> str:
 
 
 def _rests(row: RowView) -> str:
-    """What the obligations of a row rest on: all on one thing, or which on what."""
+    """The kinds of evidence for the obligations of a row: one for all, or one for each group."""
     parts = {Rests.SHOWN: row.shown, Rests.DECLARED: row.declared}
     there = {rests: named for rests, named in parts.items() if named}
     if len(there) == 1:
@@ -104,9 +104,9 @@ def _rests(row: RowView) -> str:
 
 
 def print_rows(console: Console, found: Sequence[Descriptor], rows: Sequence[RowView]) -> None:
-    """A table for each descriptor, then what the labels and the codes mean.
+    """Print a table for each descriptor, then a legend of the labels and the codes.
 
-    A mode that has the same row at every depth of several has one line.
+    A mode with the same row at each of several depths gets one line.
     """
     about = {each.name: each for each in found}
     console.print(
@@ -160,15 +160,15 @@ def _print_legend(console: Console, rows: Sequence[RowView], *, merged: bool) ->
 
 
 def print_explained(console: Console, rows: Sequence[RowView]) -> None:
-    """Each row, once where several depths say the same, and where its words are defined."""
+    """Print each row, once where several depths agree, and where its terms are defined."""
     for _, group in groupby(rows, key=lambda row: structs.replace(row, depth="")):
         same = list(group)
         _print_row(console, same[0], " and ".join(row.depth for row in same))
-    console.print(Text("The words are in docs/lowering-tables.md, the rules in docs/lowering.md."))
+    console.print(Text("Terms: docs/lowering-tables.md. Rules: docs/lowering.md."))
 
 
 def _print_row(console: Console, row: RowView, depths: str) -> None:
-    """Which rule decided, what supplies each obligation, what is missing and why."""
+    """Print which rule decided, what supplies each obligation, what is missing and why."""
     console.print(
         Text.assemble(
             (f"{row.descriptor}, {row.mode} at {depths}, {row.bundle} bundle: ", "bold"),
@@ -192,9 +192,7 @@ def _print_row(console: Console, row: RowView, depths: str) -> None:
         lacking.setdefault((each.why, each.upgrade), []).append(each.obligation)
     for (why, upgrade), named in lacking.items():
         said = _each(named, "yellow")
-        said.append(
-            f" is missing: {printable(why)}. What would supply it: {upgrade}.", style="none"
-        )
+        said.append(f" is missing: {printable(why)}. To supply it: {upgrade}.", style="none")
         console.print(Padding(said, (0, 0, 0, 2)))
     if row.otherwise is not None:
         lacks = f", which lacks {codes(row.otherwise.missing)}" if row.otherwise.missing else ""
@@ -210,7 +208,7 @@ def _print_row(console: Console, row: RowView, depths: str) -> None:
 
 
 def _print_conditions(console: Console, conditions: Sequence[Condition]) -> None:
-    """On what else that counts: the word of the descriptor, since no trace shows it."""
+    """Print the preconditions, which only the descriptor declares: no trace shows them."""
     by: dict[tuple[str, bool], list[str]] = {}
     for each in conditions:
         by.setdefault((each.anchor, each.nowhere), []).append(each.condition)
@@ -221,7 +219,7 @@ def _print_conditions(console: Console, conditions: Sequence[Condition]) -> None
 
 
 def print_lost(console: Console, lost: Sequence[Lost]) -> None:
-    """The anchors that lead nowhere, one a line."""
+    """Print the anchors that do not exist, one a line."""
     for each in lost:
         at = f"{each.descriptor}: the anchor {each.anchor}, {each.path}"
         said = Text("points nowhere ", style="red").append(printable(at), style="none")
@@ -235,10 +233,10 @@ def _each(named: Sequence[str], style: str) -> Text:
 
 
 def print_changes(console: Console, found: Changes) -> None:
-    """What changed, one row a line."""
+    """Print the changes, one row a line."""
     if found.other_spec is not None:
         digest = printable(found.other_spec[:SHORT])
-        console.print(Text(f"The old labels are by another specification, {digest}."))
+        console.print(Text(f"The old labels were made by another specification, {digest}."))
     if not found.rows:
         console.print(Text("Nothing changed."))
     for change in found.rows:
@@ -248,7 +246,7 @@ def print_changes(console: Console, found: Changes) -> None:
         line.append(_went(change), style="none")
         console.print(line)
     if found.not_asked:
-        console.print(Text(f"Not asked for again: {found.not_asked} rows."))
+        console.print(Text(f"Not compared: {found.not_asked} rows outside this selection."))
 
 
 def _went(change: Change) -> str:

@@ -1,4 +1,4 @@
-"""Which rows are asked for: descriptors by name or file, modes, depths, and evidence."""
+"""Selects the rows to label: descriptors by name or file, modes, depths, and evidence."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Descriptors that are asked for, in order.
+    """The selected descriptors, in order.
 
-    `nowhere` has the anchors of each that lead nowhere, by the names of both, and why.
+    `nowhere` has the anchors that do not exist, by descriptor and anchor name, with the reason.
     """
 
     descriptors: tuple[Descriptor, ...]
@@ -45,7 +45,7 @@ class Chosen:
 
 
 def descriptors(named: Sequence[str], every: bool) -> Chosen:
-    """The descriptors that a person named, or all that are shipped; raises SpecError."""
+    """The named descriptors, or all shipped ones; raises SpecError."""
     if every == bool(named):
         raise SpecError("name descriptors, or ask for --all", f"python -m proofs lower {NAMES[1]}")
     found: dict[str, Descriptor] = {}
@@ -75,11 +75,11 @@ def label(
     require_evidence: bool = False,
     nowhere: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[Row]:
-    """The rows of some descriptors: all modes and all depths that are offered if not said.
+    """Label some descriptors: by default in all modes, at all depths that are offered.
 
     Args:
-        require_evidence: count nothing but what traces show.
-        nowhere: of each descriptor, the anchors that lead nowhere, and why.
+        require_evidence: count only what traces show.
+        nowhere: the anchors of each descriptor that do not exist, with the reason.
     """
     lost = nowhere or {}
     return [
@@ -103,9 +103,9 @@ def _offered(found: Descriptor) -> list[Depth]:
 
 
 def checked_evidence(path: Path) -> EvidenceFile:
-    """The evidence in a file, taken again from its traces; raises DocumentError.
+    """The evidence in a file, computed again from its traces; raises DocumentError.
 
-    The file itself is not believed: what it says must be what its traces show. An obligation that
+    The file itself is not trusted: it must equal what its traces show. An obligation that
     any of the traces violates is not shown by the others.
     """
     evidence = read_evidence(path)

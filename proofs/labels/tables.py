@@ -1,4 +1,4 @@
-"""Rows as Markdown and as CSV, for papers."""
+"""Writes rows as Markdown and as CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def as_markdown(rows: Sequence[RowView]) -> str:
 def as_csv(rows: Sequence[RowView]) -> str:
     """One line a row; lists are separated by blanks, forbidden lowerings by semicolons.
 
-    No cell starts with what a spreadsheet would take for a formula: all are names.
+    No cell starts with a character that a spreadsheet reads as a formula: all are names.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

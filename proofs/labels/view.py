@@ -1,4 +1,4 @@
-"""Rows as they are published."""
+"""The published form of rows."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ SCHEMA: Final = "resident-claims/lowering/1"
 
 
 class Cited(msgspec.Struct, frozen=True):
-    """What supplies an obligation: `depth` is none where it is native.
+    """The evidence for an obligation; `depth` is none if it is native.
 
-    `rests_on` is declared (the descriptor's word) or shown (a trace that was judged here);
-    `nowhere` says that the anchor leads nowhere.
+    `rests_on` is declared (by the descriptor) or shown (by a trace that was judged here);
+    `nowhere`: the anchor does not exist.
     """
 
     obligation: str
@@ -69,7 +69,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """An anchor of a descriptor that cites the descriptor's own tree and leads nowhere in it."""
+    """An anchor into the descriptor's own tree that does not exist there."""
 
     descriptor: str
     anchor: str
@@ -78,7 +78,7 @@ class Lost(msgspec.Struct, frozen=True):
 
 
 class Lacking(msgspec.Struct, frozen=True):
-    """Why an obligation is not supplied, and what would supply it."""
+    """An obligation that is not supplied: the reason, and what would supply it."""
 
     obligation: str
     why: str
@@ -120,9 +120,9 @@ class RowView(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A row that is not what it was. `way`: upgrade, downgrade, changed, new, gone.
+    """A row that changed. `way`: upgrade, downgrade, changed, new, gone.
 
-    A `gone` row was asked for again and is not there; if it was positive it is a downgrade.
+    A `gone` row was requested again and is missing; if it was positive it is a downgrade.
     """
 
     way: str
@@ -137,10 +137,10 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What changed since an earlier labelling, and how many of its rows were not asked for.
+    """The changes from an earlier output, and the number of its rows that were not requested.
 
-    `other_spec` is the digest of the specification that it was made by, where that is another one;
-    then a label may have changed because what is asked for has.
+    `other_spec` is the digest of its specification, if that differs; then a label may have changed
+    because the obligations did.
     """
 
     rows: list[Change]
@@ -149,14 +149,15 @@ class Changes(msgspec.Struct, frozen=True):
 
     @property
     def worse(self) -> bool:
+        """Whether any row is a downgrade."""
         return any(change.way == "downgrade" for change in self.rows)
 
 
 class Rows(msgspec.Struct, frozen=True):
     """What `lower --format json` prints; `spec` is the digest of the specification.
 
-    `changes` is there where an earlier labelling was given. With `require_evidence` nothing counted
-    but what traces show. `nowhere` has every anchor that leads nowhere, whoever rests on it.
+    `changes` is there where an earlier labelling was given. With `require_evidence` only what
+    traces show counted. `nowhere` has every anchor that does not exist.
     """
 
     schema: str
@@ -169,7 +170,7 @@ class Rows(msgspec.Struct, frozen=True):
 
 
 def view(row: Row) -> RowView:
-    """A row, with what it would be under the other bundle."""
+    """A row, with its label under the other bundle."""
     other = lower(
         row.descriptor,
         row.mode,
@@ -208,7 +209,7 @@ def view_all(
     *,
     require_evidence: bool = False,
 ) -> Rows:
-    """Rows as they are printed, with the anchors that lead nowhere."""
+    """The published rows, with the anchors that do not exist."""
     return Rows(
         SCHEMA,
         __version__,
@@ -222,7 +223,7 @@ def view_all(
 def lost_anchors(
     found: Sequence[Descriptor], nowhere: Mapping[str, Mapping[str, str]]
 ) -> list[Lost]:
-    """The anchors of descriptors that lead nowhere; `nowhere` has them by the names of both."""
+    """The anchors of descriptors that do not exist; `nowhere` has them by descriptor and anchor."""
     return [
         Lost(each.name, name, each.anchors[name].path or "", why)
         for each in found
@@ -277,7 +278,7 @@ def _condition(row: Row, said: Holds | Observed, depth: Depth) -> Condition:
 
 
 def _leading_nowhere(row: Row, conditions: Sequence[Holds | Observed]) -> dict[str, None]:
-    """The anchors that a row rests on and that lead nowhere, in order."""
+    """The anchors that a row uses and that do not exist, in order."""
     items = [supply.by for supply in row.supplied if isinstance(supply.by, Item)]
     return {
         said.anchor: None
@@ -292,7 +293,7 @@ def _place(descriptor: Descriptor, said: Item | Holds | Observed) -> str:
 
 
 def cite(anchor: Anchor) -> str:
-    """Where an anchor lies, on one line."""
+    """The location of an anchor, on one line."""
     if anchor.path is None:
         return str(anchor.source)
     return anchor.path if anchor.source is None else f"{anchor.path} ({anchor.source})"

@@ -1,1 +1,1 @@
-"""Terms as formulas: to Z3, made smaller, and as SMT-LIB text."""
+"""Translates terms to formulas: to Z3, partially evaluated, and as SMT-LIB text."""

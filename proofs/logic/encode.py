@@ -1,4 +1,4 @@
-"""Terms to Z3: one of the two translations of the term language.
+"""Translates terms to Z3: one of the two translations of the term language.
 
 Integers become mathematical integers (`Integers`, for statements about all sizes) or bit-vectors of
 a fixed width (`Bits`, for fast bounded search; the world keeps every value small enough that no sum
@@ -44,16 +44,20 @@ class Numbers(Protocol):
     def limit(self) -> int | None:
         """The largest value that a field may take, or None where there is no limit."""
 
-    def var(self, name: str) -> Expr: ...
+    def var(self, name: str) -> Expr:
+        """A fresh integer variable."""
 
-    def const(self, value: int) -> Expr: ...
+    def const(self, value: int) -> Expr:
+        """An integer constant."""
 
-    def sort(self) -> Expr: ...
+    def sort(self) -> Expr:
+        """The sort of integers."""
 
     def kind(self, index: int) -> Expr:
         """The number of a kind of event."""
 
-    def kind_var(self, name: str) -> Expr: ...
+    def kind_var(self, name: str) -> Expr:
+        """A variable for the number of a kind of event."""
 
 
 class Integers:
@@ -62,18 +66,23 @@ class Integers:
     limit = None
 
     def var(self, name: str) -> Expr:
+        """A fresh integer variable."""
         return z3.Int(name)
 
     def const(self, value: int) -> Expr:
+        """An integer constant."""
         return z3.IntVal(value)
 
     def sort(self) -> Expr:
+        """The sort of integers."""
         return z3.IntSort()
 
     def kind(self, index: int) -> Expr:
+        """The number of a kind of event as a constant."""
         return z3.IntVal(index)
 
     def kind_var(self, name: str) -> Expr:
+        """A variable for the number of a kind of event."""
         return z3.Int(name)
 
 
@@ -85,21 +94,27 @@ class Bits:
 
     @property
     def limit(self) -> int:
+        """The largest value that a field may take."""
         return (1 << (self.width - 3)) - 1
 
     def var(self, name: str) -> Expr:
+        """A fresh integer variable."""
         return z3.BitVec(name, self.width)
 
     def const(self, value: int) -> Expr:
+        """An integer constant."""
         return z3.BitVecVal(value, self.width)
 
     def sort(self) -> Expr:
+        """The sort of integers."""
         return z3.BitVecSort(self.width)
 
     def kind(self, index: int) -> Expr:
+        """The number of a kind of event as a constant."""
         return z3.BitVecVal(index, _KINDS)
 
     def kind_var(self, name: str) -> Expr:
+        """A variable for the number of a kind of event."""
         return z3.BitVec(name, _KINDS)
 
 
@@ -113,8 +128,8 @@ def encode(
 
     Args:
         resolve: the expression that stands for a variable.
-        kinds: for each kind of the world's alphabet, the condition that the event is of that kind;
-            a kind outside the alphabet never occurs.
+        kinds: for each kind in the alphabet of the mode, the condition that the event has that
+        kind; other kinds never occur.
     """
 
     def go(t: Term) -> Expr:

@@ -1,6 +1,6 @@
-"""Terms made smaller where something is known: the kind of the event, a register that never moves.
+"""Evaluates terms partially, for a known kind of event or known registers.
 
-What is left tells which variables a question can depend on at all. Nothing here knows Z3.
+The result shows which variables a question can depend on. This module does not use Z3.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SIGNED = {(Scope.EVENT, "rival")}
 def specialize(term: Term, kind: Kind, known: Mapping[tuple[Scope, str], Const]) -> Term:
     """The term for an event of this kind, with `known` variables replaced, and simplified.
 
-    Every integer but `rival` counts something, so it is taken to be at least 0.
+    Every integer except `rival` is a count, so it is assumed to be at least 0.
     """
 
     def go(t: Term) -> Term:

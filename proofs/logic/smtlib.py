@@ -1,7 +1,7 @@
-"""SMT-LIB 2 as text: writing formulas so that they can be read, and reading one invariant safely.
+"""Writes formulas as SMT-LIB 2, and reads one invariant definition safely.
 
-What is read is not handed to a solver's parser: it must be one `define-fun` over the expected
-variables, made of a few operators of linear integer arithmetic and well sorted, and nothing else.
+Input is not passed to a solver's parser: it must be exactly one well-sorted `define-fun` over the
+expected variables, with a few operators of linear integer arithmetic.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _OPERATORS = {"if": "ite", **{op: op for op in _BOOLEAN | _ORDER | _SAME | _SUM 
 
 
 class SmtlibError(SpecError):
-    """A text is not the one definition that is expected."""
+    """The text is not the expected definition."""
 
 
 def show(tree: Tree, indent: int = 0) -> str:
-    """`tree` as text; what is too wide for a line is broken after the operator."""
+    """`tree` as text; lines that are too wide are broken after the operator."""
     flat = _flat(tree)
     if isinstance(tree, str) or indent + len(flat) <= _WIDTH:
         return flat
@@ -66,19 +66,21 @@ class _Node:
 
 
 class Writer:
-    """Z3 expressions as trees; what several of them share is defined once, in `definitions`.
+    """Converts Z3 expressions to trees; shared subexpressions are defined once, in `definitions`.
 
-    The order in which Z3 keeps the operands of a commutative operator depends on what the process
-    did before. Here they are sorted by their own text, so the same formula is the same text always.
+    The order of operands of commutative operators in Z3 depends on the history of the process. They
+    are sorted by text, so the text of a formula is deterministic.
 
     Args:
         roots: every expression that will be written.
-        share: whether to name what is shared; without it each expression stands by itself.
+        share: whether to name shared subexpressions.
     """
 
     def __init__(self, roots: Iterable[Expr], *, share: bool = True) -> None:
         self.definitions: list[Tree] = []
-        self._roots = list(roots)  # kept alive: identities of expressions may be reused otherwise
+        self._roots = list(
+            roots
+        )  # keeps expressions alive: their identities may be reused otherwise
         self._keys: dict[int, str] = {}
         self._nodes: dict[str, _Node] = {}
         self._uses: Counter[str] = Counter()
@@ -88,7 +90,7 @@ class Writer:
             self._count(self._key(root))
 
     def tree(self, expr: Expr) -> Tree:
-        """One of the roots, by the names of what it shares with others."""
+        """One of the roots, with the names of shared subexpressions."""
         return self._tree(self._key(expr))
 
     def _key(self, expr: Expr) -> str:

@@ -1,4 +1,4 @@
-"""The lowering relation a second time, for Z3, and what is proved of it.
+"""A second implementation of the lowering relation, in Z3, and the proofs about it.
 
-Written from `docs/lowering.md` and the paper, without the Python relation of `spec.lowering`.
+It is written from `docs/lowering.md` and the paper, independently of `spec.lowering`.
 """

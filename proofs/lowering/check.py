@@ -1,4 +1,4 @@
-"""Everything that is checked of the lowering relation."""
+"""Checks the lowering relation: its theorems, and that both implementations agree."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ AUDITED: Final = "tensorrt_llm_1_3_0rc14"
 
 
 def check_lowering(
-    progress: Callable[[str], None] = lambda _: None, *, beside: Executor | None = None
+    progress: Callable[[str], None] = lambda _: None, *, worker: Executor | None = None
 ) -> LoweringCheck:
-    """Prove the theorems, and hold the two relations against each other.
+    """Prove the theorems, and compare the two relations.
 
     Args:
-        progress: told what is being worked on.
+        progress: called with a description of the current work.
         beside: compares the two while the theorems are being proved.
     """
-    universe = Task(beside, partial(compare))
+    universe = Task(worker, partial(compare))
     proofs = []
     for theorem in theorems():
         progress(f"lowering: proving {theorem.name}")
@@ -57,9 +57,9 @@ def check_lowering(
 
 
 def audit(name: str = AUDITED, oracle: Oracle | None = None) -> Audit:
-    """The rows of a shipped descriptor by the Z3 relation, beside what the Python one says.
+    """Compare the rows of a shipped descriptor under both relations.
 
-    The rows are those of the papers' audit: every mode natively and with the telemetry join.
+    The rows are those of the papers' audit: every mode, natively and with the telemetry join.
     """
     asked = [
         Asked(descriptor(name), mode, Bundle.PAPER, depth)

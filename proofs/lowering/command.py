@@ -1,4 +1,4 @@
-"""`python -m proofs check lowering`."""
+"""`python -m proofs check lowering`: checks the lowering relation."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 __all__ = ["LOWERING", "run_check", "to_junit"]
 
 LOWERING: Final = "lowering"
-"""What stands in the place of a mode."""
+"""The argument that is given in place of a mode."""
 
 
-def run_check(form: Format, junit: Path | None) -> int:
+def run_check(form: Format, junit: Path | None, *, verbose: bool) -> int:
     """Check the lowering relation, print what was found, and return the exit code."""
     spinner = console(stderr=True)
     spinner.quiet = not spinner.is_terminal
-    with second_process() as beside, spinner.status("") as status:
-        check = check_lowering(status.update, beside=beside)
+    with second_process() as worker, spinner.status("") as status:
+        check = check_lowering(status.update, worker=worker)
     if junit is not None:
         write_bytes(junit, to_junit(check))
     if form is Format.JSON:
         print_json(check)
     else:
         with page() as out:
-            print_lowering(out, check)
+            print_lowering(out, check, verbose=verbose)
     return exit_code(check)
 
 

@@ -1,4 +1,4 @@
-"""Descriptors and rows that are written out, as points at which the Z3 relation is asked."""
+"""Evaluates the Z3 relation on concrete descriptors and rows."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a row is called, of which kind it is if it is sound with an adapter, what it lacks.
+    """The label of a row, its subtype if it is sound with an adapter, and what it lacks.
 
-    One label, and one kind or none, unless the relation is broken.
+    There is exactly one label and at most one subtype, unless the relation is broken.
     """
 
     labels: tuple[Label, ...]
@@ -49,13 +49,13 @@ class Answer(NamedTuple):
 
 
 class Oracle:
-    """The Z3 relation, asked of descriptors that are written out."""
+    """The Z3 relation, evaluated on concrete descriptors."""
 
     def __init__(self, kind: type[Relation] = Relation) -> None:
         self.relation = kind(any_descriptor(), any_row())
 
     def answers(self, rows: Sequence[Asked]) -> list[Answer]:
-        """What the relation says of each row."""
+        """The answer of the relation for each row."""
         sets = iter(self._rows.run([self.point(row) for row in rows]))
         labels = [(label, next(sets)) for label in Label]
         subtypes = [(subtype, next(sets)) for subtype in Subtype]
@@ -99,7 +99,7 @@ class Oracle:
         return said
 
     def _put_items(self, said: Point, row: Asked, place: Depth, items: Sequence[Item]) -> None:
-        """The first item about an obligation whole, and what the others amount to."""
+        """The first item about an obligation, and a summary of the others."""
         met: set[str] = set()
         for item in items:
             name, anchor = f"{place}/{item.obligation}", row.descriptor.anchor(item)

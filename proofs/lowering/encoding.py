@@ -1,7 +1,7 @@
-"""The lowering relation as Z3 terms, from `docs/lowering.md`.
+"""Encodes the lowering relation as Z3 terms, from `docs/lowering.md`.
 
-`Relation` answers for any descriptor and any row at once. Each line of the table of labels is a
-term by itself, and so is each label.
+`Relation` is symbolic in the descriptor and the row. Each line of the table of labels is a separate
+term, and so is each label.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _once(method: Callable[..., Expr]) -> Callable[..., Expr]:
 
 
 class Relation:
-    """The relation over one symbolic descriptor and row. A test overrides a part to break it."""
+    """The relation over one symbolic descriptor and row. Tests override parts to break it."""
 
     may_supply: Mapping[Depth, frozenset[str]] = MAY_SUPPLY
     adequate: frozenset[Scope] = ADEQUATE
@@ -67,7 +67,7 @@ class Relation:
         self.built: dict[tuple[Any, ...], Expr] = {}
 
     def on(self, described: Described, row: Row | None = None) -> Relation:
-        """The same relation, of another descriptor or row."""
+        """The relation over another descriptor or row."""
         return type(self)(described, row or self.row)
 
     # The row.
@@ -133,7 +133,7 @@ class Relation:
 
     @_once
     def may(self, depth: Depth, name: str) -> Expr:
-        """Whether the adapter at this depth is there and may supply the obligation."""
+        """Whether the adapter at this depth exists and may supply the obligation."""
         if name not in self.may_supply[depth]:
             return z3.BoolVal(False)
         return conj(self.described.offered[depth], self.prepared(depth))
@@ -146,6 +146,7 @@ class Relation:
 
     @_once
     def native(self, name: str) -> Expr:
+        """Whether the obligation is supplied natively."""
         return self.stated(Depth.NONE, name)
 
     @_once
@@ -156,10 +157,12 @@ class Relation:
 
     @_once
     def by_adapter(self, name: str) -> Expr:
+        """Whether some adapter within the depth supplies the obligation."""
         return disj(*[conj(self.reaches(b), self.supplies(b, name)) for b in ADAPTERS])
 
     @_once
     def supplied(self, name: str) -> Expr:
+        """Whether the obligation is supplied, natively or by an adapter."""
         return disj(self.native(name), self.by_adapter(name))
 
     def missing(self, name: str) -> Expr:
@@ -192,6 +195,7 @@ class Relation:
 
     @_once
     def related(self) -> Expr:
+        """Whether any statement is related to the mode."""
         found = [self.tempting()]
         for name in OBLIGATIONS:
             near = [self.partly(Depth.NONE, name), self.by_adapter(name)]
@@ -199,7 +203,7 @@ class Relation:
             found.append(conj(self.in_bundle(name), disj(*near)))
         return disj(*found)
 
-    # The lines of the table, each by itself.
+    # The lines of the table.
 
     @_once
     def forbidden(self) -> Expr:
@@ -235,7 +239,7 @@ class Relation:
 
     @_once
     def is_label(self, label: Label) -> Expr:
-        """Whether the row is called so; each label is stated by itself."""
+        """Whether the row has this label; each label is stated separately."""
         one, two, three = self.forbidden(), self.all_native(), self.lower()
         below = no(disj(one, two, three))
         related, five = self.related(), self.misrepresents()

@@ -1,4 +1,4 @@
-"""The connectives of Z3 without its checks of types, which would take most of the time."""
+"""Connectives of Z3 without its type checks, which would take most of the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check of the lowering relation, for people."""
+"""Prints a check of the lowering relation as text."""
 
 from __future__ import annotations
 
@@ -22,19 +22,47 @@ __all__ = ["print_lowering"]
 _STYLES: Final = {"proved": "green", "refuted": "red", "vacuous": "magenta", "unknown": "magenta"}
 _INDENT: Final = 10
 _NEVER: Final = " never turns "
+_SCOPE: Final = "every descriptor that the schema admits, every mode, bundle and depth"
 
 
-def print_lowering(out: Console, check: LoweringCheck) -> None:
-    """The theorems by name, the universe with its sizes, and the audited rows."""
+def print_lowering(out: Console, check: LoweringCheck, *, verbose: bool = False) -> None:
+    """Print the verdict, one line for each part, and everything that is not proved or differs.
+
+    Args:
+        verbose: print each theorem, the sizes of the universe and the audited rows, too.
+    """
     out.print(Text(_headline(check), "bold"))
-    out.print(
-        "over every descriptor that the schema admits, every mode, bundle and depth; each with "
-        "a case in which its premise holds, so that none is vacuous\n"
-    )
+    if not verbose:
+        _print_summary(out, check)
+        return
+    out.print(f"{_SCOPE}; each has a case in which its premise holds, so none is vacuous\n")
     for clause, group in groupby(check.theorems, key=lambda proof: _parts(proof)[1]):
         _print_alike(out, clause, list(group))
     _print_universe(out, check)
     _print_audit(out, check)
+
+
+def _print_summary(out: Console, check: LoweringCheck) -> None:
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(no_wrap=True)
+    rows.add_column(overflow="fold")
+    points = sum(each.points for each in check.universe)
+    audit = check.audit
+    for name, text in (
+        ("scope", _SCOPE),
+        ("theorems", f"{', '.join(proof.name for proof in check.theorems)} (-v)"),
+        ("relations", f"the one in Python and the one in Z3, compared on {points:,} points"),
+        ("audit", f"{audit.agree} of {len(audit.rows)} rows of {audit.descriptor} agree"),
+    ):
+        rows.add_row(Text(name, "bold"), Text(text))
+    out.print(Padding(rows, (0, 0, 0, 2), expand=False))
+    for proof in check.theorems:
+        if proof.result != "proved":
+            _print_alike(out, "", [proof])
+    if any(each.differ for each in check.universe):
+        _print_universe(out, check)
+    if audit.agree < len(audit.rows):
+        _print_audit(out, check)
 
 
 def _headline(check: LoweringCheck) -> str:
@@ -42,8 +70,8 @@ def _headline(check: LoweringCheck) -> str:
     proved = f"{results.count('proved')} of {counted(len(results), 'theorem')} proved"
     others = [f"{results.count(r)} {r}" for r in _STYLES if r != "proved" and r in results]
     seconds = sum(proof.seconds for proof in check.theorems)
-    verdict = {0: "lowering fails closed", 1: "lowering does not hold"}.get(exit_code(check))
-    head = f"{verdict or 'lowering is not shown'}: {', '.join([proved, *others])}"
+    verdict = {0: "lowering fails closed", 1: "lowering is refuted"}.get(exit_code(check))
+    head = f"{verdict or 'lowering is undecided'}: {', '.join([proved, *others])}"
     equal = "differ" if _differ(check) else "are equal"
     return f"{head}, in {seconds:.1f} s of solving; the two relations {equal}"
 
@@ -54,13 +82,13 @@ def _differ(check: LoweringCheck) -> bool:
 
 
 def _parts(proof: Proof) -> tuple[str, str]:
-    """What a theorem is about, and the clause that it has in common with others, if it has one."""
+    """The subject of a theorem, and the clause that it shares with others, if there is one."""
     about, never, clause = proof.says.partition(_NEVER)
     return (about, f"{never}{clause}".strip()) if never else (proof.says, "")
 
 
 def _print_alike(out: Console, clause: str, proofs: list[Proof]) -> None:
-    """Theorems that differ in what they are about: their clause and their cases once."""
+    """Print theorems that differ in their subject only: the clause and the cases once."""
     cases = {tuple(proof.witnesses.items()) for proof in proofs}
     alike = clause != "" and len(proofs) > 1 and len(cases) == 1
     if alike:
@@ -81,9 +109,9 @@ def _print_cases(out: Console, proof: Proof, each: str = "") -> None:
     shown = [name for name, found in proof.witnesses.items() if found == "shown"]
     lacking = [f"{name}: {found}" for name, found in proof.witnesses.items() if found != "shown"]
     if shown:
-        out.print(_indented(Text(f"{each}a case: {'; '.join(shown)}", "bright_black")))
+        out.print(_indented(Text(f"{each}witness: {'; '.join(shown)}", "bright_black")))
     if lacking:
-        out.print(_indented(Text(f"{each}no case: {'; '.join(lacking)}", "magenta")))
+        out.print(_indented(Text(f"{each}no witness: {'; '.join(lacking)}", "magenta")))
 
 
 def _indented(text: Text) -> Padding:
@@ -96,11 +124,11 @@ def _print_counterexample(out: Console, found: Counterexample) -> None:
     )
     _print_case(out, "", found.row)
     if found.after is not None:
-        _print_case(out, "and, with less, ", found.after)
+        _print_case(out, "and, weakened, ", found.after)
 
 
 def _print_case(out: Console, lead: str, case: Case) -> None:
-    labels = " and ".join(case.labels) or "without a label"
+    labels = " and ".join(case.labels) or "no label"
     shows = f", traces show {', '.join(case.shows)}" if case.shows else ""
     out.print(Padding(f"{lead}at {case.depth}{shows}: {labels}", (0, 0, 0, _INDENT)))
     text = "\n".join(f"{'':{_INDENT + 2}}{line}" for line in case.descriptor.splitlines())
@@ -120,9 +148,9 @@ def _print_universe(out: Console, check: LoweringCheck) -> None:
 def _print_audit(out: Console, check: LoweringCheck) -> None:
     audit = check.audit
     agree = f"{audit.agree}/{len(audit.rows)}"
-    out.print(Text(f"\nThe rows of {audit.descriptor}, derived again: {agree}", "bold"))
+    out.print(Text(f"\nThe rows of {audit.descriptor} by both relations: {agree} agree", "bold"))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for name in ("mode", "depth", "by lower", "derived again"):
+    for name in ("mode", "depth", "lower", "Z3 relation"):
         table.add_column(name, no_wrap=True)
     for row in audit.rows:
         table.add_row(row.mode, row.depth, row.label, row.derived)

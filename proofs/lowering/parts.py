@@ -1,6 +1,6 @@
-"""Statements to build descriptors of, one of each kind that the schema has values for.
+"""Statements to build test descriptors from, one for each combination of values in the schema.
 
-They are made without validation, which would cost more than all the rest; `tests` validate them.
+They are constructed without validation, which would dominate the cost; tests validate them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def orders(of: Order) -> Iterator[tuple[Order, ...]]:
 
 
 def anchors(of: Order) -> Iterator[Anchor]:
-    """Every anchor that the schema admits, as far as this order goes."""
+    """Every anchor that the schema admits, up to the other orders."""
     for kind in AnchorKind:
         if kind not in RUNS:
             yield _anchor(kind)
@@ -133,6 +133,7 @@ def adapter(depth: Depth, evidence: Iterable[Item] = (), *, ready: bool = True) 
 
 
 def forbidden(mode: Mode, up_to: Depth) -> Forbidden:
+    """A lowering to the mode that is forbidden up to a depth."""
     return Forbidden.model_construct(
         signal=Signal.BLOCK_EVENTS, mode=mode, up_to=up_to, because="b", anchor=NOTED
     )

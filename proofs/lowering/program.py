@@ -1,7 +1,7 @@
-"""A finite Z3 term as a straight program, run over many points at once.
+"""Compiles a finite Z3 term to a straight-line program that evaluates many points at once.
 
-A point says for each constant of the term what it is. A set of points is an integer with a bit for
-each, so that one pass answers for a whole universe. The program is read off the term itself.
+A point assigns a value to each constant of the term. A set of points is a bit mask, so one pass
+evaluates a whole universe. The program is generated from the term.
 """
 
 from __future__ import annotations

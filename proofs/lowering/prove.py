@@ -1,4 +1,4 @@
-"""Theorems to answers: Z3, bounded by work and not by the clock."""
+"""Proves the theorems of the lowering relation with Z3, under a resource limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN: Final = {"sat": "shown", "unsat": "none", "unknown": "unknown"}
 
 
 def prove(theorem: Theorem, rlimit: int = RLIMIT) -> Proof:
-    """Whether a theorem holds, and of something; where it does not, a small row that shows it."""
+    """Prove a theorem and its non-vacuity; if it fails, with a small counterexample."""
     started = time.perf_counter()
     solver = _solver(rlimit, theorem.premise, z3.Not(theorem.conclusion))
     answer = str(solver.check())
@@ -60,7 +60,7 @@ def _solver(rlimit: int, *parts: Expr) -> Expr:
 
 
 def _smallest(solver: Expr, theorem: Theorem) -> Expr:
-    """A model in which nothing can be left out; `solver` has just found one."""
+    """A minimal model; `solver` has just found one."""
     model = _without(solver, solver.model(), _parts(theorem))
     there = [
         cell for cell, item in theorem.before.described.items.items() if _is(model, item.there)
@@ -86,7 +86,7 @@ def _is(model: Expr, part: Expr) -> bool:
 
 
 def _parts(theorem: Theorem) -> Iterator[Expr]:
-    """What a descriptor can do without, the larger things first."""
+    """The removable parts of a descriptor, the larger ones first."""
     described = theorem.before.described
     yield from described.forbidden.values()
     yield from described.offered.values()

@@ -1,4 +1,4 @@
-"""What `check lowering` answers, as it is published: schema `resident-claims/lowering-proof/1`."""
+"""The published result of `check lowering`: schema `resident-claims/lowering-proof/1`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Counterexample(msgspec.Struct, frozen=True):
-    """A row that refutes a theorem; `after` is the same with something taken away."""
+    """A row that refutes a theorem; `after` is the weakened row."""
 
     mode: Mode
     bundle: Bundle
@@ -49,8 +49,8 @@ class Counterexample(msgspec.Struct, frozen=True):
 class Proof(msgspec.Struct, frozen=True):
     """A theorem over all descriptors: proved, refuted, vacuous or unknown.
 
-    `witnesses` says of each case of the premise that there must be whether there is one: shown,
-    none or unknown. A theorem is vacuous where one is none.
+    `witnesses` gives, for each required case of the premise, whether it exists: shown, none or
+    unknown. A theorem is vacuous if one is none.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Proof(msgspec.Struct, frozen=True):
 
 
 class Audited(msgspec.Struct, frozen=True):
-    """One row of an audit: what each of the two relations calls it."""
+    """One row of an audit: its label under each relation."""
 
     mode: Mode
     depth: Depth
@@ -71,7 +71,7 @@ class Audited(msgspec.Struct, frozen=True):
 
 
 class Audit(msgspec.Struct, frozen=True):
-    """The rows of one descriptor derived again, and in how many both agree."""
+    """The rows of one descriptor under both relations, and the number that agree."""
 
     descriptor: str
     bundle: Bundle
@@ -80,7 +80,7 @@ class Audit(msgspec.Struct, frozen=True):
 
 
 class LoweringCheck(msgspec.Struct, frozen=True):
-    """All that is checked of the relation."""
+    """The published result of `check lowering`."""
 
     schema: Literal["resident-claims/lowering-proof/1"]
     tool: str

@@ -1,9 +1,8 @@
-"""Any descriptor at all, as Z3 constants; what the schema forbids is said by `admitted`.
+"""A symbolic descriptor as Z3 constants; `admitted` states the constraints of the schema.
 
-A place is where an item stands: an adapter's depth, or `none` for native evidence. The relation
-asks of the items about one obligation at one place only whether there is one of a kind, so one item
-is kept whole and all further ones are two booleans: whether one of them counts (but for the atoms),
-and whether one is related.
+A place is an adapter's depth, or `none` for native evidence. The relation only asks whether some
+item about an obligation at a place has a property, so one item is fully symbolic and all others are
+two booleans: whether one of them counts (apart from the atoms), and whether one is related.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def _sort(kind: type[StrEnum]) -> tuple[Expr, dict[str, Expr]]:
 
 
 def unknown(name: str, kind: type[StrEnum]) -> Expr:
-    """A constant of an enumeration, of which nothing is known."""
+    """An unconstrained constant of an enumeration."""
     return z3.Const(name, _sort(kind)[0])
 
 
@@ -79,7 +78,7 @@ def is_in(expr: Expr, kind: type[StrEnum], members: Iterable[str]) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """`order` says whether the order that matters to who names the anchor is preserved."""
+    """A symbolic anchor; `order`: the order that the citing statement needs is preserved."""
 
     there: Expr
     kind: Expr
@@ -152,7 +151,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is asked of a descriptor."""
+    """The row to label: mode, bundle and depth."""
 
     mode: Expr
     contract: Expr
@@ -180,7 +179,7 @@ def _item(name: str) -> Item:
 
 
 def any_descriptor() -> Described:
-    """A descriptor and an evidence file of which nothing is known."""
+    """An unconstrained descriptor and evidence file."""
     return Described(
         items={cell: _item(f"{cell[0]}/{cell[1]}") for cell in CELLS},
         others_count={cell: z3.Bool(f"{cell[0]}/{cell[1]}.others_count") for cell in CELLS},

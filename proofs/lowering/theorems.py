@@ -1,4 +1,4 @@
-"""What is proved of the relation for every descriptor, mode, bundle and depth."""
+"""The theorems about the lowering relation, for every descriptor, mode, bundle and depth."""
 
 from __future__ import annotations
 
@@ -41,11 +41,10 @@ _CONFLICT: Final = ("explicit_conflict_action", "blocking_claim_ids")
 
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """`premise` implies `conclusion`, whatever the descriptor and the row.
+    """A theorem: `premise` implies `conclusion`, for every descriptor and row.
 
-    `before` is the row that it speaks of, and `after` the one with something taken away, where
-    there are two. Each of `witnesses` is a case of the premise that there must be, or the theorem
-    says nothing.
+    `before` is its row, and `after` the weakened one, if there are two. Each of `witnesses` is a
+    case of the premise that must be satisfiable, or the theorem is vacuous.
     """
 
     name: str
@@ -89,7 +88,7 @@ def _all_of_these(name: str, it: Relation, admitted: Expr) -> Theorem:
 
 
 def _with_less(it: Relation, admitted: Expr) -> tuple[Relation, Expr]:
-    """The row with less in every way, and what ties it to the one given."""
+    """The row weakened in every way, with the constraints that relate it to the given one."""
     ties, described = [admitted], it.described
     for _, way in _WAYS.values():
         described, tie = way(described)

@@ -1,4 +1,4 @@
-"""The Python relation held against the Z3 one, on every point of a reduced universe.
+"""Compares the Python relation with the Z3 relation on every point of a reduced universe.
 
 The relation looks at one statement at a time, then at one obligation at a time, then at the set of
 those that are supplied. Each of these is exhausted over what the one before can say of it:
@@ -10,8 +10,8 @@ those that are supplied. Each of these is exhausted over what the one before can
 * sets: each way in which the obligations of a bundle can be absent, native or supplied by a patch;
   of the two largest bundles each set that is supplied, natively and by a patch in turns.
 
-That obligations do not meet in any other way is what the code of both says, and what random
-descriptors (`tests`) look for.
+That obligations do not interact in other ways follows from the code of both; tests with random
+descriptors search for exceptions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _PATCH: Final = Depth.BACKEND_PATCH
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """How many points of one kind were compared, and the first at which the two differ."""
+    """The number of points compared in one part, and the first difference."""
 
     what: str
     points: int
@@ -70,7 +70,7 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 def compare(oracle: Oracle | None = None, parts: Iterable[str] | None = None) -> list[Compared]:
-    """Both implementations on these parts of the universe, by default on all of `PARTS`."""
+    """Compare both implementations on these parts of the universe, by default on all of `PARTS`."""
     asked = oracle or Oracle()
     return [_of(part, PARTS[part](asked)) for part in parts or PARTS]
 

@@ -1,7 +1,7 @@
-"""Descriptors of which something was taken away: the same constants, but for what is weaker.
+"""Weakens a symbolic descriptor: the same constants except those that are weakened.
 
-Every function returns the weaker descriptor and what ties it to the one given; any number of
-statements may be weaker at once. Further items, which are known by two booleans only, may do less.
+Every function returns the weaker descriptor and the constraints that relate it to the given one;
+any number of statements may be weaker at once, including the summarised items.
 """
 
 from __future__ import annotations

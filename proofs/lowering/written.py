@@ -1,4 +1,4 @@
-"""A model of Z3 as a descriptor that a person can read, and that the schema admits."""
+"""Reads a Z3 model as a readable descriptor that the schema admits."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _case(of: Relation, model: Expr, mode: Mode) -> Case:
 
 
 class _Reader:
-    """The values that a model gives to terms; what it leaves open is completed."""
+    """The values of terms in a model, with model completion."""
 
     def __init__(self, model: Expr) -> None:
         self._model = model
@@ -89,7 +89,7 @@ _Dumper.add_representer(_Flow, _on_one_line)
 
 
 class _Writer:
-    """A descriptor, statement by statement. Anchors that say the same are one."""
+    """Writes a descriptor, statement by statement. Equal anchors are merged."""
 
     def __init__(self, read: _Reader, of: Relation, mode: Mode) -> None:
         self._read, self._described, self._mode = read, of.described, mode

@@ -1,1 +1,1 @@
-"""What is proved: the most general runtime, the auditor, and the theorem of each mode."""
+"""The transition systems and theorems: the most general runtime, the auditor, the clauses."""

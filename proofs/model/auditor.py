@@ -1,10 +1,10 @@
-"""The auditor: what someone believes who reads only reports, and only by the ids in them.
+"""The auditor: the beliefs of a reader who receives only reports and the ids in them.
 
-`BELIEFS` may read the kind of a report, `named`, `here` and what the report itself says; it cannot
-read facts, the key of an object, or any ledger of facts. `check_reports_only` holds it to that.
+`BELIEFS` may read the kind of a report, `named`, `here` and the fields of the report; it cannot
+read facts, the key of an object, or any ledger of facts. `check_reports_only` enforces this.
 
-Whom the last action on the request blamed is remembered: whether it named the claim itself, and
-what the others that it named amount to by the footprints declared.
+The beliefs include whom the last action on the request blamed: whether it named the claim itself,
+and the sum of the declared footprints of the other claims it named.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ BELIEFS = Ledger(
 
 
 def check_reports_only(ledger: Ledger) -> None:
-    """Refuse a ledger that looks at anything but reports.
+    """Raise for a ledger that reads anything but reports.
 
     Raises:
         ValueError: a term reads a fact, a field that no report carries, or another scope.

@@ -1,4 +1,4 @@
-"""What the theorem of a mode can depend on: which registers move, and which are ever read."""
+"""Computes the cone of influence of a mode's theorem: the registers that move and are read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PLAIN: Known = {
 
 
 class Cone:
-    """The ledgers as far as the given observers and clauses, under an alphabet, can read them."""
+    """The part of the ledgers that the given observers and clauses can read, for an alphabet."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Cone:
         self._constants: Known = {
             (Scope.CLAIM, n): Const(v) for n, v in MODES[mode].constants.items()
         }
-        if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal is for a failed restore
+        if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal reports a failed restore
             self._constants[Scope.EVENT, "restore"] = FALSE
 
     @cached_property
@@ -87,7 +87,7 @@ class Cone:
     def registers(self) -> tuple[Register, ...]:
         """The registers that something can read, and that move.
 
-        What makes an event possible is read only as far as fields that matter are concerned.
+        Conditions on the possibility of an event count only for fields that are read.
         """
         found: set[Register] = set()
         todo = [v for kind in self.alphabet for t in self._roots(kind) for v in variables(t)]
@@ -101,7 +101,7 @@ class Cone:
         return tuple(r for r in self.following if r in found)
 
     def _closure(self, todo: list[Var], known: set[Register]) -> set[Register]:
-        """The registers of these variables, and those that they are made of."""
+        """The registers of these variables, and those they are computed from."""
         found, todo = set(known), list(todo)
         while todo:
             register = self._register(todo.pop())
@@ -130,9 +130,10 @@ class Cone:
         return self.specialize(faithful(), kind)
 
     def possible(self, kind: Kind) -> Term:
-        """What makes an event of this kind possible, as far as fields that matter are concerned.
+        """The condition under which an event of this kind is possible, restricted to fields that
+        are read.
 
-        Constraints on fields that nothing else reads are left out: their plain values satisfy them.
+        Constraints on fields that nothing else reads are left out: default values satisfy them.
         """
         _, fields = self._parts(kind, self.registers)
         plain = {key: value for key, value in _PLAIN.items() if key[1] not in fields}

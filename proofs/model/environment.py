@@ -1,8 +1,8 @@
-"""The most general runtime: any fact that the facts before it allow, and any report at all.
+"""The most general runtime: every fact that earlier facts permit, and every report.
 
 One claim is tracked among arbitrary others, whose responsible blocks together are the integer
-`rest`, and one request among arbitrary others. Constraints here say only what facts are (a lost
-block shortens the run of held ones; a load needs a copy); nothing restricts what is said.
+`rest`, and one request among arbitrary others. The constraints only define facts (a lost block
+shortens the run of held ones; a load needs a copy); nothing restricts reports.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ POOL = Ledger(
             e.rest + e.footprint,
             (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(e.rest - e.footprint, e.rest),
         ),
-        # Exact where one other claim stands for the rest, as in every run that is written down.
+        # Exact where one other claim represents the rest, as in every run written as events.
         "stood": (e.here & kind(Kind.REQUEST_ARRIVED)).ite(
             e.rest, (~e.mine & kind(Kind.CLAIM_RETIRED)).ite(0, _stood)
         ),
         "other": Var(Scope.WAS, "other", Sort.BOOL) | (~e.mine & kind(Kind.CLAIM_COMMITTED)),
-        # Exact where a report names no blocks, as in every run that is written down.
+        # Exact where a report names no blocks, as in every run written as events.
         "unsaid": e.mine.ite(
             kind(*BLOCKS_GONE) | (_unsaid & ~kind(Kind.CLAIM_BLOCK_LOST)),
             _unsaid,
@@ -68,7 +68,7 @@ def _if(kinds: Term, then: Term) -> Term:
 
 
 def faithful() -> Term:
-    """What holds of every event as one claim sees it: facts are facts, and fields what they are."""
+    """What holds of every event in the scope of one claim: facts and fields are faithful."""
     mine = e.mine
     counts = (
         *(e.lead, e.footprint, e.needed, e.usable, e.cost, e.worker, e.by, e.stood, e.shared),
@@ -77,12 +77,12 @@ def faithful() -> Term:
     )
     return conj(
         facts_are_facts(),
-        # Hooks see keys: a fact carries no name of its own.
+        # Instrumentation observes keys: a fact carries no claim name.
         _if(kind(*FACTS), e.named.eq(e.mine)),
         _if(kind(*(FACTS - _CLAIM_ABOUT), *CONFLICT_ACTIONS), ~e.mine & ~e.named),
-        # An auditor without acceptances keeps a registry, and asks only about what is in it.
+        # An auditor without acceptance reports keeps a registry, and considers only its entries.
         _if(conj(c.watched, disj(e.mine, e.named), kind(*REPORTS)), was.registered),
-        # Counts count.
+        # Counts are not negative.
         *(number >= 0 for number in counts),
         # The registry of the others.
         _if(~mine & kind(Kind.CLAIM_COMMITTED), e.footprint >= 1),
@@ -91,28 +91,28 @@ def faithful() -> Term:
         _if(mine & kind(Kind.BLOCK_CACHED, Kind.LOAD_FINISHED), was.lead <= e.lead),
         _if(mine & kind(*BLOCKS_GONE), e.lead <= was.lead),
         _if(mine & kind(Kind.CLAIM_BLOCK_LOST), e.breaks.eq(was.lead < c.threshold)),
-        # Requests: an id arrives once, and nothing happens to it before.
+        # Requests: an id arrives once, and has no event before.
         _if(e.here & kind(Kind.REQUEST_ARRIVED), ~req_was.seen),
         _if(e.here & kind(*_AT_REQUEST), req_was.seen),
         _if(e.here & kind(*(_AT_REQUEST & FACTS)), req_was.arrived),
         _if(e.here, kind(*_AT_REQUEST, Kind.REQUEST_ARRIVED, Kind.BLOCK_CACHED)),
         _if(e.here & kind(Kind.BLOCK_CACHED), req_was.arrived),
-        # Room: what is shared and tied is this claim's own, and among what the others have.
+        # Capacity: shared and tied blocks belong to this claim and are among those of the others.
         e.stood <= e.rest,
         e.shared <= was.footprint,
         e.shared <= e.rest,
         e.tied <= e.shared,
-        # Blocking ids: what the others that are named free is among what the others have.
+        # Blocking ids: the blocks that other named claims free are among those of the others.
         e.blamed_rest <= e.rest,
         (e.blamed_rest >= 1).implies(e.blamed_least >= 1),
         e.accuses.eq(disj(e.blamed, e.blamed_least >= 1, e.stranger)),
-        # Ranks: only the loss of a block has been chosen among others.
+        # Ranks: only the loss of a block is a choice among blocks.
         _if(e.refusal | e.harm, e.outcome & ~(e.refusal & e.harm)),
     )
 
 
 def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
-    """What a run must also satisfy to be written as a file of events and read back the same.
+    """The further conditions on a run that can be written as events and read back unchanged.
 
     One other claim stands for the rest, every block fact moves the run of held blocks, a request in
     hand caches them, one owner acts, conflicts are met by refusing or deferring, and fields that an
@@ -135,7 +135,7 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(c.watched & e.mine & ~kind(Kind.CLAIM_REGISTERED), was.registered),
         _if(e.mine & kind(Kind.CLAIM_REGISTERED), c.watched & ~was.registered),
         _if(kind(*_ROUTED), was.registered),
-        # What is told of a claim that is over is owed to nobody, and is not heard.
+        # Reports about a claim that is over are not owed, and do not occur.
         _if(e.mine & kind(*ROUTE_REPORTS), live(was)),
         _if(c.ranked & e.mine & kind(*_OF_LOSS), live(was)),
         _if(~e.mine & kind(Kind.CLAIM_COMMITTED), e.rest.eq(0) & ~other),

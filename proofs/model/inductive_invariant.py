@@ -1,7 +1,7 @@
-"""What is true of every state that a runtime under a contract can be in.
+"""The inductive invariant of the states of a runtime under a contract.
 
-Written by hand, and never trusted: `proofs.checks.receptiveness` proves by plain Z3 that it holds
-at the start and after every event. Each part is one invariant with a name.
+It is written by hand and not trusted: `proofs.checks.receptiveness` proves with plain Z3 that it
+holds initially and after every event. Each part is one invariant with a name.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from proofs.logic.encode import Expr
     from proofs.model.owed import Owed
 
-__all__ = ["region"]
+__all__ = ["invariant"]
 
 _LIVE = tuple(sorted(RESPONSIBLE))
 _ENDED = tuple(sorted(TERMINAL - {ClaimState.REFUSED}))
 
 
-def region(of: Owed) -> dict[str, Expr]:
-    """The invariants of a bundle."""
+def invariant(of: Owed) -> dict[str, Expr]:
+    """The parts of the invariant of a bundle, by name."""
     accepted = _accepted(of) if _accepts(of) else {}
     return _counts(of) | _owed(of) | _harmed(of) | accepted | _staged(of)
 
@@ -62,7 +62,7 @@ def _counts(of: Owed) -> dict[str, Expr]:
 
 
 def _owed(of: Owed) -> dict[str, Expr]:
-    """What must be true where something is owed, so that saying it is possible and true."""
+    """What must hold where a report is owed, so that it is possible and correct."""
     parts: dict[str, list[Expr]] = {}
     for name, stated in STATED.items():
         for each in stated.invariants:
@@ -96,7 +96,7 @@ def _harmed(of: Owed) -> dict[str, Expr]:
 
 
 def _accepted(of: Owed) -> dict[str, Expr]:
-    """What acceptance, owed or told, says of the registry and of the others."""
+    """What acceptance, owed or reported, implies for the registry and the other claims."""
     at = of.at
     owed, told = (at("explicit_acceptance", state) for state in ("owed", "accepted"))
     harm = at("claim_harm_attribution", "owed", "failed")
@@ -121,7 +121,7 @@ def _accepted(of: Owed) -> dict[str, Expr]:
 
 
 def _staged(of: Owed) -> dict[str, Expr]:
-    """Where the lifecycle stands while something is owed."""
+    """The state of the lifecycle while something is owed."""
     if not of.staged:
         return {}
     stage = of.stage

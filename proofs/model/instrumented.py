@@ -1,7 +1,7 @@
-"""A model asked another question: its runs are the same, and what an engine looks for differs.
+"""Instruments a model for another question: the same runs, with marks or another goal.
 
-Engines see a plain `Model`: the wrapper may add marks (booleans that an event sets for good) and
-may change what a step says.
+Engines get a plain `Model`. The wrapper may add marks (booleans that an event sets permanently) and
+may change the steps.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Mark:
 
 
 def unchanged(state: Mapping[str, Expr], event: Mapping[str, Expr], step: Step) -> Step:
-    """Ask what the model asks."""
+    """The step of the model, unchanged."""
     return step
 
 
 class Instrumented:
-    """A model with marks, each of which is a clause too, and with its steps changed.
+    """A model with marks, each of which is also a clause, and with changed steps.
 
     Args:
-        change: given a state, an event, and the step between them, what engines are told of it.
+        change: maps a state, an event and the step between them to the step that engines get.
     """
 
     def __init__(
@@ -60,20 +60,25 @@ class Instrumented:
         self.sides: Mapping[str, str] = model.sides
 
     def mine(self, side: str) -> str:
+        """The event field that says whether an event concerns the claim."""
         return self._model.mine(side)
 
     def state(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for a state."""
         marks = {_key(m.name): z3.Bool(f"{_key(m.name)}{suffix}") for m in self._marks}
         return self._model.state(suffix) | marks
 
     def event(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for an event."""
         return self._model.event(suffix)
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
+        """The constraint on the state before any event."""
         unset = [z3.Not(state[_key(m.name)]) for m in self._marks]
         return z3.And(self._model.initial(state), *unset)
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        """One event from a state, as formulas over both."""
         step = self._model.step(state, event)
         marks = {
             _key(m.name): z3.Or(

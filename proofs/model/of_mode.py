@@ -1,4 +1,4 @@
-"""Which system speaks for a mode, and how its variables are named."""
+"""Selects the transition system of a mode and the names of its variables."""
 
 from __future__ import annotations
 
@@ -36,13 +36,17 @@ class Model(Protocol):
         """The event field that says whether an event concerns this claim."""
         ...
 
-    def state(self, suffix: str) -> dict[str, Expr]: ...
+    def state(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for a state."""
 
-    def event(self, suffix: str) -> dict[str, Expr]: ...
+    def event(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for an event."""
 
-    def initial(self, state: Mapping[str, Expr]) -> Expr: ...
+    def initial(self, state: Mapping[str, Expr]) -> Expr:
+        """The constraint on the state before any event."""
 
-    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step: ...
+    def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        """One event from a state, as formulas over both."""
 
 
 def model_of(
@@ -58,10 +62,10 @@ def model_of(
     """The most general runtime under a bundle of a mode.
 
     Args:
-        without: obligations taken out of the bundle, or single rules of them (`name.rule`).
-        only: the clauses to keep, by name; all of them if None.
+        without: obligations removed from the bundle, or single rules of them (`name.rule`).
+        only: the names of the clauses to keep; all if None.
         replay: only runs that can be written as events and read back the same.
-        switched: what is in force is decided later, by switches (`proofs.model.system.switch`).
+        switched: obligations are activated later, by assumptions (`proofs.model.system.switch`).
     """
     if mode is Mode.SOFT_PRIORITY:
         return Pair(bundle, numbers, without=without, only=only, replay=replay, switched=switched)

@@ -1,4 +1,4 @@
-"""A state of a system, read for what is owed in it."""
+"""Formulas over one state of a system: what is owed in it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ACTION, _STAGE = "explicit_conflict_action", "own.ordered_lifecycle_events.stag
 
 
 class Owed:
-    """One state of a system, read for what is owed in it.
+    """Formulas over one state of a system about what is owed in it.
 
     Args:
         state: the system's variables, or what they become after an event.
@@ -56,7 +56,7 @@ class Owed:
         return _STAGE in self._state
 
     def stage(self, *stages: ClaimState) -> Expr:
-        """The bundle follows the lifecycle, and the claim is in one of these stages."""
+        """The bundle follows the lifecycle, and the claim is in one of these states."""
         if not self.staged:
             return z3.BoolVal(False)
         const = self.system.numbers.const
@@ -70,10 +70,12 @@ class Owed:
 
     @property
     def unviolated(self) -> Expr:
+        """No obligation is violated."""
         return z3.Not(z3.Or(self._having(Verdict.VIOLATED)))
 
     @property
     def settled(self) -> Expr:
+        """No obligation is pending."""
         return z3.Not(z3.Or(self._having(Verdict.PENDING)))
 
     @property
@@ -83,12 +85,12 @@ class Owed:
 
     @property
     def live(self) -> Expr:
-        """News of the claim is owed."""
+        """Whether reports about the claim are owed."""
         return self.system.live(self._state)
 
     @property
     def conflict(self) -> Expr:
-        """The request in hand does not fit beside this claim and the others, as declared."""
+        """The request in hand does not fit together with the declared blocks of all claims."""
         request, resident = self["req_was.needed"], self["was.declared"] + self["was.rest"]
         usable = self["req_was.usable"]
         here = [self["was.responsible"], self["req_was.arrived"]]
@@ -103,10 +105,12 @@ class Owed:
 
     @property
     def debt(self) -> Expr:
-        """How much is left to do; 0 where nothing is owed and no request is in hand."""
+        """The ranking function: remaining moves; 0 where nothing is owed and no request is in
+        hand.
+        """
         parts = [*self._having(Verdict.PENDING), self["req_was.arrived"], self.unmet]
         parts.append(z3.And(self.at(_RISE, "owed"), self.stage(ClaimState.RESTORING)))
-        parts.append(self.at(_ACCEPT, "owed"))  # twice: accepting may bring a conflict to light
+        parts.append(self.at(_ACCEPT, "owed"))  # twice: accepting may reveal a conflict
         counted = [z3.If(part, z3.IntVal(1), z3.IntVal(0)) for part in parts]
         if _HARM in self.observers:
             untold = self[f"own.{_HARM}.untold"]

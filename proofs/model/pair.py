@@ -1,8 +1,8 @@
-"""Two ranked claims in one run: what soft_priority needs, and one claim cannot say.
+"""A transition system of two ranked claims, which the theorem of soft_priority needs.
 
-Each claim sees every event its own way; the facts decide which lost blocks first, and the auditor
-learns it from reports. Promise and knowledge hold of every single run, so they hold of each run of
-a comparison (original, swapped), and `swap_lemma` shows that this is all the comparison needs.
+Each claim has its own view of every event; the facts decide which lost blocks first, and the
+auditor infers it from reports. The clauses hold for every single run, so they hold for each run of
+a comparison (original, swapped); `swap_lemma` shows that the comparison needs no more.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ RANK = Clause(
 
 _SIDES = ("A", "B")
 _SHARED = ("lost_first", "said_first")
-_RESET = "reset"  # a claim lost blocks to something else than eviction
+_RESET = "reset"  # a claim lost blocks other than by eviction
 _EITHER = "either"  # when a claim lost blocks first, one of the other could have been taken
 
 
 class Pair:
-    """Two claims under one mode's obligations; offers what `System` offers."""
+    """Two claims under one mode's obligations, with the interface of `System`."""
 
     def __init__(
         self,
@@ -74,6 +74,7 @@ class Pair:
         return f"mine.{side}"
 
     def state(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for a state."""
         made = {}
         for side in _SIDES:
             for name, value in self.one.state(f".{side}{suffix}").items():
@@ -89,6 +90,7 @@ class Pair:
         return made
 
     def event(self, suffix: str) -> dict[str, Expr]:
+        """Fresh variables for an event."""
         made = self.one.event(suffix)
         for name in ("mine", "named"):
             del made[name]
@@ -102,6 +104,7 @@ class Pair:
         return made
 
     def initial(self, state: Mapping[str, Expr]) -> Expr:
+        """The constraint on the state before any event."""
         num = self.numbers
         parts = [state[name] == num.const(0) for name in _SHARED]
         parts += [z3.Not(state[_RESET]), z3.Not(state[_EITHER])]
@@ -114,6 +117,7 @@ class Pair:
         return z3.And(parts)
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
+        """One event from a state, as formulas over both."""
         num = self.numbers
         index = {k: num.kind(i) for i, k in enumerate(self.alphabet)}
         fact = z3.Or([event["kind"] == index[k] for k in self.alphabet if k in FACTS])
@@ -191,13 +195,13 @@ class Pair:
         )
 
     def _live(self, state: Mapping[str, Expr], side: str) -> Expr:
-        """News of the claim is owed."""
+        """Whether reports about the claim are owed."""
         return self.one.live(_side(state, side))
 
     def _ranks(
         self, state: Mapping[str, Expr], event: Mapping[str, Expr], side: str
     ) -> dict[str, Expr]:
-        """What an eviction says of a claim and the other one, by their ranks."""
+        """The fields of an eviction for a claim and the other one, by their ranks."""
         other = _other(side)
         own, theirs = state[f"{side}/priority"], state[f"{other}/priority"]
         there = self._live(state, other)
@@ -218,7 +222,7 @@ class Pair:
         return z3.And(self._live(state, other), event[f"takeable.{other}"])
 
     def _readable(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Expr:
-        """Each event is about one of the claims, and could be written if there were no other."""
+        """Each event is about one of the claims, and can be written as if there were no other."""
         parts = [z3.Xor(event["mine.A"], event["mine.B"])]
         evicted = event["kind"] == self.numbers.kind(self.alphabet.index(Kind.BLOCK_EVICTED))
         for side in _SIDES:
@@ -243,7 +247,8 @@ def _side(state: Mapping[str, Expr], side: str) -> dict[str, Expr]:
 
 def swap_lemma() -> dict[str, Expr]:
     """Two runs that keep `RANK`, with priorities swapped, lose in swapped order, if in both either
-    claim could lose first."""
+    claim could lose first.
+    """
     p, q, first, second = z3.Ints("p q first second")
     either = [z3.Or(x == 1, x == 2) for x in (first, second)]
     original = z3.If(first == 1, p <= q, q <= p)

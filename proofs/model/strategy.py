@@ -1,7 +1,7 @@
-"""How a runtime does its part: what it says next, and the states from which that works.
+"""The runtime's strategy: which report it emits next, in each state.
 
-Formulas over one state of a `proofs.model.system.System`; `proofs.checks.receptiveness` proves what
-they are for.
+Formulas over one state of a `proofs.model.system.System`; `proofs.checks.receptiveness` proves that
+following the strategy violates nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
-from proofs.model.inductive_invariant import region
+from proofs.model.inductive_invariant import invariant
 from proofs.model.owed import Owed
 from spec.contract.obligations import STATED
 from spec.events.alphabet import Kind
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from proofs.model.system import System
     from spec.contract.obligation import Answer
 
-__all__ = ["Duty", "Move"]
+__all__ = ["Move", "RuntimeStrategy"]
 
 _EARLY: Final = (
     *(Kind.CLAIM_ACCEPTED, Kind.CLAIM_HARMED),
@@ -68,24 +68,24 @@ class Move:
         return plain | said | {"authorised": z3.BoolVal(True)} | dict(self.fields)
 
 
-class Duty(Owed):
-    """One state of a system, and what a runtime that does its part says in it."""
+class RuntimeStrategy(Owed):
+    """The runtime's strategy in one state of a system."""
 
     @cached_property
-    def region(self) -> dict[str, Expr]:
-        """What is true of every unviolated state."""
-        return region(self)
+    def invariant(self) -> dict[str, Expr]:
+        """The inductive invariant of unviolated states."""
+        return invariant(self)
 
     @property
     def quiet(self) -> Expr:
-        """No report about the claim is owed, so acting on a request closes no window."""
+        """No report about the claim is owed, so acting on a request misses no deadline."""
         return z3.Not(z3.Or([m.when for m in self.moves() if m.about_claim]))
 
     def moves(self) -> list[Move]:
-        """What a runtime that does its part says next: of each state, the first that applies.
+        """The moves in order of priority: the first that applies is made.
 
-        Reports about the claim come first; a refusal, which closes every window, only after them;
-        and the end of the request last.
+        Reports about the claim come first; a refusal, which ends every deadline, comes after them;
+        the end of the request comes last.
         """
         earlier, found = z3.BoolVal(False), []
         for move in self._wanted():
@@ -118,7 +118,8 @@ class Duty(Owed):
         return Move(answer.name, answer.kind, when, z3.BoolVal(answer.of_request), fields)
 
     def _blame(self, failed: Expr) -> dict[str, Expr]:
-        """Whom a refusal names: the claim whose restore failed, or those that are in the way.
+        """The claims that a refusal names: the one whose restore failed, or those that block the
+        request.
 
         The others count as one claim here. Of several, taking claims out of the blame for as long
         as those left suffice ends in blame that is sufficient and irredundant.

@@ -1,4 +1,4 @@
-"""One mode as a transition system: facts, declarations, beliefs and observers, stepped together."""
+"""One mode as a transition system of facts, declarations, beliefs and observers."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ BEFORE = {Scope.NOW: Scope.WAS, Scope.REQ: Scope.REQ_WAS, Scope.BELIEVES: Scope.
 
 @dataclass(frozen=True)
 class Step:
-    """One event, symbolically: what makes it possible, what follows, and what the clauses say.
+    """One symbolic event: its precondition, the next state, and the clauses.
 
-    `compared` has a formula for each part of what a clause is tested by (`Clause.tested`).
+    `compared` has a formula for each place where a clause is tested (`Clause.tested`).
     """
 
     possible: Expr
@@ -54,7 +54,7 @@ class Step:
     keeps: dict[str, Expr]  # each observer of the bundle is not violated after the event
     exercised: dict[str, Expr]  # each observer is satisfied after the event
     owing: dict[str, Expr]  # each observer owes something after the event
-    compared: dict[tuple[str, str], Expr]  # a clause is compared, where it could be otherwise
+    compared: dict[tuple[str, str], Expr]  # a clause is compared where it could be false
 
     @property
     def settled(self) -> Expr:
@@ -73,12 +73,12 @@ class Step:
 
 
 def switch(name: str) -> Expr:
-    """The constant that leaves an obligation, a rule (`name.rule`) or `REPLAY` in force."""
+    """The constant that activates an obligation, a rule (`name.rule`) or `REPLAY`."""
     return z3.Bool(f"on {name}")
 
 
 def waited_for(clause: Clause, owing: Mapping[str, Expr]) -> Expr:
-    """None of the obligations that a clause waits for owes anything.
+    """None of the obligations that a clause waits for is pending.
 
     Args:
         owing: that each obligation in force owes something.
@@ -91,10 +91,10 @@ class System:
 
     Args:
         numbers: mathematical integers, or bit-vectors for bounded search.
-        without: obligations taken out of the bundle, or single rules of them (`name.rule`).
-        only: the clauses to keep, by name; all of them if None.
+        without: obligations removed from the bundle, or single rules of them (`name.rule`).
+        only: the names of the clauses to keep; all if None.
         replay: only runs that can be written as a file of events and read back.
-        switched: obligations, rules and `replay` are in force only where their `switch` is true.
+        switched: obligations, rules and `replay` are active only where their `switch` is true.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class System:
             owing[o.name] = verdicts[Verdict.PENDING]
             exercised[o.name] = verdicts[Verdict.SATISFIED]
         possible = [term(faithful()), z3.Or(list(kinds.values()))]
-        if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal is for a failed restore
+        if Kind.LOAD_FAILED not in self.alphabet:  # then no refusal reports a failed restore
             possible.append(z3.Not(event["restore"]))
         if self._replay:
             readable = z3.If(
@@ -271,7 +271,7 @@ class System:
         return after
 
     def _on(self, name: str) -> Expr:
-        """Whether something is in force: always, unless it is switched or left out."""
+        """Whether something is active: always, unless it is switched or removed."""
         if name in OBLIGATIONS and name not in {o.name for o in self.observers}:
             return z3.BoolVal(False)
         return switch(name) if self._switched else z3.BoolVal(True)

@@ -1,9 +1,9 @@
 """The auditor's theorem, clause by clause, for each mode.
 
-A clause holds of one event, with what was and is true, and what was and is believed. A clause may
-wait for some obligations, the fewest that it is proved with: where one of these owes something the
-clause is not compared. All others are compared always, or "pending" would hide that nothing ever
-comes.
+A clause is a predicate of one event with the facts and beliefs before and after it. A clause may
+wait for some obligations, the fewest that it is proved with: while one of these is pending the
+clause is not compared. All other clauses are always compared, so that "pending" cannot hide that a
+report never comes.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ __all__ = ["CLAUSES", "Clause"]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """`says` completes "the auditor ..." or states the promise.
+    """A clause of a theorem; `says` completes "the auditor ..." or states the promise.
 
-    `settled` are the obligations that it waits for; out of the bundle they excuse nothing. `tested`
-    names where it could be otherwise: some run must come to each of these while it is compared.
+    `settled` are the obligations that it waits for; outside the bundle they have no effect.
+    `tested` names the places where it could be false: some run must reach each of these while it is
+    compared.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Clause:
 
 
 def _by_memory(term: Term) -> Term:
-    """The same of what the auditor remembers after the event, in place of what the event says."""
+    """The term with the beliefs after the event in place of the fields of the event."""
     names = {(Scope.EVENT, v.name): v for v in variables(term) if v.name in NAMES}
     return substitute(term, {key: Var(Scope.BELIEVES, v.name, v.sort) for key, v in names.items()})
 
@@ -97,7 +98,7 @@ HARM = Clause(
 )
 ARBITRATION = Clause(
     "arbitration",
-    "has heard of an explicit action when a request that conflicts with the claim ends",
+    "has received a report of an explicit action when a request that conflicts with the claim ends",
     _conflicts.implies(believed.acted),
     (("conflict", _conflicts),),
 )
@@ -121,7 +122,7 @@ NO_BREAKING_VICTIM = Clause(
 )
 FAILURE_KNOWN = Clause(
     "failure",
-    "has heard an outcome that names the claim when a request ends whose restore failed",
+    "has received an outcome that names the claim when a request ends whose restore failed",
     (_ends & req_was.failed).implies(believed.answered),
     (("failed", _ends & req_was.failed),),
 )

@@ -1,4 +1,4 @@
-"""The campaign: each mutant is killed by a named check, shown equivalent, or survives."""
+"""Runs a mutation campaign: each mutant is killed by a check, proved equivalent, or survives."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PLACES: tuple[str, ...] = (*Mode, *PARTS, DELIVERY, LOWERING)
 
 
 def everything(place: str) -> Sequence[Tried]:
-    """Every mutant of a mode, or every change of a part."""
+    """All mutants of a mode, or of a part shared by all modes."""
     if place == LOWERING:
         return table_changes()
     if place == DELIVERY:
@@ -63,11 +63,11 @@ KILLED, EQUIVALENT, SURVIVED, UNKNOWN = "killed", "equivalent", "survived", "unk
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """What became of a mutant: killed, equivalent, survived or unknown.
+    """The result for a mutant: killed, equivalent, survived or unknown.
 
-    `mode` is that of a mutant, or the part of a change. `by` are all checks that notice it, the
-    strongest reason first; `detail` is what the first of them noticed, or else what the solver says
-    of it and its original.
+    `mode` is that of a mutant, or the part of a change. `by` are all checks that detect it, the
+    strongest reason first; `detail` is what the first of them found, or the solver's answer about
+    equivalence.
     """
 
     mode: str
@@ -81,10 +81,10 @@ class Fate(msgspec.Struct, frozen=True):
 
 
 def campaign(tried: Sequence[Tried]) -> Iterator[Fate]:
-    """Judge mutants, those of one obligation together; one fate for each, in any order.
+    """Judge mutants, grouped by obligation; yields one result for each, in any order.
 
     Raises:
-        SpecError: the specification does not judge the runs as pinned, so they tell nothing.
+        SpecError: the specification itself does not give the pinned verdicts.
     """
     if wrong := unlike():
         raise SpecError(
@@ -102,7 +102,9 @@ def campaign(tried: Sequence[Tried]) -> Iterator[Fate]:
 
 
 def _judge_changes(changes: Sequence[Change | DeliveryChange | TableChange]) -> Iterator[Fate]:
-    """What no check notices is compared with the original: without a search where that will do."""
+    """Changes that no check detects are compared with the original, without a search if
+    possible.
+    """
     left: list[Change] = []
     for change in changes:
         started = time.perf_counter()
@@ -111,7 +113,7 @@ def _judge_changes(changes: Sequence[Change | DeliveryChange | TableChange]) -> 
         if noticed:
             yield _fate(about, KILLED, list(noticed), next(iter(noticed.values())), started)
         elif isinstance(change, TableChange):
-            yield _fate(about, SURVIVED, [], "no probe tells it", started)
+            yield _fate(about, SURVIVED, [], "no probe detects it", started)
         elif isinstance(change, DeliveryChange):
             yield _fate(about, EQUIVALENT, [], str(Compared.FRAME), started)
         else:
@@ -120,7 +122,7 @@ def _judge_changes(changes: Sequence[Change | DeliveryChange | TableChange]) -> 
     for change, same in zip(left, shown_same(left), strict=True):
         about = (change.part, change.name, change.operator, change.says)
         result, said = (
-            (EQUIVALENT, str(Compared.REACHED)) if same else _told(*compare_change(change))
+            (EQUIVALENT, str(Compared.REACHED)) if same else _explained(*compare_change(change))
         )
         yield _fate(about, result, [], said, started)
         started = time.perf_counter()
@@ -136,7 +138,7 @@ _RESULT = {
 
 
 def _judge(group: Sequence[Mutant]) -> Iterator[Fate]:
-    """What no check notices is compared with its original, once for modes that are alike."""
+    """Mutants that no check detects are compared with the original, once for equivalent modes."""
     left: dict[str, list[Mutant]] = {}
     for mutant in group:
         started = time.perf_counter()
@@ -164,7 +166,7 @@ def _noticed(mutant: Tried) -> Iterator[tuple[str, str]]:
         said = check(mutant)
         if said is not None:
             yield name, said
-            if name == "structure":  # there is nothing to judge runs with
+            if name == "structure":  # nothing to judge runs with
                 return
 
 
@@ -173,16 +175,16 @@ def _compare(mutant: Mutant) -> tuple[str, str]:
     compared = compare(mutant.mode, mutant.original, mutant.observer)
     different = compared is Compared.DIFFERENT
     run = difference(mutant.mode, mutant.original, mutant.observer) if different else None
-    return _told(compared, run)
+    return _explained(compared, run)
 
 
-def _told(compared: Compared, run: str | None) -> tuple[str, str]:
-    """What a comparison comes to, and what is said of it."""
+def _explained(compared: Compared, run: str | None) -> tuple[str, str]:
+    """The result of a comparison, with its detail."""
     return _RESULT[compared], str(compared) if run is None else f"{compared}: {run}"
 
 
 def key_of(tried: Tried) -> tuple[str, str]:
-    """By what a fate is known: where the change was made, and its name."""
+    """The key of a result: the mode or part, and the name of the mutant."""
     return (str(tried.mode) if isinstance(tried, Mutant) else tried.part), tried.name
 
 

@@ -1,7 +1,7 @@
-"""The named list of what can be wrong beyond the rules of observers, and the changes it makes.
+"""The mutation operators for everything but observer rules, and the mutants they make.
 
-A slip in a term that is written once is made for all that use it, and so is one in a ledger: the
-obligations and the clauses of the theorem then share the mistake.
+A mutation of a shared term or of a ledger applies to all its users: obligations and clauses of the
+theorem then share the mistake.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _RESTRICTIONS: dict[str, Term] = {
 
 
 def changes(part: str) -> tuple[Change, ...]:
-    """Every change of a part."""
+    """All changes of a part."""
     return _MADE[part]()
 
 
@@ -128,7 +128,9 @@ def _register(part: str, ledger: Ledger, before: Scope, name: str) -> Iterator[C
 
 
 def _refused(after: Trusted, ledger: Ledger, name: str) -> str | None:
-    """Why a ledger with such a register is none: it depends on itself, or on what it may not."""
+    """Why a ledger with this register is invalid: it depends on itself, or reads what it must
+    not.
+    """
     found = next(each for each, *_ in after.ledgers if each.name == ledger.name)
     if ledger is BELIEFS:
         try:
@@ -175,7 +177,7 @@ def _terms() -> tuple[Change, ...]:
 
 
 def _signature(trusted: Trusted) -> int:
-    """What of all that is trusted is another term than it was; 0 where nothing is."""
+    """Which trusted terms differ from the original; 0 if none does."""
     pairs = zip(_sites(trusted), _sites(ORIGINAL), strict=True)
     other = tuple((i, t) for i, (t, was_) in enumerate(pairs) if t is not was_ and t != was_)
     return hash(other) if other else 0
@@ -244,14 +246,14 @@ def _clauses(mode: Mode, clause: Clause) -> Iterator[tuple[str, str, Clause]]:
 
 
 def _waiting(mode: Mode, clause: Clause) -> Iterator[tuple[str, Clause]]:
-    """The clause with one obligation more or one less that it waits for."""
+    """The clause, waiting for one obligation more or less."""
     for name in MODES[mode].names():
         says = f"it {'does not wait' if name in clause.settled else 'waits'} for {name}"
         yield says, replace(clause, settled=clause.settled ^ {name})
 
 
 def _distinct(term: Term, made: list[tuple[str, str, Term]]) -> Iterator[tuple[str, str, Term]]:
-    """What differs from the original and from each other."""
+    """The changes that differ from the original and from each other."""
     seen = {term}
     for operator, says, changed in made:
         if changed not in seen and (changed.sort is term.sort):

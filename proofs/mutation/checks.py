@@ -1,6 +1,6 @@
-"""The checks by which a mutant is noticed, the strongest reason first.
+"""The checks that detect mutants of observer rules, the strongest reason first.
 
-Each tells what it noticed, or None. Only the last leaves open which side of a change is right.
+Each check returns what it found, or None. Only the last one does not show which version is wrong.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from proofs.mutation import detection
 from proofs.mutation.delivery import DeliveryChange, refuted
 from proofs.mutation.detection import NOTICES
-from proofs.mutation.judge import alike, breaches, heard, is_faithful, judged, trail
+from proofs.mutation.judge import alike, breaches, is_faithful, judged, received, trail
 from proofs.mutation.runs import runs, traces
 from proofs.mutation.tables import TABLE_NOTICES, TableChange
 from proofs.mutation.trusted import Change, waits
@@ -34,14 +34,14 @@ __all__ = ["CHECKS", "forget"]
 
 
 def forget() -> None:
-    """Give up what is remembered of the runs."""
+    """Clear the caches of runs."""
     _breaking.cache_clear()
     _pins_of.cache_clear()
     detection.forget()
 
 
 def structure(mutant: Mutant) -> str | None:
-    """It is refused by its own validation, before anything is judged."""
+    """Its own validation rejects it."""
     try:
         _ = mutant.observer
     except ValueError as problem:
@@ -52,12 +52,12 @@ def structure(mutant: Mutant) -> str | None:
 def theorem(mutant: Mutant) -> str | None:
     """A run keeps the mutant and the other obligations, and breaks a clause of the theorem.
 
-    Of the contract alone: the paper's bundles need not carry the theorem.
+    Only for the contract: the paper's bundles need not imply the theorem.
     """
     if mutant.bundle is Bundle.PAPER:
         return None
     for line, breach in _breaking(mutant.mode, mutant.original.name):
-        steps = heard(alike(mutant.mode), line)
+        steps = received(alike(mutant.mode), line)
         judge, own = mutant.judge, mutant.original.name
         if judge is None or _kept(own, judge.verdicts(steps), breach):
             return f"{breach.clause.name} fails after {line}"
@@ -66,7 +66,7 @@ def theorem(mutant: Mutant) -> str | None:
 
 @cache
 def _breaking(mode: Mode, name: str) -> tuple[tuple[str, Breach], ...]:
-    """Runs of the mode's world that break a clause while all obligations but one are kept."""
+    """Runs of the mode that break a clause and keep all obligations but one."""
     others = [other for other in MODES[mode].names() if other != name]
     return tuple(
         (line, breach)
@@ -80,32 +80,33 @@ def _breaking(mode: Mode, name: str) -> tuple[tuple[str, Breach], ...]:
 def _in_world(mode: Mode, line: str, number: int) -> bool:
     if not is_faithful(alike(mode), line):
         return False
-    events = [step[0] for step in heard(alike(mode), line)[:number]]
+    events = [step[0] for step in received(alike(mode), line)[:number]]
     return all(e.kind in ENVIRONMENTS[mode] for e in events)
 
 
 def _kept(name: str, found: Sequence[Verdict], breach: Breach) -> bool:
-    """Nothing is violated up to the breach, nor owed at it if the clause then says nothing."""
+    """Nothing is violated up to the breach, and nothing is owed there that suspends the clause."""
     until = found[: breach.number]
     owed = waits(breach.clause, name) and until[-1] is Verdict.PENDING
     return not owed and Verdict.VIOLATED not in until
 
 
 def hand(mutant: Mutant) -> str | None:
-    """A hand-written trace of the test suite no longer gets the verdict written beside it."""
+    """A hand-written trace of the test suite no longer gets its recorded verdict."""
     told = (t for t in traces() if t.mode == mutant.mode)
     return next((t.name for t in told if not _as_written(mutant, t)), None)
 
 
 def _as_written(mutant: Mutant, trace: Trace) -> bool:
-    """A kept trace is nowhere violated, ends with nothing owed, and satisfies its obligation; a
-    broken one violates its obligation, or another where that is gone."""
+    """A kept trace has no violation, ends with nothing owed, and satisfies its obligation; a broken
+    one violates its obligation, or another one if that was removed.
+    """
     constants, own = alike(mutant.mode), mutant.original.name
     if mutant.judge is None:
         names = set(MODES[mutant.mode].names(mutant.bundle)) - {own}
         found = [judged(constants, name, line) for name in names for line in trace.lines]
         return trace.kept or own != trace.obligation or any(Verdict.VIOLATED in v for v in found)
-    found = [tuple(mutant.judge.verdicts(heard(constants, line))) for line in trace.lines]
+    found = [tuple(mutant.judge.verdicts(received(constants, line))) for line in trace.lines]
     if not trace.kept:
         return own != trace.obligation or any(Verdict.VIOLATED in v for v in found)
     fine = all(Verdict.VIOLATED not in v and v[-1] is not Verdict.PENDING for v in found)
@@ -113,9 +114,9 @@ def _as_written(mutant: Mutant, trace: Trace) -> bool:
 
 
 def pins(mutant: Mutant) -> str | None:
-    """A run gets another verdict, at some event, than the one that is pinned.
+    """A run gets a verdict, at some event, that differs from the pinned one.
 
-    For an obligation that is gone: a run is kept that it alone condemns.
+    For a removed obligation: a run that only it rejects is kept.
     """
     constants, name = alike(mutant.mode), mutant.original.name
     if mutant.judge is None:
@@ -123,30 +124,30 @@ def pins(mutant: Mutant) -> str | None:
         alone = (line for line in runs() if _condemning(constants, names, line) == [name])
         return next(alone, None)
     for line, pinned in _pins_of(constants, name):
-        if trail(mutant.judge.verdicts(heard(constants, line))) != pinned:
+        if trail(mutant.judge.verdicts(received(constants, line))) != pinned:
             return line
     return None
 
 
 def _condemning(constants: str, names: Iterable[str], line: str) -> list[str]:
-    """The obligations that a run breaks; none where no faithful stream tells the run."""
+    """The obligations that a run breaks; none if no faithful stream contains the run."""
     if not is_faithful(constants, line):
         return []
     return [n for n in names if Verdict.VIOLATED in judged(constants, n, line)]
 
 
 def frame(mutant: Mutant) -> str | None:
-    """The frame theorem is no longer proved of the terms by which events are delivered."""
-    return None  # it is asked of changes of these terms
+    """The frame theorem is no longer proved for the changed delivery terms."""
+    return None  # only for changes of these terms
 
 
 def necessity(mutant: Mutant) -> str | None:
-    """A run that one obligation forbids for the sake of a clause no longer breaks the clause."""
-    return None  # where a rule is changed the clauses are as they were
+    """A run that one obligation forbids because of a clause no longer breaks the clause."""
+    return None  # a changed rule leaves the clauses unchanged
 
 
 def _either(name: str, check: Callable[[Mutant], str | None]) -> Callable[[Tried], str | None]:
-    """A check of a mutant of a rule, or else that by the same name of what else was changed."""
+    """Combine the checks of one name for mutants of rules and for other changes."""
 
     @wraps(check)
     def both(tried: Tried) -> str | None:
@@ -175,8 +176,9 @@ CHECKS: Final[dict[str, Callable[[Tried], str | None]]] = {
 
 @cache
 def _pins_of(constants: str, name: str) -> tuple[tuple[str, str], ...]:
-    """Each run that a faithful stream may tell, with the pinned trail of an obligation: the one
-    by its code, or by that and the constants."""
+    """Each run that a faithful stream may contain, with the pinned verdicts of an obligation: by
+    its code, or by code and constants.
+    """
     code = OBLIGATIONS[name].code
     return tuple(
         (line, pinned.get(code, pinned.get(f"{code}/{constants}", "")))

@@ -1,4 +1,4 @@
-"""`python -m proofs mutate`: would a mistake in the specification be noticed?"""
+"""`python -m proofs mutate`: mutation testing of the specification."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ SCHEMA = "resident-claims/mutation/1"
 class Mutation(msgspec.Struct, frozen=True):
     """The published form of a campaign.
 
-    `tally` counts, for each mode and part, the kills by the strongest check that noticed them, and
-    every other result; `alone` the kills of each check that no other check noticed. `unfinished` is
-    how many mutants have no fate yet.
+    `tally` counts, for each mode and part, the kills by the strongest check that detected them, and
+    every other result; `alone` counts, for each check, the mutants that no other check detected.
+    `unfinished` is
+    how many mutants have no result yet.
     """
 
     schema: str
@@ -74,20 +75,24 @@ def register(app: typer.Typer) -> None:
 def _mutate(
     place: Annotated[
         str | None,
-        typer.Argument(metavar="PLACE", help=f"One of {', '.join(PLACES)}. Each if none is named."),
+        typer.Argument(
+            metavar="PLACE", help=f"One of {', '.join(PLACES)}. All of them if omitted."
+        ),
     ] = None,
     form: FormatOption = Format.TEXT,
     state: Annotated[
         Path | None,
-        typer.Option(help="JSONL: fates to go on from, and to add to.", show_default="in build"),
+        typer.Option(
+            help="JSONL file of results: resume from it, append to it.", show_default="in build"
+        ),
     ] = None,
 ) -> None:
-    """See whether each change of the specification is noticed.
+    """Mutate the specification and check that each mutant is detected.
 
-    What is trusted is changed in every way of a named list, one change at a time: the obligations
-    of a mode, or what all modes share. Each must be noticed by a check, or be shown by the solver
-    to be no change at all. The campaign may be
-    interrupted at any time; it goes on from there, as long as the specification is the same.
+    Every operator of a fixed list is applied to the obligations of a mode, or to what all modes
+    share, one change at a time. A check must detect each mutant, or the solver must prove it
+    equivalent to the original. An interrupted campaign resumes where it stopped, as long as the
+    specification is the same.
 
     Exit 0: all killed or equivalent. 1: one survived. 2: bad input. 3: unknown, or interrupted.
     """
@@ -108,7 +113,7 @@ def _mutate(
 
 
 def _judge(chosen: Sequence[Tried], state: State) -> list[Fate]:
-    """The fates in the order of the mutants; an interrupt leaves out those that are not judged."""
+    """The results in the order of the mutants, without those an interrupt left unjudged."""
     known = state.known(chosen)
     quiet = console(stderr=True)
     quiet.quiet = not quiet.is_terminal
@@ -131,13 +136,13 @@ def _alone(fates: Sequence[Fate]) -> dict[str, int]:
 
 
 def _headline(fates: Sequence[Fate], wanted: int) -> str:
-    """Whether every change is noticed, and how many are killed and equivalent."""
-    verdict = {Code.OK: "every change is noticed", Code.VIOLATED: "a change is not noticed"}
+    """Whether every mutant is killed or equivalent, and how many are each."""
+    verdict = {Code.OK: "every mutant is killed or equivalent", Code.VIOLATED: "a mutant survives"}
     found = tally(fates)
     killed = sum(found[check] for check in CHECKS)
     return (
-        f"{verdict.get(exit_code(fates, wanted), 'not known')}: of {wanted:,} mutants {killed:,} "
-        f"are killed and {found[EQUIVALENT]:,} are no change of any verdict"
+        f"{verdict.get(exit_code(fates, wanted), 'undecided')}: of {wanted:,} mutants {killed:,} "
+        f"are killed and {found[EQUIVALENT]:,} are proved equivalent"
     )
 
 
@@ -155,7 +160,7 @@ def _print(out: Console, fates: list[Fate], wanted: int) -> None:
         counts = (len(group), *(found[column] for column in (*CHECKS, EQUIVALENT)))
         table.add_row(name, *map(str, counts))
     alone = _alone(fates)
-    table.add_row("noticed by it alone", "", *(str(alone[check]) for check in CHECKS), "")
+    table.add_row("killed by it alone", "", *(str(alone[check]) for check in CHECKS), "")
     out.print(table)
     for name, check in CHECKS.items():
         out.print(f"{name}: {_first_line(check.__doc__)}")
@@ -168,7 +173,7 @@ def _print(out: Console, fates: list[Fate], wanted: int) -> None:
         for fate in left:
             out.print(f"  {fate.mode}, {fate.mutant}: {fate.says}; {fate.detail}", soft_wrap=True)
     if len(fates) < wanted:
-        out.print(f"unfinished: {wanted - len(fates)}; the same command goes on from here")
+        out.print(f"unfinished: {wanted - len(fates)}; the same command resumes here")
 
 
 def _first_line(text: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Everything that is trusted as Python, by the translation that the monitor compiles with."""
+"""Compiles the trusted definitions to Python, with the translation that the monitor uses."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ARGUMENTS = "e, c, was, now, req_was, req"
 
 
 class Compiled:
-    """What is trusted, as functions; each is made when it is asked for.
+    """The trusted definitions as functions, each compiled on first use.
 
-    `claim`, `request` and `believe` give the registers after an event, `rest` what the others hold
-    then; `possible` and `parts` say whether a faithful stream can hold an event.
+    `claim`, `request` and `believe` return the registers after an event, `rest` the blocks of the
+    others; `possible` and `parts` decide whether a faithful stream can contain an event.
     """
 
     def __init__(self, trusted: Trusted) -> None:
@@ -34,20 +34,23 @@ class Compiled:
 
     @cached_property
     def claim(self) -> Callable[..., tuple[Any, ...]]:
+        """The registers of the claim's ledger after an event."""
         return self._following(Scope.WAS, Scope.NOW, "e, c, was")
 
     @cached_property
     def request(self) -> Callable[..., tuple[Any, ...]]:
+        """The registers of the request's ledger after an event."""
         return self._following(Scope.REQ_WAS, Scope.REQ, "e, c, was, now, req_was")
 
     @cached_property
     def believe(self) -> Callable[..., tuple[Any, ...]]:
+        """The beliefs of the auditor after an event."""
         return self._following(Scope.BELIEVED, Scope.BELIEVES, "e, before")
 
     def _following(
         self, before: Scope, after: Scope, arguments: str
     ) -> Callable[..., tuple[Any, ...]]:
-        """The registers of a scope after an event, each with those that it reads worked in."""
+        """The registers of a scope after an event, with the registers they read substituted."""
         terms = self.trusted.following(before)
         known = dict(_BELIEVED)
 
@@ -65,11 +68,12 @@ class Compiled:
 
     @cached_property
     def rest(self) -> Callable[..., int]:
+        """The blocks that the other claims hold after an event."""
         return function("e", to_python(self.trusted.following(Scope.WAS)["rest"]))
 
     @cached_property
     def moved(self) -> Callable[..., bool]:
-        """Whether a register that was changed comes to another value after an event."""
+        """Whether a changed register has another value after an event."""
         parts = [
             f"{to_python(term)} != {place}[{order(before, ORIGINAL).index(name)}]"
             for before, place in ((Scope.WAS, "now"), (Scope.REQ_WAS, "req"))
@@ -80,26 +84,29 @@ class Compiled:
 
     @cached_property
     def parts(self) -> tuple[Callable[..., bool], ...]:
+        """Each condition on the events of a faithful stream."""
         return tuple(function(_ARGUMENTS, to_python(part)) for part in _world_parts(self.trusted))
 
     @cached_property
     def possible(self) -> Callable[..., bool]:
+        """Whether a faithful stream can contain an event."""
         return function(_ARGUMENTS, to_python(conj(*_world_parts(self.trusted))))
 
     @cached_property
     def given_up(self) -> frozenset[int]:
-        """The parts of what a faithful stream is that are no longer asked for."""
+        """The conditions on a faithful stream that were removed."""
         kept = set(_world_parts(self.trusted))
         return frozenset(i for i, part in enumerate(_world_parts(ORIGINAL)) if part not in kept)
 
     @cached_property
     def and_also(self) -> Callable[..., bool]:
-        """The parts of it that were not asked for before."""
+        """The conditions on a faithful stream that were added."""
         known = set(_world_parts(ORIGINAL))
         more = [part for part in _world_parts(self.trusted) if part not in known]
         return function(_ARGUMENTS, to_python(conj(*more)))
 
     def clauses(self, mode: Mode) -> dict[str, Callable[..., bool]]:
+        """The clauses of the theorem of a mode, by name."""
         if mode not in self._by_mode:
             self._by_mode[mode] = {
                 clause.name: _clause(clause) for clause in self.trusted.clauses.get(mode, ())
@@ -121,13 +128,14 @@ def _clause(clause: Clause) -> Callable[..., bool]:
 
 @cache
 def initial(scope: Scope) -> tuple[Any, ...]:
+    """The registers of a scope before any event."""
     ledgers = [ledger for ledger, before, _ in ORIGINAL.ledgers if before is scope]
     initial = {r.name: r.initial for ledger in ledgers for r in ledger.registers}
     return tuple(initial[name] for name in order(scope, ORIGINAL))
 
 
 def order(scope: Scope, trusted: Trusted) -> tuple[str, ...]:
-    """The registers of a scope in the order in which they are kept; the pool's own are not."""
+    """The registers of a scope in storage order, without those of the pool."""
     match scope:
         case Scope.WAS:
             return CLAIM_REGISTERS
@@ -142,6 +150,7 @@ def _world_parts(trusted: Trusted) -> tuple[Term, ...]:
 
 
 def facts(trusted: Trusted, scope: Scope) -> list[Term]:
+    """The terms of the registers of a scope after an event."""
     terms = trusted.following(scope)
     return [terms[name] for name in order(scope, trusted)]
 

@@ -1,8 +1,8 @@
-"""Changes of the terms that say to which claims and requests an event is delivered.
+"""Mutants of the delivery terms, which select the claims and requests that receive an event.
 
-The frame theorem is what notices them: it is asked again of the terms as changed. Where it is
-still proved, verdicts are those of a projection that delivers every event to every claim, so the
-change is none of any verdict.
+The frame theorem detects them: it is checked again for the changed terms. If it is still proved,
+verdicts equal those of a projection that delivers every event to every claim, so the mutant is
+equivalent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PART: Final = "delivery"
 
 @dataclass(frozen=True)
 class DeliveryChange:
-    """One change of when events are delivered, or of what is derived where they are not."""
+    """One change of the delivery condition, or of the values derived for undelivered events."""
 
     name: str
     operator: str
@@ -130,7 +130,7 @@ def _names(scope: str) -> Mapping[str, Term]:
 
 
 def refuted(change: DeliveryChange) -> str | None:
-    """The first lemma of the frame theorem that is not proved of the changed terms, if one is."""
+    """The first lemma of the frame theorem that is not proved for the changed terms, if any."""
     frame = Frame(_space(None), change.after)
     problem = _asked(frame, frame.ledgers()) or _asked(frame, frame.reasons())
     for observer in OBLIGATIONS.values():
@@ -157,7 +157,7 @@ def _asked(frame: Frame, questions: Iterator[Question]) -> str | None:
 
 @cache
 def _space(name: str | None) -> Space:
-    """As `proofs.checks.frame.check` has it, with all modes."""
+    """The space of `proofs.checks.frame.check`, for all modes."""
     if name is None:
         return Space(tuple(Mode))
     having = [m for m in Mode if name in MODES[m].names()]

@@ -1,6 +1,6 @@
-"""The checks that notice a change of what is trusted, the strongest reason first.
+"""The checks that detect other mutants of the trusted definitions, strongest reason first.
 
-Each tells what it noticed, or None; they are those of `proofs.mutation.checks`.
+Each check returns what it found, or None; the names are those of `proofs.mutation.checks`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
     from proofs.mutation.outcomes import Outcome
 
-__all__ = ["NOTICES", "forget", "noticed", "pinned_of", "tells"]
+__all__ = ["NOTICES", "distinguishes", "forget", "noticed", "pinned_of"]
 
 
 def noticed(change: Change) -> Iterator[tuple[str, str]]:
-    """The checks that notice a change, by name, with what each noticed."""
+    """The checks that detect a change, by name, with what each found."""
     for name, check in NOTICES.items():
         said = check(change)
         if said is not None:
             yield name, said
-            if name == "structure":  # there is nothing to judge runs with
+            if name == "structure":  # nothing to judge runs with
                 return
 
 
 def _structure(change: Change) -> str | None:
-    """It is refused before anything is judged."""
+    """Validation rejects it."""
     return change.structure
 
 
@@ -47,7 +47,7 @@ def _judged(change: _Same) -> Judged:
 
 
 class _Same:
-    """A change as itself: what it holds cannot be hashed."""
+    """A change with identity as its hash: its contents are not hashable."""
 
     def __init__(self, change: Change) -> None:
         self.change = change
@@ -60,7 +60,7 @@ class _Same:
 
 
 def _theorem(change: Change) -> str | None:
-    """A run keeps every obligation and breaks a clause of the theorem, all as changed."""
+    """With the change, a run keeps every obligation and breaks a clause of the theorem."""
     judged = _judged(_Same(change))
     for mode, line, name in _suspects(judged):
         clause = next(c for c in judged.trusted.clauses[mode] if c.name == name)
@@ -82,21 +82,21 @@ def _suspects(judged: Judged) -> Iterator[tuple[Mode, str, str]]:
     touched = judged.touched
     for mode in filter(judged.concerns, Mode):
         others = {c.name for c in judged.trusted.clauses.get(mode, ())}
-        if not judged.speaks_otherwise:
+        if not judged.theorem_differs:
             for line in runs():
-                if judged.hears_otherwise(mode, line):
+                if judged.ledgers_differ(mode, line):
                     yield from ((mode, line, name) for name in others)
             for line, name, violated in _broken(mode):
-                free = judged.other_world or violated
-                if free and violated <= touched and not judged.hears_otherwise(mode, line):
+                free = judged.faithfulness_differs or violated
+                if free and violated <= touched and not judged.ledgers_differ(mode, line):
                     yield mode, line, name
-        elif judged.speaks_otherwise_in(mode):
+        elif judged.theorem_differs_in(mode):
             yield from ((mode, line, name) for line in runs() for name in others)
 
 
 @cache
 def _broken(mode: Mode) -> tuple[tuple[str, str, frozenset[str]], ...]:
-    """Runs and clauses that fail in them, with the obligations that are violated by then."""
+    """Runs and clauses that fail in them, with the obligations violated before."""
     found = []
     for line in runs():
         outcome = unchanged().outcome(mode, line)
@@ -107,12 +107,12 @@ def _broken(mode: Mode) -> tuple[tuple[str, str, frozenset[str]], ...]:
 
 
 def _necessity(change: Change) -> str | None:
-    """A run that one obligation alone forbids, and that breaks a clause, breaks it no more.
+    """A run that only one obligation forbids, and that broke a clause, no longer breaks it.
 
-    So the theorem needs less than it is said to need.
+    So the theorem needs fewer obligations than stated.
     """
     judged = _judged(_Same(change))
-    if judged.judges_otherwise or not judged.speaks_otherwise:
+    if judged.observers_differ or not judged.theorem_differs:
         return None
     for mode, line, name, clause in _needed():
         after = judged.outcome(mode, line)
@@ -129,7 +129,7 @@ def _kinds(line: str, number: int) -> frozenset[Kind]:
 
 @cache
 def _needed() -> tuple[tuple[Mode, str, str, str], ...]:
-    """Runs that all obligations but one keep, and that break a clause, with both names."""
+    """Runs that keep all obligations but one and break a clause, with both names."""
     found = []
     for mode in Mode:
         for line in runs():
@@ -144,9 +144,9 @@ def _needed() -> tuple[tuple[Mode, str, str, str], ...]:
 
 
 def _traces(change: Change) -> str | None:
-    """A hand-written trace of the test suite no longer gets the verdict written beside it."""
+    """A hand-written trace of the test suite no longer gets its recorded verdict."""
     judged = _judged(_Same(change))
-    if not judged.judges_otherwise:
+    if not judged.observers_differ:
         return None
     for trace in traces():
         mode = Mode(trace.mode)
@@ -164,7 +164,7 @@ def _traces(change: Change) -> str | None:
 
 
 def _pins(change: Change) -> str | None:
-    """A run comes to something else, at some event, than what is pinned."""
+    """The outcome of a run differs, at some event, from the pinned one."""
     judged = _judged(_Same(change))
     gone = _gone(judged)
     if gone is not None:
@@ -176,35 +176,35 @@ def _pins(change: Change) -> str | None:
 
 
 def _otherwise(judged: Judged, mode: Mode, line: str) -> bool:
-    """Whether a run comes to something else than what is pinned of it in a mode."""
+    """Whether the outcome of a run in a mode differs from the pinned one."""
     outcome, pinned = judged.outcome(mode, line), _pinned(mode, line)
-    if not judged.reads_otherwise(mode, line):
-        return judged.other_world and str(outcome.ends or "") != pinned.get("world", "")
+    if not judged.inputs_differ(mode, line):
+        return judged.faithfulness_differs and str(outcome.ends or "") != pinned.get("world", "")
     return pinned_of(mode, line, outcome, judged) != pinned
 
 
-def tells(change: Change, line: str) -> bool:
-    """Whether a run comes to something else in some mode with a change than without."""
+def distinguishes(change: Change, line: str) -> bool:
+    """Whether the outcome of a run differs in some mode between original and change."""
     judged, known = _judged(_Same(change)), unchanged()
     for mode in filter(judged.concerns, Mode):
-        if judged.reads_otherwise(mode, line):
+        if judged.inputs_differ(mode, line):
             after = pinned_of(mode, line, judged.outcome(mode, line), judged)
             if after != pinned_of(mode, line, known.outcome(mode, line), known):
                 return True
-        elif judged.other_world and judged.ends(mode, line) != known.ends(mode, line):
+        elif judged.faithfulness_differs and judged.ends(mode, line) != known.ends(mode, line):
             return True
     return False
 
 
 def forget() -> None:
-    """Give up what is remembered of the runs."""
+    """Clear the caches of runs."""
     for known in (_needed, _broken, _pinned, _kinds):
         known.cache_clear()
     _judged.cache_clear()
 
 
 def _gone(judged: Judged) -> str | None:
-    """A run of which the theorem spoke, and no longer does."""
+    """A run that the theorem covered, and no longer covers."""
     for mode, kinds in judged.trusted.kinds.items():
         gone = ORIGINAL.kinds[mode] - kinds
         for line in runs() if gone else ():
@@ -215,8 +215,9 @@ def _gone(judged: Judged) -> str | None:
 
 
 def pinned_of(mode: Mode, line: str, outcome: Outcome, judged: Judged) -> dict[str, str]:
-    """What is pinned of a run in a mode: its end, and where it has none its verdicts and the
-    events at which clauses fail."""
+    """The pins of a run in a mode: where it stops being faithful, or else its verdicts and the
+    events at which clauses fail.
+    """
     found = {"world": str(outcome.ends)} if outcome.ends else {}
     if not is_faithful(alike(mode), line):
         return found
@@ -253,5 +254,5 @@ def _pinned(mode: Mode, line: str) -> dict[str, str]:
 
 
 def _where(judged: Judged) -> Iterator[tuple[Mode, str]]:
-    """The runs of which something may have changed."""
+    """The runs whose outcome may have changed."""
     return ((mode, line) for mode in filter(judged.concerns, Mode) for line in runs())

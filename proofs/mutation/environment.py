@@ -1,7 +1,7 @@
-"""Which events a faithful stream can hold, as one term that Z3 and Python both read.
+"""States which events a faithful stream can contain, as one term for Z3 and Python.
 
-The alphabet is not cut to a mode's world, and no obligation is assumed to be kept. What is assumed
-of an event is that facts are facts, and that it carries no field that means nothing on its kind.
+The alphabet is not restricted to a mode, and no obligation is assumed. An event is assumed to be
+faithful, and to carry only fields that its kind has.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _WHOM = frozenset({"mine", "named", "here", "rest"})
 
 @cache
 def faithful() -> Term:
-    """What holds of every event of a faithful stream."""
+    """The condition on every event of a faithful stream."""
     return environment.faithful() & well_formed()
 
 
 @cache
 def well_formed() -> Term:
-    """What an event can say by its kind and by whom it is about; reads the event alone."""
+    """The condition on the fields of an event by its kind and subject; reads only the event."""
     return conj(
         kind(Kind.STREAM_DISORDER).implies(~e.mine & ~e.named),
         e.mine | ~(e.passed | e.spared),

@@ -1,7 +1,7 @@
-"""Is a change of what is trusted no change at all? The questions that it comes to, for Z3.
+"""States the verification conditions under which a mutant is equivalent to the original.
 
-A register that is always what it was changes nothing; where it is not, it may still be read by
-nobody who minds. A clause may be another formula, and say the same of every event that there is.
+A changed register may always have its original value; if not, its readers may not be affected. A
+changed clause may be equivalent for every possible event.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from proofs.mutation.judge import alike
 from proofs.mutation.product import (
-    Beside,
     Compared,
+    Comparison,
     Said,
     compared,
     same_step,
@@ -34,7 +34,7 @@ __all__ = ["compare_change", "shown_same"]
 
 
 def compare_change(change: Change) -> tuple[Compared, str | None]:
-    """How a change compares with the original, and a run that shows it where they differ."""
+    """Compare a change with the original; with a run that shows a difference, if there is one."""
     if change.after.kinds != ORIGINAL.kinds:
         return Compared.DIFFERENT, None
     result, moved = Compared.RUN, _moved(change.after)
@@ -49,9 +49,9 @@ def compare_change(change: Change) -> tuple[Compared, str | None]:
 
 
 def shown_same(changes: Sequence[Change]) -> list[bool]:
-    """Of each change: it is shown without a search that every event comes to the same with it.
+    """For each change, whether it is proved equivalent for every event without a search.
 
-    Those that touch the same are asked together.
+    Changes that touch the same terms are asked together.
     """
     found = [change.after.kinds == ORIGINAL.kinds for change in changes]
     registers: _Pairs = {}
@@ -85,7 +85,7 @@ _Pairs = dict[tuple[Mode, Term | None], list[tuple[int, tuple[Said, Said]]]]
 
 
 def _ask_terms(terms: _Pairs, found: list[bool]) -> None:
-    """Give up what a pair of terms that differ belongs to."""
+    """Drop the changes that a differing pair of terms belongs to."""
     for (mode, allowed), each in terms.items():
         left = [(number, pair) for number, pair in each if found[number]]
         same = same_terms(mode, [pair for _, pair in left], allowed) if left else []
@@ -94,7 +94,7 @@ def _ask_terms(terms: _Pairs, found: list[bool]) -> None:
 
 
 def _moved(after: Trusted) -> set[tuple[Scope, str]]:
-    """The registers that may come to something else, by the scope before an event."""
+    """The registers whose value may differ, by the scope before an event."""
     moved = _touched(after)
     pairs = [(ledger.following[n], after.following(b)[n]) for ledger, b, n in moved]
     modes = _representatives(tuple(Mode)) if moved else []
@@ -104,7 +104,7 @@ def _moved(after: Trusted) -> set[tuple[Scope, str]]:
 
 
 def _touched(after: Trusted) -> list[tuple[Ledger, Scope, str]]:
-    """The registers that are computed by another term."""
+    """The registers with a changed term."""
     return [
         (ledger, before, name)
         for ledger, before, _ in ORIGINAL.ledgers
@@ -113,8 +113,8 @@ def _touched(after: Trusted) -> list[tuple[Ledger, Scope, str]]:
     ]
 
 
-def _same_steps(question: Beside) -> bool:
-    """Whether each event leads what became of an observer where it leads the observer."""
+def _same_steps(question: Comparison) -> bool:
+    """Whether each event leads the changed observer to the same state as the original."""
     if not question.observers or question.ledgers:
         return False
     each = ((one, same_step(question.mode, one, [other])) for one, other in question.observers)
@@ -122,22 +122,22 @@ def _same_steps(question: Beside) -> bool:
 
 
 def _representatives(modes: tuple[Mode, ...]) -> list[Mode]:
-    """One of the modes for each that an observer can tell apart."""
+    """One representative of the modes that observers cannot distinguish."""
     return list({alike(mode): mode for mode in reversed(modes)}.values())
 
 
-def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside]:
-    """Whether what reads the changed registers, or was changed itself, comes to the same.
+def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Comparison]:
+    """The comparisons of everything that reads changed registers, or was changed itself.
 
-    The changed registers, and those that are computed from them, live beside the others. What the
-    others hold is told with each event, so it must be the same itself.
+    Copies of the changed registers, and of those computed from them, are added to the model. The
+    blocks of the other claims are part of each event, so they must be equal themselves.
     """
     if (Scope.WAS, "rest") in moved:
         rest, rest_then = (each.following(Scope.WAS)["rest"] for each in (ORIGINAL, after))
         for mode in _representatives(tuple(Mode)):
-            yield Beside(mode, terms=((rest, rest_then),))
+            yield Comparison(mode, terms=((rest, rest_then),))
     names = dependents(after, moved) if moved else set()
-    beside = tuple(_beside(after, names))
+    copies = tuple(_copies(after, names))
 
     def put(term: Term) -> Term:
         return renamed(term, names, after) if names else term
@@ -146,7 +146,7 @@ def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside
         other = _observer(after.observers[name], put)
         if other is not observer:
             for mode in _representatives(tuple(m for m in Mode if name in MODES[m].names())):
-                yield Beside(mode, ((observer, other),), ledgers=beside)
+                yield Comparison(mode, ((observer, other),), ledgers=copies)
     for mode, clauses in ORIGINAL.clauses.items():
         pairs = zip(clauses, after.clauses[mode], strict=True)
         others = ((one, other, put(other.holds)) for one, other in pairs)
@@ -156,12 +156,12 @@ def _questions(after: Trusted, moved: set[tuple[Scope, str]]) -> Iterator[Beside
             if holds is not one.holds or other.settled != one.settled
         )
         if terms:
-            yield Beside(mode, terms=terms, ledgers=beside)
+            yield Comparison(mode, terms=terms, ledgers=copies)
     world = put(after.world)
     if world is not ORIGINAL.world:
         for mode in _representatives(tuple(Mode)):
             either = ORIGINAL.world | world
-            yield Beside(mode, terms=((ORIGINAL.world, world),), allowed=either, ledgers=beside)
+            yield Comparison(mode, terms=((ORIGINAL.world, world),), allowed=either, ledgers=copies)
 
 
 def _observer(observer: Observer, change: Callable[[Term], Term]) -> Observer:
@@ -176,7 +176,7 @@ def _observer(observer: Observer, change: Callable[[Term], Term]) -> Observer:
     return observer if same else replace(observer, rules=rules)
 
 
-def _beside(after: Trusted, names: set[tuple[Scope, str]]) -> Iterator[tuple[Ledger, Scope, Scope]]:
+def _copies(after: Trusted, names: set[tuple[Scope, str]]) -> Iterator[tuple[Ledger, Scope, Scope]]:
     for ledger, before, then in after.ledgers:
         own = [r for r in ledger.registers if (before, r.name) in names]
         if own:

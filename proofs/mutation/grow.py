@@ -1,9 +1,8 @@
-"""`python -m proofs.mutation.grow [PLACE ...]` adds the runs that notice what nothing else notices.
+"""`python -m proofs.mutation.grow [PLACE ...]`: adds runs that detect mutants no run detects yet.
 
-Runs that are known are varied at random, from a fixed seed, and those that a faithful stream may
-tell are tried; what is left then is asked of the solver. Each run that helps is made as simple as
-it can be, is pinned at once, and stays. It goes on from where it was stopped: what was added is
-in the file.
+Known runs are varied at random, from a fixed seed; variants that a faithful stream may contain are
+tried. The solver is asked about the remaining mutants. Each run that detects one is minimised,
+pinned and added to the file. An interrupted command resumes from the file.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from proofs.mutation import detection, judge, pins
 from proofs.mutation.campaign import PLACES, everything
 from proofs.mutation.checks import CHECKS, forget
 from proofs.mutation.equivalence import compare_change, shown_same
-from proofs.mutation.judge import alike, heard, is_faithful, judged, trail
+from proofs.mutation.judge import alike, is_faithful, judged, received, trail
 from proofs.mutation.operators import Mutant
 from proofs.mutation.outcomes import rest_after, unchanged
 from proofs.mutation.product import Compared, compare, difference, same_step
@@ -45,7 +44,7 @@ _WHOM = ("mine", "named", "here")
 
 
 def varied(line: str, luck: random.Random) -> str:
-    """A run with a few of its words left out, changed or put in."""
+    """A run with a few events removed, changed or inserted."""
     threshold, *words = line.split()
     if luck.random() < 0.1:
         threshold = str(luck.choice([1, 2, 3]))
@@ -71,7 +70,7 @@ def _word(luck: random.Random) -> str:
 
 
 def _otherwise(word: str, luck: random.Random) -> str:
-    """The word with another value in one of the fields that its kind carries."""
+    """The event with another value in one of its fields."""
     name, *told = word.split(":")
     fields = dict(field.split("=") for field in told)
     plain = usual(Kind(name))
@@ -87,7 +86,7 @@ def _otherwise(word: str, luck: random.Random) -> str:
 
 
 def settled(line: str) -> str:
-    """The run as it is written, with what the others hold as the events before make it."""
+    """The run with the blocks of the other claims computed from the events before."""
     run, rest, events = read_run(line), 0, []
     for event in run.events:
         fields = {name: getattr(event, name) for name in EVENT_FIELDS} | {"rest": rest}
@@ -96,11 +95,11 @@ def settled(line: str) -> str:
     return write_run(run.threshold, events)
 
 
-def simplest(line: str, tells: Callable[[str], bool]) -> str:
-    """A shorter run that tells the same, as short as leaving out one thing after another gives."""
+def simplest(line: str, distinguishes: Callable[[str], bool]) -> str:
+    """A shorter run that still distinguishes, found by removing one part after another."""
     while True:
         shorter = (settled(each) for each in _shorter(line))
-        found = next((s for s in shorter if len(s) < len(line) and tells(s)), None)
+        found = next((s for s in shorter if len(s) < len(line) and distinguishes(s)), None)
         if found is None:
             return line
         line = found
@@ -120,21 +119,21 @@ def _shorter(line: str) -> Iterator[str]:
 
 
 def _possible(line: str) -> bool:
-    """In some mode a faithful stream tells the run, or all of it but its last event."""
+    """Whether in some mode a faithful stream contains the run, or all of it but its last event."""
     last = len(read_run(line).events)
     return any(unchanged().ends(mode, line) in {0, last} for mode in Mode)
 
 
-def _tells(tried: Tried, line: str) -> bool:
-    """Whether a run would notice a change if it were pinned."""
+def _distinguishes(tried: Tried, line: str) -> bool:
+    """Whether a run would detect a change if it were pinned."""
     if isinstance(tried, Change):
-        return detection.tells(tried, line)
+        return detection.distinguishes(tried, line)
     if not isinstance(tried, Mutant) or tried.judge is None:
         return False
     constants = alike(tried.mode)
     if not is_faithful(constants, line):
         return False
-    found = trail(tried.judge.verdicts(heard(constants, line)))
+    found = trail(tried.judge.verdicts(received(constants, line)))
     return found != trail(judged(constants, tried.original.name, line))
 
 
@@ -148,7 +147,7 @@ def _corpus(luck: random.Random) -> list[str]:
 
 
 def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
-    """Add runs for what is left of a place; what is left still is equivalent, or unknown."""
+    """Add runs for the undetected mutants of a place; the rest is equivalent or unknown."""
     left = _differing([each for each in everything(place) if not _is_noticed(each)])
     say(f"{place}: {len(left)} left")
     for number in range(ROUNDS):
@@ -159,7 +158,7 @@ def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
     for each in list(left):
         if _is_noticed(each):
             left.remove(each)
-        elif (line := _asked(each)) is not None and _tells(each, line):
+        elif (line := _asked(each)) is not None and _distinguishes(each, line):
             line = _simple(each, line)
             _add(line)
             left.remove(each)
@@ -171,7 +170,7 @@ def grow(place: str, say: Callable[[str], None]) -> list[Tried]:
 
 
 def _differing(left: Sequence[Tried]) -> list[Tried]:
-    """Without what is shown at once to be no change."""
+    """The mutants that are not immediately proved equivalent."""
     found = [each for each in left if not isinstance(each, Mutant) or each.observer is None]
     changes = [each for each in left if isinstance(each, Change)]
     same = {id(each) for each, shown in zip(changes, shown_same(changes), strict=True) if shown}
@@ -189,9 +188,9 @@ def _round(left: Sequence[Tried], corpus: Sequence[str]) -> list[Tried]:
     still: list[Tried] = []
     fresh: list[str] = []
     for each in left:
-        if any(_tells(each, line) for line in fresh):
+        if any(_distinguishes(each, line) for line in fresh):
             continue
-        hit = next((line for line in corpus if _tells(each, line)), None)
+        hit = next((line for line in corpus if _distinguishes(each, line)), None)
         if hit is None:
             still.append(each)
             continue
@@ -202,7 +201,7 @@ def _round(left: Sequence[Tried], corpus: Sequence[str]) -> list[Tried]:
 
 
 def _simple(tried: Tried, line: str) -> str:
-    return simplest(line, lambda shorter: _possible(shorter) and _tells(tried, shorter))
+    return simplest(line, lambda shorter: _possible(shorter) and _distinguishes(tried, shorter))
 
 
 def _asked(tried: Tried) -> str | None:
@@ -227,7 +226,7 @@ def _add(line: str) -> None:
 
 def _forget() -> None:
     unchanged().forget()
-    for known in (judge.heard, judge.judged, judge.is_faithful, judge.breaches, read_run):
+    for known in (judge.received, judge.judged, judge.is_faithful, judge.breaches, read_run):
         known.cache_clear()
     forget()
 

@@ -1,7 +1,7 @@
-"""Two observers that agree by an invariant that needs no search: the simplest are tried at once.
+"""Proves that two observers agree, by an invariant from a fixed list of candidates.
 
-Of a fixed list of candidates plain Z3 keeps those that hold at first and that every event
-preserves; where these show that the verdicts agree, no engine is asked.
+Plain Z3 keeps the inductive part of a fixed list of candidates; if it implies that the verdicts
+agree, no engine is needed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def agree(
     """Whether the candidates show that the clauses of a model hold in every run.
 
     Args:
-        model: its state is that of the observers, alone or with that of the ledgers.
+        model: a model of the observers, alone or with the ledgers.
         pairs: the observers that are compared.
-        known: what is known of every state that a run can come to.
+        known: invariants of the reachable states.
     """
     state, event = model.state(""), model.event("")
     step = model.step(state, event)
@@ -49,7 +49,7 @@ def agree(
 
 
 def always(model: Model) -> tuple[Expr, ...]:
-    """Candidates about the ledgers that hold in every state that a run of a model can come to."""
+    """Candidates about the ledgers that are invariants of a model."""
     state, event = model.state(""), model.event("")
     step = model.step(state, event)
     moving = {name: value for name, value in state.items() if name in step.following}
@@ -63,12 +63,11 @@ def always(model: Model) -> tuple[Expr, ...]:
 def preserved(
     initial: Expr, possible: Expr, now: Sequence[Expr], then: Sequence[Expr]
 ) -> list[int] | None:
-    """Those of the candidates that hold at first and that every event preserves together; None
-    where the solver does not say.
+    """The largest inductive set of candidates; None if the solver does not decide.
 
     Args:
-        now: each candidate, of the state before an event.
-        then: the same of the state after it.
+        now: each candidate over the state before an event.
+        then: each candidate over the state after it.
     """
     first = z3.Solver()
     first.add(initial)
@@ -128,7 +127,7 @@ def named(observer: Observer) -> list[int]:
 
 
 def _together(left: Expr, right: Expr, numbers: Sequence[int]) -> Iterator[Expr]:
-    """Which of these numbers two registers have, and that they never have two at a time."""
+    """The values of two registers among these numbers, and that both never hold at once."""
     for value in (left, right):
         yield z3.Or([value == number for number in numbers])
     yield from (z3.Or(left != a, right != b) for a in numbers for b in numbers if a != b)
@@ -138,7 +137,8 @@ def _of_copies(
     state: Mapping[str, Expr], pairs: Sequence[tuple[Observer, Observer]]
 ) -> Iterator[Expr]:
     """Of registers of the ledgers and what they became: where they are the same, and where plain;
-    somewhere at all, under a flag, or in a state of an observer that is compared."""
+    somewhere at all, under a flag, or in a state of an observer that is compared.
+    """
     flags = {n: v for n, v in state.items() if _is_ledger(n) and z3.is_bool(v)}
     at = [state[f"state.{one.name}"] == n for one, _ in pairs for n in range(len(one.states))]
     for name, value in state.items():
@@ -154,7 +154,7 @@ def _of_copies(
 
 
 def _of_ledgers(state: Mapping[str, Expr]) -> Iterator[Expr]:
-    """Of facts, and of what the auditor believes: the one says little of the other."""
+    """Candidates about facts and about beliefs, separately."""
     if "was.lead" not in state:
         return
     threshold, seen = state["c.threshold"], state["req_was.seen"]

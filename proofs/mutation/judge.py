@@ -1,4 +1,4 @@
-"""What observers make of a run, event by event, by the same Python that the monitor compiles."""
+"""Evaluates observers on a run, event by event, with the Python that the monitor compiles."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = [
     "alike",
     "breaches",
     "function",
-    "heard",
     "is_faithful",
     "judged",
+    "received",
     "trail",
 ]
 
-Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
+Received = tuple[Any, ...]  # event, constants, and the ledgers before and after it
 _ARGUMENTS = "e, c, was, now, req_was, req"
 
 
@@ -48,7 +48,9 @@ class Breach(NamedTuple):
 
 @cache
 def alike(mode: Mode) -> str:
-    """What an observer can tell modes apart by; modes that are alike in this judge alike."""
+    """The constants by which observers distinguish modes; modes with equal ones give equal
+    verdicts.
+    """
     return "+".join(name for name, value in MODES[mode].constants.items() if value) or "plain"
 
 
@@ -58,8 +60,8 @@ def _of(constants: str) -> Mode:
 
 
 @cache
-def heard(constants: str, line: str) -> tuple[Heard, ...]:
-    """The events of a run as observers hear them."""
+def received(constants: str, line: str) -> tuple[Received, ...]:
+    """The events of a run as observers receive them."""
     compiled = compile_mode(_of(constants), Bundle.CONTRACT)
     run, found = read_run(line), []
     c = Constants(threshold=run.threshold, **MODES[_of(constants)].constants)
@@ -74,8 +76,8 @@ def heard(constants: str, line: str) -> tuple[Heard, ...]:
 
 @cache
 def is_faithful(constants: str, line: str) -> bool:
-    """Whether a faithful stream may tell a run."""
-    return all(_faithful()(*step) for step in heard(constants, line))
+    """Whether a faithful stream may contain a run."""
+    return all(_faithful()(*step) for step in received(constants, line))
 
 
 @cache
@@ -84,7 +86,7 @@ def _faithful() -> Callable[..., bool]:
 
 
 def function(arguments: str, body: str) -> Callable[..., Any]:
-    """A function with this Python expression, which a term was translated to, for its value."""
+    """A function that evaluates a Python expression translated from a term."""
     made: Callable[..., Any] = eval(f"lambda {arguments}: {body}")
     return made
 
@@ -97,7 +99,7 @@ class Judge:
         self._own = tuple(register.initial for register in observer.registers)
         self._says = [state.verdict for state in observer.states]
 
-    def verdicts(self, steps: Iterable[Heard]) -> list[Verdict]:
+    def verdicts(self, steps: Iterable[Received]) -> list[Verdict]:
         """The verdict after each event."""
         state, own, found = 0, self._own, []
         for step in steps:
@@ -109,7 +111,7 @@ class Judge:
 @cache
 def judged(constants: str, name: str, line: str) -> tuple[Verdict, ...]:
     """The verdicts of an obligation as the specification has it."""
-    return tuple(_original(name).verdicts(heard(constants, line)))
+    return tuple(_original(name).verdicts(received(constants, line)))
 
 
 @cache
@@ -119,7 +121,8 @@ def _original(name: str) -> Judge:
 
 def trail(found: Iterable[Verdict]) -> str:
     """Verdicts as their changes, each by its initial: `3p 5v` is unexercised up to the second
-    event, pending from the third and violated from the fifth on."""
+    event, pending from the third and violated from the fifth on.
+    """
     last, changes = Verdict.UNEXERCISED, []
     for number, verdict in enumerate(found, start=1):
         if verdict is not last:
@@ -130,8 +133,8 @@ def trail(found: Iterable[Verdict]) -> str:
 
 @cache
 def breaches(mode: Mode, line: str) -> tuple[Breach, ...]:
-    """Where clauses of the mode's theorem fail in a run, whatever is owed or violated."""
-    steps = heard(alike(mode), line)
+    """Where clauses of the mode's theorem fail in a run, regardless of verdicts."""
+    steps = received(alike(mode), line)
     before, found = tuple(r.initial for r in BELIEFS.registers), []
     for number, step in enumerate(steps, start=1):
         after = _beliefs()(step[0], before)

@@ -1,8 +1,8 @@
-"""The named list of what can be wrong with a specification: operators, and the mutants they make.
+"""The mutation operators for observer rules, and the mutants they make.
 
 A transition of an observer is a rule in one of the states in which it may apply; its guard is that
-state and the rule's term. A mutant's name is stable: obligation, rule, operator, and the part that
-the operator touches, counted from 1 in the order in which the term shows it.
+state and the rule's term. A mutant's name is stable: obligation, rule, operator, and the number of
+the part that the operator changes, from 1 in the order of the term.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OPERATORS: dict[str, str] = {
 class Mutant:
     """One change of one obligation, judged in one bundle of a mode.
 
-    `rules` are the observer's rules after the change, None where the obligation itself is gone;
+    `rules` are the observer's rules after the change, None if the obligation itself is removed;
     `says` completes "what if ...".
     """
 
@@ -62,7 +62,7 @@ class Mutant:
 
     @cached_property
     def observer(self) -> Observer | None:
-        """The observer with the change, None where the obligation is gone.
+        """The observer with the change; None if the obligation is removed.
 
         Raises:
             ValueError: the change does not pass the observer's own validation.
@@ -132,7 +132,7 @@ def _changes(observer: Observer, rule: Rule) -> Iterator[tuple[str, str, str, Ru
 
 
 def _distinct(found: Iterator[tuple[Term, Term]], original: Term) -> Iterator[tuple[str, Term]]:
-    """What differs from the original and from each other."""
+    """The changes that differ from the original and from each other."""
     seen = {original, TRUE}
     for part, term in found:
         if term not in seen:

@@ -1,8 +1,8 @@
-"""What a run comes to under everything that is trusted, as it is or with one change.
+"""Computes the outcome of a run under the trusted definitions, original or mutated.
 
-Of each run and mode: from which event on no faithful stream can tell it, the verdicts of all
-obligations after each event, and the events at which clauses of the theorem fail. What a change
-does not touch is not computed again.
+The outcome of a run in a mode: the event from which no faithful stream contains it, the verdicts
+after each event, and the events at which clauses fail. Only what a change affects is computed
+again.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Judged", "Outcome", "judged_by", "rest_after", "unchanged"]
 
 Beliefs = tuple[tuple[Any, ...], tuple[Any, ...]]  # before and after an event
-Heard = tuple[Any, ...]  # the event, the constants, and the ledgers before and after it
+Received = tuple[Any, ...]  # event, constants, and the ledgers before and after it
 
 
 class Outcome:
-    """What one run comes to in a mode; everything is computed when it is asked for."""
+    """The outcome of one run in a mode, computed lazily."""
 
     def __init__(self, judged: Judged, mode: Mode, line: str) -> None:
         self._judged, self._mode, self._line = judged, mode, line
@@ -43,26 +43,26 @@ class Outcome:
 
     @property
     def ends(self) -> int:
-        """The first event that no faithful stream can tell, 0 where there is none."""
+        """The first event that no faithful stream can contain; 0 if there is none."""
         if self._ends is None:
             self._ends = self._judged.ends(self._mode, self._line)
         return self._ends
 
     @property
     def fails(self) -> dict[str, tuple[int, ...]]:
-        """The events at which a clause fails, whatever is owed or violated."""
+        """The events at which a clause fails, regardless of verdicts."""
         if self._fails is None:
             self._fails = self._judged.fails(self._mode, self._line)
         return self._fails
 
     def verdicts(self, name: str) -> tuple[Verdict, ...]:
-        """What an obligation of the mode comes to after each event."""
+        """The verdict of an obligation after each event."""
         if name not in self._verdicts:
             self._verdicts[name] = self._judged.verdicts(self._mode, name, self._line)
         return self._verdicts[name]
 
     def breaks(self, clause: Clause) -> list[int]:
-        """The events at which a clause fails and nothing that it waits for is owed."""
+        """The events at which a clause fails and is compared."""
         failed = self.fails[clause.name]
         return [number for number in failed if not self.owes(clause, number)]
 
@@ -83,7 +83,7 @@ class Outcome:
 
     def breaks_by(self, name: str, number: int) -> bool:
         """An obligation is violated by this event or an earlier one."""
-        return self.verdicts(name)[number - 1] is Verdict.VIOLATED  # which is for good
+        return self.verdicts(name)[number - 1] is Verdict.VIOLATED  # a violation is final
 
 
 @cache
@@ -92,20 +92,20 @@ def _waited(clause: Clause, mode: Mode) -> tuple[str, ...]:
 
 
 class Judged:
-    """Everything that is trusted, compiled."""
+    """The trusted definitions, compiled, with cached outcomes."""
 
     def __init__(self, trusted: Trusted, base: Judged | None = None) -> None:
         self.trusted, self.base, self._compiled = trusted, base, Compiled(trusted)
         self._judges: dict[str, Judge] = {}
-        self._heard: dict[tuple[str, str], tuple[Heard, ...]] = {}
+        self._heard: dict[tuple[str, str], tuple[Received, ...]] = {}
         self._outcomes: dict[tuple[Mode, str], Outcome] = {}
         self._verdicts: dict[tuple[str, str, str], tuple[Verdict, ...]] = {}
         self._ends: dict[tuple[str, str], int] = {}
-        self._failed: dict[int, tuple[Heard, frozenset[int]]] = {}
+        self._failed: dict[int, tuple[Received, frozenset[int]]] = {}
         self._believed: dict[str, tuple[Beliefs, ...]] = {}
 
     def forget(self) -> None:
-        """Give up what is remembered of runs."""
+        """Clear the caches of runs."""
         self._heard.clear()
         self._outcomes.clear()
         self._verdicts.clear()
@@ -114,49 +114,49 @@ class Judged:
         self._believed.clear()
 
     def outcome(self, mode: Mode, line: str) -> Outcome:
-        """What a run comes to in a mode."""
+        """The outcome of a run in a mode."""
         key = mode, line
         if key not in self._outcomes:
             self._outcomes[key] = Outcome(self, mode, line)
         return self._outcomes[key]
 
     def verdicts(self, mode: Mode, name: str, line: str) -> tuple[Verdict, ...]:
-        """What an obligation comes to after each event of a run."""
+        """The verdict of an obligation after each event of a run."""
         key = alike(mode), name, line
         if (
             self.base is not None
             and name not in self.touched
-            and not self.hears_otherwise(mode, line)
+            and not self.ledgers_differ(mode, line)
         ):
             return self.base.verdicts(mode, name, line)
         if key not in self._verdicts:
-            steps = self.heard(alike(mode), line)
+            steps = self.received(alike(mode), line)
             self._verdicts[key] = tuple(self._judge(name).verdicts(steps))
         return self._verdicts[key]
 
     def ends(self, mode: Mode, line: str) -> int:
-        """The first event of a run that no faithful stream can tell, 0 where there is none."""
+        """The first event of a run that no faithful stream can contain; 0 if there is none."""
         key = alike(mode), line
-        heard = self.base is not None and not self.hears_otherwise(mode, line)
-        if self.base is not None and heard and not self.other_world:
+        received = self.base is not None and not self.ledgers_differ(mode, line)
+        if self.base is not None and received and not self.faithfulness_differs:
             return self.base.ends(mode, line)
         if key not in self._ends:
-            possible = self._still_possible if heard else self._compiled.possible
-            self._ends[key] = self._end(self.heard(*key), possible)
+            possible = self._still_possible if received else self._compiled.possible
+            self._ends[key] = self._end(self.received(*key), possible)
         return self._ends[key]
 
     def fails(self, mode: Mode, line: str) -> dict[str, tuple[int, ...]]:
         """The events of a run at which clauses of a mode fail."""
         known: dict[str, tuple[int, ...]] = {}
         clauses = self._compiled.clauses(mode)
-        same = self.base is not None and not self.hears_otherwise(mode, line)
+        same = self.base is not None and not self.ledgers_differ(mode, line)
         if self.base is not None and same and not self._other_beliefs:
             known = self.base.outcome(mode, line).fails
             others = self._other_clauses.get(mode, set())
             clauses = {name: holds for name, holds in clauses.items() if name in others}
             if not clauses:
                 return known
-        steps = zip(self.heard(alike(mode), line), self._beliefs(line), strict=True)
+        steps = zip(self.received(alike(mode), line), self._beliefs(line), strict=True)
         found: dict[str, list[int]] = {name: [] for name in clauses}
         for number, (step, beliefs) in enumerate(steps, start=1):
             for name, holds in clauses.items():
@@ -165,7 +165,7 @@ class Judged:
         return {**known, **{name: tuple(each) for name, each in found.items()}}
 
     def _beliefs(self, line: str) -> tuple[Beliefs, ...]:
-        """What the auditor believes before and after each event; it reads nothing but these."""
+        """The beliefs before and after each event, and nothing else."""
         if self.base is not None and not self._other_beliefs:
             return self.base._beliefs(line)
         if line not in self._believed:
@@ -177,20 +177,20 @@ class Judged:
             self._believed[line] = tuple(found)
         return self._believed[line]
 
-    def heard(self, constants: str, line: str) -> tuple[Heard, ...]:
-        """The events of a run as observers hear them; the very same where nothing differs."""
+    def received(self, constants: str, line: str) -> tuple[Received, ...]:
+        """The events of a run as observers receive them; the same object where nothing differs."""
         key = constants, line
         if self.base is not None and not self._other_ledgers:
-            return self.base.heard(constants, line)
+            return self.base.received(constants, line)
         if key not in self._heard:
-            known = None if self.base is None else self.base.heard(constants, line)
+            known = None if self.base is None else self.base.received(constants, line)
             if known is not None and not any(self._compiled.moved(*step) for step in known):
                 self._heard[key] = known
             else:
                 self._heard[key] = self._hear(constants, line)
         return self._heard[key]
 
-    def _hear(self, constants: str, line: str) -> tuple[Heard, ...]:
+    def _hear(self, constants: str, line: str) -> tuple[Received, ...]:
         run, found = read_run(line), []
         c = _constants(constants, run.threshold)
         was, asked = initial(Scope.WAS), initial(Scope.REQ_WAS)
@@ -209,7 +209,7 @@ class Judged:
             self._judges[name] = Judge(self.trusted.observers[name])
         return self._judges[name]
 
-    def _end(self, steps: tuple[Heard, ...], possible: Callable[..., bool]) -> int:
+    def _end(self, steps: tuple[Received, ...], possible: Callable[..., bool]) -> int:
         rest = 0
         for number, step in enumerate(steps, start=1):
             if step[0].rest != rest or not possible(*step):
@@ -218,14 +218,14 @@ class Judged:
         return 0
 
     def _still_possible(self, *step: Any) -> bool:
-        """A faithful stream can hold an event of which it is known what was against it."""
+        """Whether a faithful stream can contain an event, given the conditions it violated."""
         assert self.base is not None
         return self.base._against(step) <= self._compiled.given_up and self._compiled.and_also(
             *step
         )
 
-    def _against(self, step: Heard) -> frozenset[int]:
-        """Which of the parts of what a faithful stream is are against an event."""
+    def _against(self, step: Received) -> frozenset[int]:
+        """The conditions on a faithful stream that an event violates."""
         known = self._failed.get(id(step))
         if known is None or known[0] is not step:
             failed = () if self._compiled.possible(*step) else enumerate(self._compiled.parts)
@@ -236,38 +236,40 @@ class Judged:
     # What was changed.
 
     @property
-    def speaks_otherwise(self) -> bool:
-        """Clauses of the theorem or beliefs of the auditor are others."""
+    def theorem_differs(self) -> bool:
+        """Whether clauses of the theorem or beliefs of the auditor were changed."""
         return self._other_beliefs or any(self._other_clauses.values())
 
     @property
-    def judges_otherwise(self) -> bool:
-        """Ledgers of facts or obligations are others."""
+    def observers_differ(self) -> bool:
+        """Whether ledgers of facts or obligations were changed."""
         return self._other_ledgers or bool(self.touched)
 
     def concerns(self, mode: Mode) -> bool:
-        """Something that is read in a mode is another."""
+        """Whether anything that a mode reads was changed."""
         names = self.touched & set(MODES[mode].names())
-        shared = self._other_ledgers or self._other_beliefs or self.other_world
+        shared = self._other_ledgers or self._other_beliefs or self.faithfulness_differs
         return bool(names) or shared or bool(self._other_clauses.get(mode))
 
-    def reads_otherwise(self, mode: Mode, line: str) -> bool:
-        """Something that is read in a run, besides what a faithful stream is, is another."""
+    def inputs_differ(self, mode: Mode, line: str) -> bool:
+        """Whether anything that a run reads, except the conditions on a faithful stream, was
+        changed.
+        """
         if self._other_beliefs or self._other_clauses.get(mode):
             return True
         if self.touched & set(MODES[mode].names()):
             return True
-        return self.hears_otherwise(mode, line)
+        return self.ledgers_differ(mode, line)
 
-    def speaks_otherwise_in(self, mode: Mode) -> bool:
-        """The same of one mode."""
+    def theorem_differs_in(self, mode: Mode) -> bool:
+        """Whether clauses of one mode or beliefs were changed."""
         return self._other_beliefs or bool(self._other_clauses.get(mode))
 
-    def hears_otherwise(self, mode: Mode, line: str) -> bool:
-        """A ledger comes to something else in a run."""
+    def ledgers_differ(self, mode: Mode, line: str) -> bool:
+        """Whether a ledger has another value in a run."""
         if not self._other_ledgers:
             return False
-        return self.heard(alike(mode), line) is not unchanged().heard(alike(mode), line)
+        return self.received(alike(mode), line) is not unchanged().received(alike(mode), line)
 
     @cached_property
     def _other_ledgers(self) -> bool:
@@ -278,8 +280,8 @@ class Judged:
         return self._differs(Scope.BELIEVED)
 
     @cached_property
-    def other_world(self) -> bool:
-        """What a faithful stream may hold is another."""
+    def faithfulness_differs(self) -> bool:
+        """Whether the conditions on a faithful stream were changed."""
         same_pool = self.trusted.following(Scope.WAS).get("rest") == (
             ORIGINAL.following(Scope.WAS).get("rest")
         )
@@ -290,7 +292,7 @@ class Judged:
 
     @cached_property
     def touched(self) -> set[str]:
-        """The obligations that are others."""
+        """The changed obligations."""
         observers = self.trusted.observers
         return {n for n, o in observers.items() if o is not ORIGINAL.observers[n]}
 
@@ -303,18 +305,18 @@ class Judged:
 
 
 def judged_by(trusted: Trusted) -> Judged:
-    """Everything that is trusted, with one change, compiled as far as it is another."""
+    """The trusted definitions with one change; only changed parts are compiled."""
     return Judged(trusted, unchanged())
 
 
 @cache
 def unchanged() -> Judged:
-    """Everything that is trusted, as it is."""
+    """The original trusted definitions."""
     return Judged(ORIGINAL)
 
 
 def rest_after(event: EventView) -> int:
-    """What the others hold after an event."""
+    """The blocks of the other claims after an event."""
     return unchanged()._compiled.rest(event)
 
 

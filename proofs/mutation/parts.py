@@ -1,4 +1,4 @@
-"""Terms with one part left out or let in: how a guard is weakened, narrowed and widened."""
+"""Weakens, narrows and widens a guard: terms with one part left out or added."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Changed = tuple[Term, Term]  # the part that is left out or let in, and the whol
 
 
 def weaker(term: Term) -> Iterator[Changed]:
-    """The term without one of the conditions that it asks for; the only one leaves `TRUE`."""
+    """The term without one of its conjuncts; a single one becomes `TRUE`."""
     if not isinstance(term, And | Or | Not | Ite):
         yield term, conj()
     yield from _without(term, weak=True)
@@ -48,7 +48,7 @@ def wider(term: Term) -> Iterator[Changed]:
 def _without(term: Term, *, weak: bool) -> Iterator[Changed]:
     """Each part of a conjunction (if weak) or of a disjunction left out, at any depth.
 
-    Under a negation the two change places. The condition of a choice is neither, and stays.
+    A negation swaps the two. The condition of an if-then-else is left unchanged.
     """
     match term:
         case Not(arg):

@@ -1,5 +1,4 @@
-"""`python -m proofs.mutation.pins` pins the verdicts of the specification as it is; read what it
-changes."""
+"""`python -m proofs.mutation.pins`: pins the verdicts of the current specification."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ _HEAD = """\
 
 
 def page(lines: Iterable[str], known: Mapping[str, Mapping[str, str]] | None = None) -> str:
-    """These runs with their pins, as the file has them.
+    """The text of the file: these runs with their pins.
 
     Args:
         known: pins that need not be found again.
@@ -58,7 +57,7 @@ def pins_of(line: str) -> dict[str, str]:
 
 
 def unlike() -> list[str]:
-    """The runs and probes that the specification judges otherwise than as pinned."""
+    """The runs and probes whose verdict under the specification differs from the pinned one."""
     found = probes()
     other = [
         question for question in {**rows(), **found} if rows().get(question) != found.get(question)

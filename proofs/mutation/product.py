@@ -1,7 +1,7 @@
-"""Is a mutant the same in other words? The specification and its mutant, side by side.
+"""Compares the specification with its mutant in a product model of both.
 
-Both see every event of every faithful stream (`proofs.mutation.environment`), whatever the
-runtime does and reports.
+Both receive every event of every faithful stream (`proofs.mutation.environment`), for arbitrary
+runtimes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from spec.language.machine import Ledger, Observer
 
 __all__ = [
-    "Beside",
     "Compared",
+    "Comparison",
     "Said",
     "compare",
     "compared",
@@ -50,7 +50,7 @@ __all__ = [
 Said = Term | Clause
 """What can be said of an event: a clause says nothing where what it waits for is owed."""
 RLIMIT = 60_000_000
-WIDTH = 7  # room for the number of every kind
+WIDTH = 7  # wide enough for the number of every kind
 DEEPEST = 12
 SHALLOW = 5
 """How many events are searched before a proof is tried."""
@@ -70,14 +70,14 @@ class Compared(StrEnum):
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What is to be compared in a mode: pairs of observers, and pairs of terms or of clauses.
+class Comparison:
+    """What to compare in a mode: pairs of observers, and pairs of terms or clauses.
 
     Args:
-        observers: an observer, and what became of it.
-        terms: of each event both must say the same.
-        allowed: what holds of every event of a faithful stream.
-        ledgers: ledgers with what they became, under other names, besides those of the world.
+        observers: pairs of original and changed observer.
+        terms: pairs of terms that must be equal for each event.
+        allowed: the condition on every event of a faithful stream.
+        ledgers: copies of changed ledgers, in addition to the original ones.
     """
 
     mode: Mode
@@ -87,6 +87,7 @@ class Beside:
     ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = ()
 
     def model(self, numbers: Numbers) -> _Both:
+        """The product of the specification and its mutant."""
         return _Both(self, numbers)
 
     @property
@@ -98,24 +99,24 @@ class Beside:
 
 
 class _Both(System):
-    """The one clause says that all that is compared agrees."""
+    """The product model; its one clause states that everything compared agrees."""
 
-    def __init__(self, beside: Beside, numbers: Numbers) -> None:
-        super().__init__(beside.mode, Bundle.CONTRACT, numbers)
-        self.beside = beside
+    def __init__(self, comparison: Comparison, numbers: Numbers) -> None:
+        super().__init__(comparison.mode, Bundle.CONTRACT, numbers)
+        self.comparison = comparison
         self.pairs = [
             (one, replace(other, name=f"{other.name}'{i}"))
-            for i, (one, other) in enumerate(beside.observers)
+            for i, (one, other) in enumerate(comparison.observers)
         ]
-        observers = [*(o for pair in self.pairs for o in pair), *beside.waited]
+        observers = [*(o for pair in self.pairs for o in pair), *comparison.waited]
         self.observers = tuple({o.name: o for o in observers}.values())
         self.alphabet = _KINDS
         self.clauses = ()
-        self.ledgers = (*LEDGERS, *beside.ledgers)
-        # What no observer and no fact reads may stand still.
-        self._still = not any(before is Scope.BELIEVED for _, before, _ in beside.ledgers) and not (
-            beside.terms
-        )
+        self.ledgers = (*LEDGERS, *comparison.ledgers)
+        # Registers that nothing reads may stay constant.
+        self._still = not any(
+            before is Scope.BELIEVED for _, before, _ in comparison.ledgers
+        ) and not (comparison.terms)
 
     def step(self, state: Mapping[str, Expr], event: Mapping[str, Expr]) -> Step:
         made = super().step(state, event)
@@ -135,8 +136,8 @@ class _Both(System):
             return encode(t, resolve, kinds, self.numbers)
 
         possible = made.possible
-        if self.beside.allowed is not None:
-            parts = [term(self.beside.allowed), z3.Or(list(kinds.values()))]
+        if self.comparison.allowed is not None:
+            parts = [term(self.comparison.allowed), z3.Or(list(kinds.values()))]
             if self.numbers.limit is not None:
                 limit = self.numbers.const(self.numbers.limit)
                 amounts = [v for n, v in event.items() if n != "kind" and not z3.is_bool(v)]
@@ -155,7 +156,7 @@ class _Both(System):
                 return z3.Implies(waited_for(each, made.owing), term(each.holds))
             return term(each)
 
-        agree = [said(one) == said(other) for one, other in self.beside.terms]
+        agree = [said(one) == said(other) for one, other in self.comparison.terms]
         following = {
             name: value
             for name, value in made.following.items()
@@ -172,9 +173,9 @@ class _Both(System):
 
 
 class _Loose:
-    """The same with ledgers that may stand anywhere before each event: more runs, fewer variables.
+    """The product model with arbitrary ledgers before each event: more runs, fewer variables.
 
-    What agrees in all of these agrees in those that there are.
+    Agreement in all of these runs implies agreement in the real ones.
     """
 
     def __init__(self, both: _Both) -> None:
@@ -214,18 +215,21 @@ def _const(value: bool | int, numbers: Numbers) -> Expr:
     return z3.BoolVal(value) if isinstance(value, bool) else numbers.const(value)
 
 
-def compared(beside: Beside) -> Compared:
-    """Whether in some run what is compared differs.
+def compared(comparison: Comparison) -> Compared:
+    """Compare: whether anything compared differs in some run.
 
-    Up to the first difference a run is one of the specification as it is, so what is known of its
-    states may be taken for granted.
+    Up to the first difference a run is a run of the original, so invariants of the original may be
+    assumed.
     """
-    both, known = beside.model(Integers()), _known(alike(beside.mode), beliefs=bool(beside.terms))
-    if beside.observers and agree(_Loose(both), both.pairs):
+    both, known = (
+        comparison.model(Integers()),
+        _known(alike(comparison.mode), beliefs=bool(comparison.terms)),
+    )
+    if comparison.observers and agree(_Loose(both), both.pairs):
         return Compared.RUN
-    if agree(both, both.pairs, [*known, *_about(beside)]):
+    if agree(both, both.pairs, [*known, *_about(comparison)]):
         return Compared.RUN
-    if find_refutation(beside.model(Bits(WIDTH)), SHALLOW, rlimit=RLIMIT).found is not None:
+    if find_refutation(comparison.model(Bits(WIDTH)), SHALLOW, rlimit=RLIMIT).found is not None:
         return Compared.DIFFERENT
     match prove(both, RLIMIT).result:
         case ProofResult.PROVED:
@@ -238,18 +242,17 @@ def compared(beside: Beside) -> Compared:
 def same_terms(
     mode: Mode, pairs: Sequence[tuple[Said, Said]], allowed: Term | None = None
 ) -> list[bool]:
-    """Of each pair: both say the same of every event of every run, as an invariant shows. False
-    where the solver does not say so.
+    """For each pair of terms, whether they are proved equal for every event of every run.
 
     Args:
-        allowed: as of `Beside`.
+        allowed: as for `Comparison`.
     """
-    beside = Beside(mode, terms=tuple(pairs), allowed=allowed)
-    both = beside.model(Integers())
+    comparison = Comparison(mode, terms=tuple(pairs), allowed=allowed)
+    both = comparison.model(Integers())
     step = both.step(both.state(""), both.event(""))
     solver = z3.SolverFor("QF_LIA")
     solver.set("rlimit", RLIMIT)
-    solver.add(step.possible, *_known(alike(mode), beliefs=True), *_about(beside))
+    solver.add(step.possible, *_known(alike(mode), beliefs=True), *_about(comparison))
     found = []
     for agrees in step.compared.values():
         solver.push()
@@ -258,40 +261,41 @@ def same_terms(
     return found
 
 
-def _about(beside: Beside) -> list[Expr]:
-    """What holds, of the obligations that are compared or waited for, in every state."""
-    constants = alike(beside.mode)
-    found = [*(one for one, _ in beside.observers), *beside.waited]
+def _about(comparison: Comparison) -> list[Expr]:
+    """Invariants of the obligations that are compared or waited for."""
+    constants = alike(comparison.mode)
+    found = [*(one for one, _ in comparison.observers), *comparison.waited]
     own = {one.name for one in found if OBLIGATIONS.get(one.name) == one}
     return [each for name in sorted(own) for each in _inside(constants, name)]
 
 
 @cache
 def _known(constants: str, *, beliefs: bool = False) -> tuple[Expr, ...]:
-    """What holds of the ledgers in every state, by constants: the same for modes alike.
+    """Invariants of the ledgers, by constants: the same for equivalent modes.
 
     Args:
         beliefs: with those of the auditor.
     """
     mode = next(m for m in Mode if alike(m) == constants)
-    model = Beside(mode, terms=((TRUE, TRUE),) if beliefs else ()).model(Integers())
+    model = Comparison(mode, terms=((TRUE, TRUE),) if beliefs else ()).model(Integers())
     return always(model)
 
 
 @cache
 def _inside(constants: str, name: str) -> tuple[Expr, ...]:
-    """What holds of the ledgers and of an obligation in every state, by constants."""
+    """Invariants of the ledgers and of an obligation, by constants."""
     mode = next(m for m in Mode if alike(m) == constants and name in MODES[m].names())
     observer, known = OBLIGATIONS[name], _known(constants)
-    model = Beside(mode).model(Integers())
+    model = Comparison(mode).model(Integers())
     model.observers = (observer,)
     return inside(model, mode, observer, known)
 
 
-def shortest(beside: Beside, depth: int = DEEPEST, *, plain: bool = True) -> str | None:
-    """A shortest run, as a line of `runs.txt`, in which what is compared differs, or None where
-    none of up to `depth` events was found; the plainest of these, if that is asked for."""
-    found = find_refutation(beside.model(Bits(WIDTH)), depth, plain=plain).found
+def shortest(comparison: Comparison, depth: int = DEEPEST, *, plain: bool = True) -> str | None:
+    """A shortest run, as a line of `runs.txt`, with a difference, or None if there is none of up to
+    `depth` events; minimised if `plain`.
+    """
+    found = find_refutation(comparison.model(Bits(WIDTH)), depth, plain=plain).found
     if found is None:
         return None
     events = [
@@ -302,9 +306,10 @@ def shortest(beside: Beside, depth: int = DEEPEST, *, plain: bool = True) -> str
 
 
 def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> list[Compared | None]:
-    """Whether each event leads each mutant where it leads the original: from every state, or from
-    every state inside an invariant. None where the solver does not say so."""
-    both = Beside(mode, tuple((original, m) for m in mutants)).model(Integers())
+    """Whether each event leads each mutant to the same state as the original: from every state, or
+    from every state in an invariant. None if the solver does not decide.
+    """
+    both = Comparison(mode, tuple((original, m) for m in mutants)).model(Integers())
     state, event = both.state(""), both.event("")
     step = both.step(state, event)
     parts = ["state.{}", *(f"own.{{}}.{register.name}" for register in original.registers)]
@@ -329,8 +334,8 @@ def same_step(mode: Mode, original: Observer, mutants: Sequence[Observer]) -> li
 
 
 def compare(mode: Mode, original: Observer, mutant: Observer) -> Compared:
-    """Whether some faithful stream of the mode is judged otherwise by the mutant."""
-    return compared(Beside(mode, ((original, mutant),)))
+    """Compare a mutant with its original on the faithful streams of the mode."""
+    return compared(Comparison(mode, ((original, mutant),)))
 
 
 def difference(
@@ -341,6 +346,7 @@ def difference(
     *,
     plain: bool = True,
 ) -> str | None:
-    """A shortest run, as a line of `runs.txt`, that the mutant judges otherwise, or None where
-    none of up to `depth` events was found; the plainest of these, if that is asked for."""
-    return shortest(Beside(mode, ((original, mutant),)), depth, plain=plain)
+    """A shortest run, as a line of `runs.txt`, that the mutant judges differently, or None if there
+    is none of up to `depth` events; minimised if `plain`.
+    """
+    return shortest(Comparison(mode, ((original, mutant),)), depth, plain=plain)

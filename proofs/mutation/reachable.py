@@ -1,7 +1,6 @@
-"""What holds in every state to which a run can bring the ledgers and one observer.
+"""Computes invariants of the reachable states of the ledgers and one observer.
 
-Candidates about the observer are made from its guards. Houdini drops those that do not hold at
-first or that an event can break. What is left is inductive.
+Candidates about the observer are generated from its guards; Houdini keeps the inductive ones.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ __all__ = ["inside"]
 
 
 def inside(model: Model, mode: Mode, observer: Observer, known: Sequence[Expr]) -> tuple[Expr, ...]:
-    """What a fixed list of candidates says of an observer in every state of a run of a model.
+    """The candidates about an observer that are invariants of a model.
 
     Args:
-        known: what is known of the ledgers in these states.
+        known: invariants of the ledgers.
     """
     state, event = model.state(""), model.event("")
     step = model.step(state, event)
@@ -51,7 +50,8 @@ def inside(model: Model, mode: Mode, observer: Observer, known: Sequence[Expr]) 
 
 def _numbers(state: Mapping[str, Expr], observer: Observer) -> Iterator[Expr]:
     """What a numeric register may be, in each state of the observer: of the numbers that its rules
-    name, those that it is not, and the bounds that they give."""
+    name, those that it is not, and the bounds that they give.
+    """
     here = state[f"state.{observer.name}"]
     numbers = named(observer)
     for register in observer.registers:

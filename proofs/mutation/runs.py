@@ -1,4 +1,4 @@
-"""The runs that mutants are tried on: what happens to one claim, and to one request, in words.
+"""Reads and writes the runs that mutants are tried on: the events of one claim and one request.
 
 A run is one line: the blocks that the claim's predicate asks for, and then the events, each a kind
 with the fields (`spec.contract.vocabulary.EVENT_FIELDS`) that are not as usual:
@@ -42,7 +42,7 @@ class Run(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A hand-written trace, as each claim and request in it sees it, with its verdict.
+    """A hand-written trace, projected to each of its claims and requests, with its verdict.
 
     It keeps the mode, or it breaks `obligation`.
     """
@@ -56,10 +56,10 @@ class Trace(NamedTuple):
 
 @cache
 def read_run(line: str) -> Run:
-    """The run that a line tells.
+    """Read a run from a line.
 
     Raises:
-        ValueError: a word is no kind, or names a field that there is not.
+        ValueError: a word is not a kind, or names an unknown field.
     """
     threshold, *words = line.split()
     return Run(int(threshold), tuple(map(_event, words)))

@@ -1,4 +1,4 @@
-"""The terms that are written once and used by many, each with all the forms in which it is used."""
+"""The terms that are defined once and used by many, with all forms in which they are used."""
 
 from __future__ import annotations
 

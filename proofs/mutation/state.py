@@ -1,4 +1,4 @@
-"""The file in which a campaign keeps its fates: it can stop at any time and go on from there."""
+"""Stores the results of a campaign in a file, so that it can be interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST = 1 << 26  # bytes; a whole campaign takes two million
 
 
 class _Head(msgspec.Struct, frozen=True):
-    """The first line: what the fates below it hold of."""
+    """The first line: what the results depend on."""
 
     tool: str
     spec: str
@@ -41,12 +41,12 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def runs_digest() -> str:
-    """The runs, traces and rows by which mutants are told, as SHA-256."""
+    """The SHA-256 of the runs, traces and rows that detect mutants."""
     return sha256(RUNS.read_bytes() + HAND.read_bytes() + ROWS.read_bytes()).hexdigest()
 
 
 def code_digest() -> str:
-    """The programs that judge mutants, clauses of the theorem included, as SHA-256."""
+    """The SHA-256 of the programs that judge mutants, including the clauses of the theorem."""
     digest = sha256()
     for package in ("spec", "monitor", "proofs"):
         for source in sorted((_ROOT / package).rglob("*.py")):
@@ -55,13 +55,13 @@ def code_digest() -> str:
 
 
 def usual_place() -> Path:
-    """Where a campaign of this specification, these runs and this code is kept if none is named."""
+    """The default file of a campaign for this specification, these runs and this code."""
     judged_by = sha256((runs_digest() + code_digest()).encode()).hexdigest()
     return Path("build") / f"mutants-{short_digest()}-{judged_by[:8]}.jsonl"
 
 
 class State:
-    """The fates in a file that is added to; a last line that was cut short is cut off.
+    """The results in an append-only file; an incomplete last line is removed.
 
     Raises:
         SpecError: the file holds something else, or is about another specification, other runs or
@@ -77,7 +77,7 @@ class State:
         begins = _line(_head()) if not head else b'{"mode":"'
         cut = content[len(whole) :]
         if not begins.startswith(cut[: len(begins)]):
-            raise SpecError(f"{path} holds no campaign", "name another file")
+            raise SpecError(f"{path} is not a file of a campaign", "name another file")
         if head and self._decode(1, head, _Head) != _head():
             raise SpecError(
                 f"{path} is about another specification, other runs or other code",
@@ -86,12 +86,14 @@ class State:
         self._fates = [self._decode(n, line, Fate) for n, line in enumerate(lines, start=2)]
         for number, fate in enumerate(self._fates, start=2):
             if not _may_be(fate):
-                raise SpecError(f"{path}, line {number}: it is no fate", "name another file")
+                raise SpecError(
+                    f"{path}, line {number}: it is not a result of a campaign", "name another file"
+                )
         if cut or not head:
             self._write(whole or _line(_head()), "wb")
 
     def known(self, mutants: Iterable[Tried]) -> dict[tuple[str, str], Fate]:
-        """The fates of these mutants that are settled: what no check noticed is tried again."""
+        """The settled results of these mutants: undecided ones are tried again."""
         found = {
             (fate.mode, fate.mutant): fate
             for fate in self._fates
@@ -101,7 +103,7 @@ class State:
         return {key: found[key] for m, key in keys if key in found and found[key].says == m.says}
 
     def add(self, fate: Fate) -> None:
-        """Keep one more fate."""
+        """Append a result."""
         self._write(_line(fate), "ab")
 
     def _read(self) -> bytes:
@@ -136,7 +138,7 @@ class State:
 
 
 def _may_be(fate: Fate) -> bool:
-    """Whether a campaign can have come to this fate."""
+    """Whether a campaign can produce this result."""
     if fate.result == KILLED:
         return bool(fate.by) and CHECKS.keys() >= set(fate.by)
     same = {str(c) for c in Compared} - {str(Compared.DIFFERENT), str(Compared.UNKNOWN)}

@@ -1,7 +1,7 @@
-"""Changes of the tables that say what adapters may supply, and of which evidence counts.
+"""Mutants of the tables that define what adapters may supply and which evidence counts.
 
-Each is tried on the theorems of the lowering relation that speak of it, and on probes: made-up
-descriptors of which exactly one thing is in question, with the answers that are pinned of them.
+Each is tried on the theorems of the lowering relation about it, and on probes: constructed
+descriptors that test exactly one entry, with pinned answers.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _tempts() -> Iterator[TableChange]:
 
 
 def probes(of: str | None = None) -> dict[str, str]:
-    """What made-up descriptors come to, by what is in question: in one table, or in any."""
+    """The answers for constructed descriptors, by the entry tested: of one table, or of any."""
     found: dict[str, list[str]] = {}
     for tables, answers in _PROBES:
         for question, answer in answers() if of is None or of in tables else ():
@@ -365,7 +365,7 @@ _HEAD: Final = """\
 
 
 def _theorem(change: TableChange) -> str | None:
-    """A theorem of the lowering relation is refuted, or says nothing any more."""
+    """A theorem of the lowering relation is refuted or vacuous."""
     with change.made():
         for theorem in theorems(names=change.theorems) if change.theorems else ():
             proof = prove(theorem)
@@ -375,7 +375,7 @@ def _theorem(change: TableChange) -> str | None:
 
 
 def _pins(change: TableChange) -> str | None:
-    """A probe comes to something else than what is pinned."""
+    """The answer of a probe differs from the pinned one."""
     asked = set(_usual(change.table))
     with change.made():
         found = probes(change.table)

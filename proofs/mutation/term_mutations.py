@@ -1,7 +1,7 @@
-"""Terms with one small mistake, wherever it may be: the slips that a person makes in writing one.
+"""The mutation operators for terms: small mistakes that a person makes in writing one.
 
-Nothing here looks at what a part is for; `proofs.mutation.parts` knows which parts of a guard make
-it hold and which keep it from holding.
+These operators ignore the role of a part; `proofs.mutation.parts` distinguishes parts that make a
+guard hold from parts that prevent it.
 """
 
 from __future__ import annotations

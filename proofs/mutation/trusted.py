@@ -1,6 +1,6 @@
 """Everything that is trusted when a stream is judged or a theorem is read, as one value.
 
-A change of it keeps all the rest: what was written once, for several users, changes for all.
+A change of a shared definition applies to all its users.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ __all__ = ["ORIGINAL", "Change", "Trusted", "dependents", "original", "renamed",
 @dataclass(frozen=True)
 class Trusted:
     """Ledgers, obligations, the clauses of the theorem, what a faithful stream may hold, and of
-    which kinds the theorem speaks."""
+    which kinds the theorem speaks.
+    """
 
     ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = LEDGERS
     observers: Mapping[str, Observer] = field(default_factory=lambda: OBLIGATIONS)
@@ -42,7 +43,7 @@ class Trusted:
     kinds: Mapping[Mode, frozenset[Kind]] = field(default_factory=lambda: ENVIRONMENTS)
 
     def everywhere(self, change: Callable[[Term], Term]) -> Trusted:
-        """The same with every term changed; what no change touches stays the same object."""
+        """The definitions with every term mapped; unchanged ones stay the same objects."""
         return replace(
             self,
             ledgers=tuple((_ledger(ledger, change), b, a) for ledger, b, a in self.ledgers),
@@ -55,8 +56,7 @@ class Trusted:
         )
 
     def instead(self, terms: Mapping[Term, Term]) -> Trusted:
-        """What is trusted as it is, with each of these terms replaced wherever it is used."""
-
+        """The original definitions, with each of these terms replaced wherever it is used."""
         put = [(part, other, _users(part)) for part, other in terms.items()]
 
         def change(term: Term) -> Term:
@@ -93,8 +93,8 @@ class Trusted:
 class Change:
     """One change of what is trusted; `part` is the family to which it belongs.
 
-    `name`, `operator` and `says` are as of a mutant of a rule; `structure` says why it is refused
-    before anything is judged, if it is.
+    `name`, `operator` and `says` are as for a mutant of a rule; `structure` is the reason why
+    validation rejects it, if it does.
     """
 
     part: str
@@ -107,7 +107,7 @@ class Change:
 
 @cache
 def original() -> Trusted:
-    """What is trusted, as it is."""
+    """The original."""
     return Trusted()
 
 

@@ -1,1 +1,1 @@
-"""Answers for people, for CI and for the documentation."""
+"""Prints results for people, for CI and for the documentation."""

@@ -1,4 +1,4 @@
-"""What each clause rests on, for people: obligations by clauses."""
+"""Prints the proof core of each clause: obligations by clauses."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["print_cores"]
 
 
 def print_cores(console: Console, check: Check) -> None:
-    """A column for each clause, by number; nothing if it was not asked."""
+    """Print a numbered column for each clause; nothing if cores were not computed."""
     core, in_every = check.core or {}, check.in_every_core or {}
     numbers = {clause: str(number) for number, clause in enumerate(core, start=1)}
-    said = "each clause is proved from the obligations of its column alone; X: every set that "
-    said += "suffices has it, x: another set does without."
-    indented(console, Text(f"Rests on: {said}"))
+    said = "each clause is proved from only the obligations marked in its column. X: in every "
+    said += "sufficient set; x: another set suffices without it."
+    indented(console, Text(f"Cores: {said}"))
     rows = Table.grid(padding=(0, 1))
     for _ in range(len(numbers) + 1):
         rows.add_column(no_wrap=True)

@@ -1,4 +1,4 @@
-"""An explanation for people: plain, within 80 columns, the uneventful counted."""
+"""Prints an explanation as plain text within 80 columns; uneventful lines are counted."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "as_page"]
 
 MOST: Final = 60
-"""Eventful lines that are shown; the JSON form has all of them."""
+"""Number of eventful lines shown; the JSON form has all of them."""
 
 _WIDTH: Final = 80
-_SILENT: Final = ("", Verdict.UNEXERCISED)  # what nothing was known of is not said to have been
+_SILENT: Final = (
+    "",
+    Verdict.UNEXERCISED,
+)  # a verdict that was not known before is printed without "->"
 
 
 def as_page(story: Explanation, most: int = MOST) -> str:
-    """The story as text, with at most about `most` lines of the trace told one by one."""
-    lines = [*_head(story), "", *_told(story, most), "", *_end(story)]
+    """The explanation as text, with at most about `most` lines of the trace shown."""
+    lines = [*_verdict(story), "", *_head(story), "", *_eventful(story, most)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -39,8 +42,8 @@ def _head(story: Explanation) -> Iterator[str]:
     yield from _wrap(f"{by} (resident-claims {story.tool}, spec {story.spec[:SHORT]})", 0, 2)
 
 
-def _told(story: Explanation, most: int) -> Iterator[str]:
-    """The eventful steps, with what lies between them counted."""
+def _eventful(story: Explanation, most: int) -> Iterator[str]:
+    """The eventful steps, with a count of the lines between them."""
     last, steps = 0, [step for step in story.steps if _is_eventful(step)]
     alone = len({change.claim for step in steps for change in step.changes}) == 1
     for step in _shown(steps, story.stop, most):
@@ -51,7 +54,7 @@ def _told(story: Explanation, most: int) -> Iterator[str]:
 
 
 def _is_eventful(step: Step) -> bool:
-    """Whether more changed than a count of blocks on one side of its threshold."""
+    """Whether anything changed but a count of blocks that does not cross the threshold."""
     return any(change.what != "held" or _crosses(change) for change in step.changes)
 
 
@@ -62,7 +65,7 @@ def _crosses(change: Change) -> bool:
 
 
 def _shown(steps: list[Step], stop: Stop | None, most: int) -> list[Step]:
-    """The first and the last steps, and the one where things went wrong."""
+    """The first and the last steps, and the one where the trace stopped being fine."""
     if len(steps) <= most:
         return steps
     last = most // 3
@@ -95,10 +98,10 @@ def _event(event: Happened) -> str:
 
 
 def _listed(changes: Iterable[Change], indent: int, alone: bool = False) -> Iterator[str]:
-    """The changes, those of one claim and one reason together.
+    """The changes, grouped by claim and reason.
 
     Args:
-        alone: there is one claim only, which need not be named.
+        alone: whether there is only one claim, which is then not named.
     """
     alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for c in changes:
@@ -113,12 +116,10 @@ def _listed(changes: Iterable[Change], indent: int, alone: bool = False) -> Iter
             yield from _wrap(f"expected instead: {printable(allowed)}", indent + 2, indent + 4)
 
 
-def _end(story: Explanation) -> Iterator[str]:
+def _verdict(story: Explanation) -> Iterator[str]:
     kept = story.verdict is ModeVerdict.KEPT
     yield from _wrap(f"{story.verdict}: {_tested(story) if kept else printable(story.why)}", 0, 2)
-    if story.stop is None:
-        yield "No line broke a promise."
-    else:
+    if story.stop is not None:
         yield from _stopped(story, story.stop)
     if story.owed:
         yield "Still owed at the end:"
@@ -129,7 +130,7 @@ def _stopped(story: Explanation, stop: Stop) -> Iterator[str]:
     fine = "No line before it" if not story.fine else f"The first {counted(story.fine, 'line')}"
     verb = "was" if story.fine <= 1 else "were"
     broken = any(change.after == Verdict.VIOLATED for change in stop.changes)
-    then = "broke a promise" if broken else "cannot be judged"
+    then = "violates an obligation" if broken else "cannot be judged"
     kinds = ", ".join(event.kind for event in stop.events) or "no event"
     yield from _wrap(f"{fine} {verb} fine; line {stop.line} ({kinds}) {then}:", 0, 2)
     yield from _listed(stop.changes, 2)
@@ -138,7 +139,7 @@ def _stopped(story: Explanation, stop: Stop) -> Iterator[str]:
 def _tested(story: Explanation) -> str:
     idle, number = story.unexercised, len(MODES[story.mode].names(story.bundle))
     said = f"{number - len(idle)} of {number} obligations exercised"
-    return f"{said}, {len(idle)} not put to the test: {', '.join(idle)}" if idle else said
+    return f"{said}, {len(idle)} not exercised: {', '.join(idle)}" if idle else said
 
 
 def _wrap(text: str, indent: int, later: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Checks as JUnit XML: a case for each mode and part of its theorem, for CI systems' dashboards."""
+"""Writes checks as JUnit XML, one case for each mode and part of its theorem."""
 
 from __future__ import annotations
 
@@ -28,11 +28,9 @@ class _Case(NamedTuple):
 
 
 def to_junit(checks: list[Check]) -> bytes:
-    """One test suite of what was asked; a refuted or vacuous part is a failure, an unknown one an
-    error.
+    """One test suite; a refuted or vacuous part is a failure, an unknown one an error.
 
-    What the paper's bundle carries is told and fails nothing, and nor does an obligation that is
-    known to be redundant.
+    The result for the paper's bundle never fails, nor does an obligation known to be redundant.
     """
     cases = [_written(check, case) for check in checks for case in _cases(check)]
     return junit_suite("resident-claims proofs", cases)

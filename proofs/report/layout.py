@@ -1,4 +1,4 @@
-"""How the text of a check is laid out."""
+"""Indents the text of a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the documentation that are made here: lowering, and the published schemas."""
+"""Lists the documentation pages made by `proofs`: lowering and the published schemas."""
 
 from __future__ import annotations
 

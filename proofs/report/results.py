@@ -1,4 +1,4 @@
-"""What `check` answers, as it is published."""
+"""The published result of `check`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proofs.checks.receptiveness import Receptive
 from proofs.checks.redundancy import Redundancy
 from proofs.checks.results import Lacking, Leaned, Paper, Sound
 from proofs.traces.narrative import Line
-from proofs.traces.scenario_search import Tale
+from proofs.traces.scenario_search import FoundScenario
 from spec.events.canonical import Event
 
 __all__ = ["SCHEMA", "Added", "Check", "Checks", "Consistent", "proof_schema"]
@@ -23,9 +23,9 @@ class Consistent(msgspec.Struct, frozen=True):
     """`witnessed` with a shortest run in which every obligation is exercised and satisfied.
 
     `vacuous`: there is none of up to `depth` events. `unknown`: the work limit was reached.
-    `tales` are the runs that tell the mode's whole story, `reached` says which states and rules
-    some run of the contract exercises; both are about the contract, whichever bundle is checked,
-    and null where they were not asked.
+    `tales` are the runs of the mode's scenarios, `reached` lists the states and rules that some run
+    of the contract exercises. Both are about the contract, whichever bundle is checked, and null if
+    not requested.
     """
 
     result: str
@@ -33,7 +33,7 @@ class Consistent(msgspec.Struct, frozen=True):
     witness: list[Event]
     story: list[Line]
     seconds: float
-    tales: list[Tale] | None
+    tales: list[FoundScenario] | None
     reached: Reached | None
 
 
@@ -45,12 +45,12 @@ class Added(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One mode, by one bundle; `readings` names the choices under which the result holds, and
-    `world` the kinds of events that there are in it.
+    """The result for one mode and bundle; `readings` names the interpretations that it assumes, and
+    `world` the kinds of events that can occur.
 
-    Null is what was not asked: `--full` asks for everything, and a certificate for `receptive`.
+    Null means not requested: `--full` requests everything, and a certificate requests `receptive`.
 
-    `paper`, `added`, `necessary` and `guards` compare the two bundles and take the contract apart,
+    `paper`, `added`, `necessary` and `guards` compare the two bundles and ablate the contract,
     whichever bundle is checked.
 
     `core` gives for each clause obligations from which alone it is proved, and `in_every_core`

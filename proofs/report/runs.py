@@ -1,4 +1,4 @@
-"""Prints a run: each event, and only what it changed."""
+"""Prints a run: each event and what it changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["print_run"]
 
 
 def print_run(console: Console, story: Sequence[Line]) -> None:
-    """Each event, where it leaves the claim if that is news, what it changed; and what fails."""
+    """Print each event, the claim's state if it changed, the changes, and the clauses that fail."""
     rows = Table.grid(padding=(0, 1))
     rows.add_column(justify="right")
     for _ in range(3):

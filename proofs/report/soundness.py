@@ -1,4 +1,4 @@
-"""How a theorem was decided, and how far that goes, in a sentence."""
+"""Words how a theorem was decided and within which bounds, in one sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENGINES = {
 
 
 def by(sound: Sound) -> str:
-    """Which engine answered, and what was checked again."""
+    """The engine that answered, and what was checked again."""
     if sound.result != "proved":
         return _ENGINES[sound.engine]
     if sound.engine == "induction":
@@ -29,7 +29,7 @@ def by(sound: Sound) -> str:
 
 
 def how(sound: Sound) -> str:
-    """What completes "Sound: RESULT, "."""
+    """The text after "Sound: RESULT, "."""
     by = f"{_ENGINES[sound.engine]}, {sound.seconds:.1f} s"
     reason = f": {sound.reason}" if sound.reason else ""
     match sound.result:
@@ -40,13 +40,14 @@ def how(sound: Sound) -> str:
                 checked = f"{sound.reason}; base and step were checked again by plain Z3"
             return (
                 "for runs of every length and any number of blocks, one claim among arbitrary "
-                f"others ({by}; {checked}). An auditor who reads only reports, and the promise:"
+                f"others ({by}; {checked}). Clauses (the auditor reads only reports):"
             )
         case "bounded":
             length = "any length" if sound.bound is None else f"up to {sound.bound} events"
             return (
-                f"not proved: no run of {length}, with up to {sound.blocks} of anything that is "
-                f"counted in blocks, breaks a clause, and nothing is known beyond ({by}{reason}):"
+                f"not proved: no run of {length}, with counts of blocks up to "
+                f"{sound.blocks}, breaks a clause; nothing is known beyond these bounds "
+                f"({by}{reason}):"
             )
         case "refuted":
             return f"the obligations do not carry every clause ({by}{reason}):"
@@ -54,12 +55,12 @@ def how(sound: Sound) -> str:
 
 
 def counterexample_to_induction(sound: Sound) -> str:
-    """The state out of which a clause can fail, by what is not at rest in it."""
+    """The state from which a clause can fail, without the variables that are false or 0."""
     state = sound.possibly_unreachable
     said = [
         name if value is True else f"{name} = {value}" for name, value in state.items() if value
     ]
     return (
-        "A counterexample to induction, possibly unreachable (it refutes nothing): after sound "
-        f"events into this state the next one can break a clause. {', '.join(said)}."
+        "A counterexample to induction, possibly unreachable (it refutes nothing): after events "
+        f"that break no clause lead to this state, the next event can break one. {', '.join(said)}."
     )

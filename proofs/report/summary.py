@@ -1,4 +1,4 @@
-"""Prints the verdict on one mode, and in a line each what it comes from."""
+"""Prints the verdict on one mode and one line for each check behind it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_CERTIFICATE", "STYLES", "print_summary"]
 
-NO_CERTIFICATE = "none is written: not all that it says is shown (-v)"
+NO_CERTIFICATE = "not written: some part of it is not shown (-v)"
 STYLES = {"holds": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
 
 
 def print_summary(console: Console, check: Check, *, certified: bool = False) -> None:
-    """One mode in at most fifteen lines, and the run that refutes it, if one does.
+    """Print one mode in at most fifteen lines, and the counterexample if there is one.
 
     Args:
-        certified: a certificate was asked for.
+        certified: whether a certificate was requested.
     """
     said = verdict(check)
     head = Text(sentence(check))
@@ -53,14 +53,14 @@ def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:
     sound = check.sound
     yield "theorem", _theorem(check)
     if sound.possibly_unreachable:
-        yield "", "a state out of which induction cannot go on, and which may not occur (-v)"
+        yield "", "a counterexample to induction, possibly unreachable (-v)"
     if check.lemmas:
         yield "lemmas", _lemmas(check.lemmas)
     if check.receptive is not None:
         yield "receptive", _receptive(check.receptive.result, check.receptive.failed)
     yield "witness", _witness(check.consistent, len(check.obligations))
     if check.consistent.tales is not None:
-        lengths = [str(tale.depth) for tale in check.consistent.tales if tale.result == "told"]
+        lengths = [str(x.depth) for x in check.consistent.tales if x.result == "told"]
         of = f"{len(lengths)} of {len(check.consistent.tales)} found"
         yield "scenarios", f"{of}, in {' and '.join(lengths)} events" if lengths else of
     if check.consistent.reached is not None:
@@ -76,7 +76,7 @@ def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:
     yield "assumed", _assumed(check)
     if check.guards is None:
         asked = "receptiveness, " if check.receptive is None else ""
-        yield "not asked", f"{asked}scenarios, coverage, guards, cores, paper (--full)"
+        yield "not checked", f"{asked}scenarios, coverage, guards, cores, paper (--full)"
 
 
 def _theorem(check: Check) -> str:
@@ -94,7 +94,7 @@ def _theorem(check: Check) -> str:
 def _lemmas(lemmas: Sequence[Leaned]) -> str:
     proved = sum(lemma.result == "proved" for lemma in lemmas)
     rest = ", ".join(f"{x.name} {x.result}" for x in lemmas if x.result != "proved")
-    said = f"{proved} of {len(lemmas)} proved, on which the theorem leans"
+    said = f"{proved} of {len(lemmas)} proved; the theorem depends on them"
     return f"{said}; {rest}" if rest else said
 
 
@@ -151,4 +151,6 @@ def _paper(check: Check, paper: Paper) -> str:
 
 def _assumed(check: Check) -> str:
     kinds = f"{len(check.world)} of {len(Kind)} kinds of events"
-    return f"facts are facts; {kinds}; {counted(len(check.readings), 'reading')} (-v)"
+    return (
+        f"faithful instrumentation; {kinds}; {counted(len(check.readings), 'interpretation')} (-v)"
+    )

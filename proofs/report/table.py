@@ -1,4 +1,4 @@
-"""Prints many modes: a line each, and one that sums up."""
+"""Prints a table of modes, one line each, and a total."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDTHS = (16, 11, 18, 11, 13, 8)
 
 
 def print_row(console: Console, check: Check, *, first: bool = False) -> None:
-    """One mode, below the names of the columns if it is the first."""
+    """Print one mode, after the column names if it is the first."""
     if first:
         head = ("mode", "verdict", "clauses", "witness", "necessary", "seconds")
         console.print(Text(_line(head), style="bold"))
@@ -46,10 +46,10 @@ def print_row(console: Console, check: Check, *, first: bool = False) -> None:
 
 
 def print_total(console: Console, checks: Sequence[Check], *, certified: bool = False) -> None:
-    """How many hold and how far; and of each of the others, why it does not.
+    """Print how many modes hold and within which scope, and why the others do not.
 
     Args:
-        certified: a certificate was asked for.
+        certified: whether a certificate was requested.
     """
     left = [check for check in checks if verdict(check) != "holds"]
     bundle = checks[0].bundle

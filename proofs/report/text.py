@@ -1,4 +1,4 @@
-"""Prints everything that a check found: what was shown, how far, and by what."""
+"""Prints all results of a check: what was shown, within which bounds, by which engine."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ if TYPE_CHECKING:
     from proofs.checks.redundancy import Redundancy
     from proofs.checks.results import Lacking, Leaned, Paper, PaperClause, Sound
     from proofs.report.results import Check, Consistent
-    from proofs.traces.scenario_search import Tale
+    from proofs.traces.scenario_search import FoundScenario
 
 __all__ = ["print_check"]
 
 _STYLE = {
     "proved": "green",
     "witnessed": "green",
-    "told": "green",
+    "found": "green",
     "necessary": "green",
     "refuted": "red",
     "vacuous": "red",
-    "untold": "red",
+    "not found": "red",
     "failed": "red",
 }
+_FOUND = {"told": "found", "untold": "not found"}
 _PAPER = "Paper's bundle"
 _INDENT = 4
 _SIGNS = {"proved": "holds", "refuted": "not broken", "bounded": "so far"}
@@ -50,11 +51,11 @@ _SIGNS = {"proved": "holds", "refuted": "not broken", "bounded": "so far"}
 def print_check(
     console: Console, check: Check, *, story: bool = False, certified: bool = False
 ) -> None:
-    """Everything about one mode.
+    """Print all results for one mode.
 
     Args:
-        certified: a certificate was asked for.
-        story: tell every run that breaks a clause of the paper's bundle, or that an obligation
+        certified: whether a certificate was requested.
+        story: print every run that breaks a clause of the paper's bundle, or that an obligation
             prevents.
     """
     console.print(Text(sentence(check), style="bold"))
@@ -62,8 +63,8 @@ def print_check(
     if check.certificate is not None:
         indented(console, Text(f"Certificate: {printable(check.certificate)}"))
     elif certified:
-        why = "theorem, lemmas, frame, witness and receptiveness are not all shown"
-        indented(console, Text(f"Certificate: none is written, since {why}.", style="red"))
+        why = "theorem, lemmas, frame, witness or receptiveness is not shown"
+        indented(console, Text(f"Certificate: not written, because {why}.", style="red"))
     _print_lemmas(console, check.lemmas)
     _print_consistent(console, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
@@ -85,9 +86,12 @@ def print_check(
         print_cores(console, check)
     outside = ", ".join(sorted(set(Kind) - set(check.world)))
     indented(
-        console, Text(f"Assumed: facts are facts, and there is no {outside} (docs/theorem.md).")
+        console,
+        Text(
+            f"Assumed: the instrumentation is faithful, and no {outside} occurs (docs/theorem.md)."
+        ),
     )
-    indented(console, Text(f"Readings: {', '.join(check.readings)} (docs/readings.md)."))
+    indented(console, Text(f"Interpretations: {', '.join(check.readings)} (docs/readings.md)."))
     console.print()
 
 
@@ -105,35 +109,38 @@ def _print_consistent(console: Console, found: Consistent, obligations: int) -> 
     print_run(console, found.story)
 
 
-def _print_scenarios(console: Console, tales: Sequence[Tale], *, story: bool) -> None:
-    for tale in tales:
-        said = "; ".join(tale.episodes.values())
-        far = f"in up to {tale.depth} events"
-        if tale.result == "told":
-            far = f"{tale.depth} events are the fewest"
-        _headline(console, "Story", tale.result, f"{far}: {said}.")
+def _print_scenarios(console: Console, scenarios: Sequence[FoundScenario], *, story: bool) -> None:
+    for scenario in scenarios:
+        said = "; ".join(scenario.episodes.values())
+        far = f"in up to {scenario.depth} events"
+        if scenario.result == "told":
+            far = f"{scenario.depth} events are the fewest"
+        found = _FOUND.get(scenario.result, scenario.result)
+        _headline(console, "Scenario", found, f"{far}: {said}.")
         if story:
-            print_run(console, tale.lines)
+            print_run(console, scenario.lines)
 
 
 def _print_reached(console: Console, found: Reached) -> None:
-    """How many states and rules some run exercises, and why the others are out of reach."""
+    """Print how many states and rules some run reaches, and why the others are unreachable."""
     every = len(found.fewest) + len(found.dead) + len(found.missing)
     said = f"each in at most {max(found.fewest.values(), default=0)} events"
     if found.dead:
-        said += f"; {len(found.dead)} are out of reach however long the run, each for a reason:"
+        said += f"; {len(found.dead)} proved unreachable for runs of every length:"
     result = f"{len(found.fewest)} of {every} states and rules"
     _headline(console, "Reached", result, said if found.dead else f"{said}.")
     reasons = dict.fromkeys(found.dead.values())
     for why in reasons:
         names = ", ".join(name for name, reason in found.dead.items() if reason == why)
-        indented(console, Text(f"{why or 'UNEXPLAINED'}: {names}"), 4)
+        indented(console, Text(f"{why or 'no known reason'}: {names}"), 4)
     if found.missing:
-        indented(console, Text(f"neither reached nor out of reach: {', '.join(found.missing)}"), 4)
+        indented(
+            console, Text(f"neither reached nor proved unreachable: {', '.join(found.missing)}"), 4
+        )
     every = len(found.compared) + len(found.uncompared)
     said = f"each in at most {max(found.compared.values(), default=0)} events"
     if found.uncompared:
-        said += f"; NEVER in up to {found.depth}: {', '.join(found.uncompared)}"
+        said += f"; never within {found.depth} events: {', '.join(found.uncompared)}"
     result = f"{len(found.compared)} of {every} ways in which a clause could fail"
     _headline(console, "Compared", result, f"{said}.")
 
@@ -145,7 +152,7 @@ def _print_lemmas(console: Console, lemmas: Sequence[Leaned]) -> None:
     result = "proved"
     if left:
         result = "failed" if any(lemma.result == "failed" for lemma in left) else "unknown"
-    _headline(console, "Lemmas", result, "on which that leans (docs/theorem.md):")
+    _headline(console, "Lemmas", result, "the theorem depends on them (docs/theorem.md):")
     rows = Table.grid(padding=(0, 1))
     for _ in range(3):
         rows.add_column(overflow="fold")
@@ -160,12 +167,12 @@ def _print_lemmas(console: Console, lemmas: Sequence[Leaned]) -> None:
 def _print_receptive(console: Console, found: Receptive) -> None:
     if found.result == "proved":
         said = (
-            "for runs of every length: no event that the runtime does not choose breaks an "
-            "obligation, and whatever is owed can be told."
+            "for runs of every length: no event outside the runtime's control breaks an "
+            "obligation, and the runtime can always report what it owes."
         )
     else:
         said = ", ".join(found.failed)
-    _headline(console, "Receptive", found.result, said)
+    _headline(console, "Receptiveness", found.result, said)
 
 
 def _print_sound(console: Console, sound: Sound) -> None:
@@ -180,7 +187,9 @@ def _print_sound(console: Console, sound: Sound) -> None:
         rows.add_row(Text(sign, style=style), Text(name, style="bold"), Text(says))
     console.print(Padding(rows, (0, 0, 0, 4), expand=False))
     if sound.story:
-        indented(console, Text("A shortest run that keeps every obligation and breaks it:"))
+        indented(
+            console, Text("A shortest run that keeps every obligation and breaks the theorem:")
+        )
         print_run(console, sound.story)
     if sound.possibly_unreachable:
         indented(console, Text(counterexample_to_induction(sound)))
@@ -190,15 +199,17 @@ def _print_paper(console: Console, check: Check, paper: Paper, *, story: bool) -
     results = {clause.result for clause in paper.clauses.values()}
     result = next(r for r in ("refuted", "unknown", "proved") if r in results)
     if paper.is_contract and result == "proved":
-        _headline(console, _PAPER, result, "as printed it is the contract.")
+        _headline(console, _PAPER, result, "as printed, it equals the contract.")
         return
-    _headline(console, _PAPER, result, "as printed, each clause by itself, for comparison:")
+    _headline(console, _PAPER, result, "as printed, each clause separately, for comparison:")
     _print_results(console, {name: (c.result, _length(c), "") for name, c in paper.clauses.items()})
     for added in check.added:
-        indented(console, Text(f"Added: {added.obligation}, since {added.why}."))
+        indented(console, Text(f"Added: {added.obligation}, because {added.why}."))
     for name, clause in paper.clauses.items():
         if story and clause.story:
-            indented(console, Text(f"A shortest run that keeps the paper's bundle, not {name}:"))
+            indented(
+                console, Text(f"A shortest run that keeps the paper's bundle and breaks {name}:")
+            )
             print_run(console, clause.story)
 
 
@@ -210,7 +221,7 @@ def _print_lacking(
         console,
         title,
         f"{needed} of {len(found)} {what} of the contract",
-        "without which a run breaks a clause and keeps all the rest:",
+        "without which a run keeps all the others and breaks a clause:",
     )
     rows = {n: (each.result, _length(each), _failed(each)) for n, each in found.items()}
     _print_results(console, rows)
@@ -222,21 +233,27 @@ def _print_lacking(
 
 def _print_redundancy(console: Console, found: Redundancy) -> None:
     for name, why in found.known.items():
-        indented(console, Text(f"Known to be redundant: {name}, since {why}."))
+        indented(console, Text(f"Known to be redundant: {name}, because {why}."))
     for name in found.unasked:
-        text = f"REDUNDANT, and not known to be: {name} (its place in spec/contract/obligations)."
+        text = (
+            f"Redundant, and not listed as such: {name} (its place in spec/contract/obligations)."
+        )
         indented(console, Text(text, style="red"))
     for name in found.needed:
-        text = f"NEEDED, and known as redundant: {name} (its place in spec/contract/obligations)."
+        text = (
+            f"Necessary, and listed as redundant: {name} (its place in spec/contract/obligations)."
+        )
         indented(console, Text(text, style="red"))
 
 
 def _print_guards(console: Console, found: Mapping[str, Lacking]) -> None:
-    """How many rules are needed, and by name only those that are not."""
+    """Print how many rules are necessary, and the names of those that are not."""
     counts = Counter(each.result for each in found.values())
     said = f"{counts['necessary']} of {len(found)} guards of the contract"
     rest = [name for name, each in found.items() if each.result == "redundant"]
-    others = f"; each clause is proved without any one of: {', '.join(rest)}" if rest else ""
+    others = (
+        f"; every clause is proved without any single one of: {', '.join(rest)}" if rest else ""
+    )
     _headline(console, "Guards", said, f"without which a run breaks a clause{others}.")
     unknown = [name for name, each in found.items() if each.result == "unknown"]
     if unknown:
@@ -254,7 +271,7 @@ def _failed(found: Lacking) -> str:
 
 
 def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) -> None:
-    """Result, name, length and clause in a row; in two where a name leaves no room for the rest."""
+    """Print result, name, length and clause in one line each, or two if they do not fit."""
     columns = list(zip(*((name, *row) for name, row in found.items()), strict=True))
     wide = sum(max(map(len, column)) + 1 for column in columns) > console.width - _INDENT
     rows = Table.grid(padding=(0, 1))

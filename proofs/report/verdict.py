@@ -1,4 +1,4 @@
-"""The verdict on a checked mode: holds, refuted or undecided; why, and in which sentence."""
+"""Decides the verdict on a checked mode (holds, refuted or undecided) and words it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FAR = "for runs of every length and any number of blocks"
 
 
 def exit_code(checks: list[Check]) -> int:
-    """0 if every mode holds, 1 if one is refuted, 3 otherwise, as when nothing was checked.
+    """0 if every mode holds, 1 if one is refuted, 3 otherwise, also when nothing was checked.
 
-    A mode holds if it is witnessed and proved, and if everything else that was asked is shown, too.
-    It is refuted, too, where a lemma fails, where no run compares a clause, and where an obligation
-    has become redundant of which that is not known, or is needed again. A gap in the paper's bundle
-    is no failure unless that is the bundle which was asked about.
+    A mode holds if its witness exists, its theorem is proved, and every other check that ran
+    succeeds. It is also refuted if a lemma fails, if no run compares a clause, or if an obligation
+    is redundant or needed contrary to `proofs.checks.redundancy`. A gap in the paper's bundle is a
+    failure only if that is the bundle being checked.
     """
     verdicts = set(map(verdict, checks))
     if "refuted" in verdicts:
@@ -41,7 +41,7 @@ def verdict(check: Check) -> str:
 
 
 def sentence(check: Check) -> str:
-    """The verdict, and how far it goes or why it is one."""
+    """The verdict with its scope, or with the reasons for it."""
     said = verdict(check)
     head = f"{said}: {check.mode}, {check.bundle} bundle"
     if said == "holds":
@@ -54,14 +54,16 @@ def sentence(check: Check) -> str:
 
 
 def refuting(check: Check) -> list[str]:
-    """Each reason why the mode is refuted."""
+    """Every reason why the mode is refuted."""
     why, reached = [], check.consistent.reached
     if check.sound.result == "refuted":
         why.append(_broken(check))
     if check.receptive is not None and check.receptive.result == "refuted":
-        why.append(f"a runtime cannot always keep it: {', '.join(check.receptive.failed)}")
+        why.append(
+            f"a runtime cannot always keep the obligations: {', '.join(check.receptive.failed)}"
+        )
     why += [
-        f"the lemma {lemma.name} fails, on which the theorem leans"
+        f"the lemma {lemma.name} fails, and the theorem depends on it"
         for lemma in check.lemmas
         if lemma.result == "failed"
     ]
@@ -69,18 +71,18 @@ def refuting(check: Check) -> list[str]:
         why.append(_uncompared(reached))
     where = "proofs/checks/redundancy.py"
     why += [
-        f"the obligation {name} is redundant, and {where} does not say so"
+        f"the obligation {name} is redundant, and {where} does not list it"
         for name in check.redundancy.unasked
     ]
     why += [
-        f"the obligation {name} is needed, and {where} says otherwise"
+        f"the obligation {name} is necessary, and {where} lists it as redundant"
         for name in check.redundancy.needed
     ]
     return why
 
 
 def undecided(check: Check) -> list[str]:
-    """Each thing that was asked and is neither shown nor refuted."""
+    """Every check whose result is neither shown nor refuted."""
     why = [] if check.sound.result in ("proved", "refuted") else [_how_far(check.sound)]
     why += [
         f"the lemma {lemma.name} is neither proved nor refuted"
@@ -89,7 +91,7 @@ def undecided(check: Check) -> list[str]:
     ]
     why += _not_seen(check.consistent)
     if check.receptive is not None and check.receptive.result not in ("proved", "refuted"):
-        why.append("whether a runtime can always keep it is unknown")
+        why.append("whether a runtime can always keep the obligations is unknown")
     why += [
         f"whether the obligation {name} is necessary is unknown: the work limit was reached"
         for name in check.redundancy.undecided
@@ -110,31 +112,32 @@ def _how_far(sound: Sound) -> str:
     if sound.result == "bounded":
         length = "any length" if sound.bound is None else f"up to {counted(sound.bound, 'event')}"
         return (
-            f"no run of {length}, with up to {sound.blocks} of anything that is counted in blocks, "
-            "breaks a clause, and nothing is known beyond that"
+            f"no run of {length}, with counts of blocks up to {sound.blocks}, "
+            "breaks a clause; nothing is known beyond these bounds"
         )
     reason = f" ({sound.reason})" if sound.reason else ""
     return f"the theorem is neither proved nor refuted{reason}"
 
 
 def _not_seen(found: Consistent) -> Iterator[str]:
-    """What no run was found to show."""
+    """Goals that no run was found for."""
     depth = counted(found.depth, "event")
     if found.result == "vacuous":
         yield f"no run of up to {depth} exercises and satisfies every obligation"
     elif found.result != "witnessed":
         yield f"the work limit was reached after {depth}, and no witness was found"
-    for tale in found.tales or ():
-        if tale.result == "untold":
-            yield f"no run of up to {counted(tale.depth, 'event')} has the scenario {tale.story}"
-        elif tale.result != "told":
-            yield f"whether a run has the scenario {tale.story} is unknown"
+    for scenario in found.tales or ():
+        if scenario.result == "untold":
+            length = counted(scenario.depth, "event")
+            yield f"no run of up to {length} has the scenario {scenario.story}"
+        elif scenario.result != "told":
+            yield f"whether a run has the scenario {scenario.story} is unknown"
     reached = found.reached
     if reached is None:
         return
-    strange = [*reached.missing, *(name for name, why in reached.dead.items() if not why)]
-    if strange:
-        yield f"no run reaches {', '.join(strange)}, and no reason is known"
+    unexplained = [*reached.missing, *(name for name, why in reached.dead.items() if not why)]
+    if unexplained:
+        yield f"no run reaches {', '.join(unexplained)}, and no reason is known"
     if not reached.complete:
         yield f"coverage is known up to {counted(reached.depth, 'event')} only"
         if reached.uncompared:

@@ -1,1 +1,1 @@
-"""Runs that a solver found, as events and as stories."""
+"""Runs found by a solver, as events, scenarios and text."""

@@ -1,4 +1,4 @@
-"""Why a clause fails at the last event of a run: what is true, against what is believed."""
+"""Explains why a clause fails at the last event of a run: facts against beliefs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["WORDED", "Ending", "endings"]
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """A clause that fails: what it says, and in words why it does not hold here."""
+    """A clause that fails, with the reason in words."""
 
     clause: str
     says: str
@@ -52,7 +52,9 @@ def endings(model: Model, found: Found) -> list[Ending]:
     says = {clause.name: clause.says for clause in model.clauses}
     return [
         Ending(
-            name, says[name], _WHY[name](last) if name in _WHY else f"it is not so: {says[name]}"
+            name,
+            says[name],
+            _WHY[name](last) if name in _WHY else f"this does not hold: {says[name]}",
         )
         for name in found.failed
     ]
@@ -79,7 +81,7 @@ def _harm(last: _Last) -> str:
 
 
 def _arbitration(last: _Last) -> str:
-    return f"{_pressure(last)}; the request ends, and the auditor has heard of no action"
+    return f"{_pressure(last)}; the request ends, and no action was reported"
 
 
 def _pressure(last: _Last) -> str:
@@ -98,13 +100,13 @@ def _blame(last: _Last) -> str:
     total = _kept(last) + last.was("req_was.needed")
     named = (mine if event["blamed"] else 0) + int(event["blamed_rest"])
     if event["stranger"]:
-        return "an id is blamed that is no responsible claim of the pool"
+        return "a blamed id is not a responsible claim of the pool"
     if not (last.was("req_was.arrived") and last.was("req_was.needed") <= usable < total):
-        return "claims are blamed, and the request is not kept out by any"
+        return "claims are blamed, and none of them keeps the request out"
     if event["blamed"] and not last.was("was.responsible"):
         return "the claim is blamed, and the runtime is not responsible for it"
     if total > usable + named:
-        blamed = "the claims blamed hold" if named else "nobody is blamed, which is"
+        blamed = "the claims blamed hold" if named else "no claim is blamed, which is"
         return f"{_pressure(last)}; {blamed} {named} of them, too few to explain it"
     return f"{_pressure(last)}; a claim is blamed without which the others explain it"
 
@@ -116,18 +118,18 @@ def _promise(last: _Last) -> str:
         return f"a block of the claim is evicted while the runtime is responsible; {last.held}"
     if last.was("was.lead") < last.was("c.threshold"):
         return f"the request reuses the claim, and {last.held}"
-    return "the request reuses what was loaded back, and the auditor heard of no restore"
+    return "the request reuses what was loaded back, and no restore was reported"
 
 
 def _failure(_: _Last) -> str:
     return "a restore failed for the request that ends, and no outcome named the claim"
 
 
-def _told(what: str, word: Callable[[int], str] = str) -> Callable[[_Last], str]:
+def _reported(what: str, word: Callable[[int], str] = str) -> Callable[[_Last], str]:
     def why(last: _Last) -> str:
-        heard = f"was told {word(last.was(f'believed.{what}'))}"
+        heard = f"received {word(last.was(f'believed.{what}'))}"
         if not last.was(f"believed.{what}_told"):
-            heard = "was told nothing"
+            heard = "received no report"
         return f"the {what} is {word(last.now(f'req_was.{what}'))}; the auditor {heard}"
 
     return why
@@ -154,11 +156,11 @@ _WHY: Mapping[str, Callable[[_Last], str]] = {
     "blame": _blame,
     "promise": _promise,
     "failure": _failure,
-    "cost": _told("cost"),
-    "placement": _told("worker"),
-    "reuse": _told("hit", lambda hit: "yes" if hit else "no"),
+    "cost": _reported("cost"),
+    "placement": _reported("worker"),
+    "reuse": _reported("hit", lambda hit: "yes" if hit else "no"),
     "first loss": _first_loss,
 }
 
 WORDED = frozenset(_WHY)
-"""The clauses that have words of their own."""
+"""The clauses with their own explanation."""

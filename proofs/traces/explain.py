@@ -1,7 +1,7 @@
-"""The story of a trace: what each event changed, for whom and why, and where it went wrong.
+"""Explains a trace: what each event changed, for which claim and why.
 
-The monitor is stepped one record at a time; what it holds of each claim is compared with what it
-held before. Nothing is judged here.
+The monitor takes one record at a time; the state of each claim is compared with its previous state.
+The verdicts are the monitor's.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SCHEMA: Final = "resident-claims/story/1"
 
 
 class Happened(msgspec.Struct, frozen=True):
-    """One event: `about` names the claim, the request and what else it carries."""
+    """One event: `about` names the claim, the request and the other fields."""
 
     kind: str
     fact: bool
@@ -49,7 +49,7 @@ class Happened(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What an event changed of a claim, as words before and after.
+    """A change of one value of a claim, as text before and after.
 
     `what` is an obligation, or one of `lifecycle` (as reported), `responsible`, `held`, `copy` and
     `trusted`. `why` is the rule's; `allowed` says what was expected instead.
@@ -64,7 +64,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One line of the trace; it was uneventful where nothing changed."""
+    """One line of the trace that changed something."""
 
     number: int
     line: int
@@ -74,7 +74,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """The first line that was not fine, with what it changed for the worse."""
+    """The first line with a violation or an inconclusive verdict, with these changes."""
 
     number: int
     line: int
@@ -83,11 +83,12 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """A whole story. `fine` counts the events of the longest prefix in which nothing was wrong.
+    """The explanation of a trace. `fine` counts the events of the longest prefix without a
+    violation or an inconclusive verdict.
 
-    `stop` is the event after it, or null where there is none; `owed` is what was still owed at the
-    end, and `unexercised` are the obligations that nothing put to the test. `steps` leaves out what
-    changed nothing.
+    `stop` is the event after it, or null; `owed` is what was still owed at the end; `unexercised`
+    are the obligations that were not exercised. `steps` contains only events that changed
+    something.
     """
 
     schema: str
@@ -115,11 +116,11 @@ def explain(
     claim: str | None = None,
     stdin: BinaryIO | None = None,
 ) -> Explanation:
-    """Tell what a trace did, event by event, by one bundle of one mode.
+    """Explain a trace, event by event, for one bundle of one mode.
 
     Args:
         trace: a file that the monitor reads, `-` for standard input, or a run in ITF.
-        claim: tell of the claim of this id alone.
+        claim: explain only the claim with this id.
 
     Raises:
         InputError: the trace or a line of it cannot be read.
@@ -179,7 +180,7 @@ def _records(trace: str, stdin: BinaryIO | None) -> Iterable[Record]:
 
 
 def _content(trace: str) -> bytes:
-    """The bytes of a file, if they are not too many; raises OSError or ValueError."""
+    """The bytes of a file of limited size; raises OSError or ValueError."""
     with BufferedReader(open_plain(trace)) as file:
         content = file.read(_MOST + 1)
     if len(content) > _MOST:
@@ -188,7 +189,7 @@ def _content(trace: str) -> bytes:
 
 
 def _of_itf(trace: str) -> Iterator[Record]:
-    """The events that an ITF trace carries, as if each were a line."""
+    """The events in an ITF trace, one a record."""
     try:
         document = msgspec.json.decode(_content(trace))
     except (OSError, ValueError, RecursionError) as problem:
@@ -201,7 +202,7 @@ def _of_itf(trace: str) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Standing:
-    """What was last seen of a claim: as text, and what it was read from."""
+    """The last state of a claim: as text, and the values it was read from."""
 
     facts: tuple[object, ...] = ()
     requests: int = 0
@@ -217,7 +218,7 @@ def _changes(
     for claim in claims:
         known = standing.setdefault((claim.stream, claim.claim_id), _Standing())
         if (
-            claim.facts is known.facts  # made anew by every event that the claim takes part in
+            claim.facts is known.facts  # a new object after every event delivered to the claim
             and claim.state is known.lifecycle
             and claim.taint is known.taint
             and len(claim.requests) == known.requests

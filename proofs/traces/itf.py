@@ -1,8 +1,8 @@
-"""Runs in the Informal Trace Format, which Apalache and Quint write and trace viewers read.
+"""Writes and reads runs in the Informal Trace Format of Apalache and Quint.
 
-One state before any event and one after each. What happened is the variant `event`; what is true,
-what is believed and where the obligations stand are records. The canonical events that a monitor
-reads are kept in the `#meta` of the states, where a viewer passes over them.
+There is one state before any event and one after each. The variant `event` is the event; facts,
+beliefs and observer states are records. The canonical events that a monitor reads are in the
+`#meta` of the states, which viewers ignore.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NOTHING = {"tag": "none", "value": {"#tup": []}}
 
 
 def check_suffix(path: Path) -> None:
-    """Raise SpecError where the name of a file is not that of a trace."""
+    """Raise SpecError if a file name has no trace suffix."""
     if not path.name.endswith((ITF, JSONL)):
         cause = f"{path} has no suffix of a trace"
         raise SpecError(cause, f"name it {path.stem or 'trace'}{JSONL} or {path.stem}{ITF}")
@@ -130,7 +130,7 @@ def from_itf(model: Model, document: Mapping[str, Any]) -> Found:
                 events.append(_read_event(model, state["event"]))
         failed = tuple(document["#meta"]["clauses"])
     except (KeyError, TypeError, ValueError) as problem:
-        raise SpecError(f"the trace is damaged: {problem!r}", "write it again") from None
+        raise SpecError(f"the trace is corrupt: {problem!r}", "write it again") from None
     return Found(tuple(events), tuple(states), failed)
 
 
@@ -155,7 +155,7 @@ def events_of(document: Mapping[str, Any]) -> list[Event]:
 def _check(document: Mapping[str, Any]) -> None:
     meta = document.get("#meta") if isinstance(document, dict) else None
     if not isinstance(meta, dict) or not isinstance(document.get("states"), list):
-        raise SpecError("this is no ITF trace", "it has no #meta and states")
+        raise SpecError("this is not an ITF trace", "it has no #meta and states")
     if "spec" not in meta:
         cause = "the ITF trace names no specification"
         raise SpecError(cause, f"python -m proofs writes them: check MODE -o FILE{ITF}")
@@ -244,5 +244,5 @@ def _value(value: Any) -> Value:
     if isinstance(value, dict):
         return int(value["#bigint"])
     if not isinstance(value, bool | int):
-        raise TypeError(f"{value!r} is no value")
+        raise TypeError(f"{value!r} is not a value")
     return value

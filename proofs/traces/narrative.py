@@ -1,4 +1,4 @@
-"""A run told event by event: what happened, and what it changed of truth and of belief."""
+"""Describes a run event by event: what happened, and how facts and beliefs changed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _TRUTH = {
 _BELIEF = {
     "believed.responsible": ("believes in it", "believes in it no more"),
     "believed.useful": ("believes it usable", "believes it unusable"),
-    "believed.acted": ("has heard of an action", ""),
+    "believed.acted": ("received a report of an action", ""),
     "believed.restored": ("believes it restored", "believes a restore is due"),
 }
-_DERIVED = frozenset({"intact", "alleges", "behind", "oldest"})  # no event states these
+_DERIVED = frozenset({"intact", "alleges", "behind", "oldest"})  # no event carries these fields
 _TOLD_OTHERWISE = _DERIVED | {"smear", "echo", "authorised", "passed", "spared", *CHOICE}
 _FIELDS: dict[Kind, tuple[str, ...]] = {
     kind: tuple(name for name in names if name not in _TOLD_OTHERWISE)
@@ -43,7 +43,7 @@ _PROOF = ("resident", "active", "total", "usable", "shortfall")
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """Where a claim stands after an event: its lifecycle as reported, the rest as it is.
+    """The state of a claim after an event: its lifecycle as reported, the rest from the facts.
 
     `claim` is empty where only one claim is followed.
     """
@@ -63,10 +63,11 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One event of a story; `fact` tells deeds from words, `changes` lists only what changed.
+    """One event of a run; `fact` distinguishes facts from reports; `changes` lists only what
+    changed.
 
-    `about` names whom the event concerns and the fields that it carries. `claims` is where each
-    claim stands afterwards; `fails` is empty but on the last line of a run that breaks a clause.
+    `about` names the claims and requests concerned and the fields. `claims` is the state of each
+    claim afterwards; `fails` is empty except on the last line of a run that breaks a clause.
     """
 
     number: int
@@ -80,7 +81,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def tell(model: Model, found: Found) -> list[Line]:
-    """The run as lines, one an event."""
+    """Describe a run, one line an event."""
     lines = []
     reported = dict.fromkeys(model.sides, ClaimState.SUBMITTED)
     for number, event in enumerate(found.events, start=1):
@@ -153,7 +154,7 @@ def _about(model: Model, kind: Kind, event: Mapping[str, Value]) -> str:
 
 
 def _choice(model: Model, event: Mapping[str, Value]) -> list[str]:
-    """Whose blocks the eviction could have taken, where claims are ranked."""
+    """The claims whose blocks the eviction could have taken, where claims are ranked."""
     if len(model.sides) == 1:
         return ["passed over a lower one"] if event["passed"] else []
     others = [side for side in model.sides if not event[model.mine(side)]]
@@ -172,7 +173,7 @@ def _blames(event: Mapping[str, Value]) -> list[str]:
     blamed = ["the claim"] if event["blamed"] else []
     blamed += ["others"] if event["blamed_rest"] else []
     blamed += ["a stranger"] if event["stranger"] else []
-    parts = [f"blames {' and '.join(blamed) or 'nobody'}"]
+    parts = [f"blames {' and '.join(blamed) or 'no claim'}"]
     if event["restore"]:
         parts.append("for a failed restore")
     if event["proof"]:

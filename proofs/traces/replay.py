@@ -1,4 +1,4 @@
-"""A run that a solver found, as canonical events that the monitor can read."""
+"""Writes a run found by a solver as canonical events that the monitor can read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Value = bool | int
 
 @dataclass
 class _Claim:
-    """What must be remembered of a claim to name its blocks."""
+    """The block ids of a claim."""
 
     claim_id: str
     threshold: int
@@ -44,8 +44,8 @@ class _Claim:
         return len(self.blocks)
 
 
-class _Scribe:
-    """Writes events in order, keeping the sequence and the block ids."""
+class _EventWriter:
+    """Writes events in order, and tracks the sequence and the block ids."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -70,7 +70,9 @@ class _Scribe:
         )
 
     def hold(self, claim: _Claim, lead: int) -> dict[str, Any]:
-        """The claim holds `lead` blocks from now on: the new ones, by physical id and position."""
+        """Set the number of blocks held to `lead`; returns the new ones by physical id and
+        position.
+        """
         new = range(claim.lead, lead)
         for position in new:
             claim.blocks[position] = self._next_block
@@ -78,14 +80,14 @@ class _Scribe:
         return {"block_ids": tuple(claim.blocks[p] for p in new), "positions": tuple(new)}
 
     def drop(self, claim: _Claim, lead: int) -> dict[str, Any]:
-        """The claim holds no more than `lead` blocks from now on: the ids that are gone."""
+        """Reduce the number of blocks held to `lead`; returns the ids that are gone."""
         gone = [claim.blocks.pop(p) for p in sorted(claim.blocks) if p >= lead]
         return {"block_ids": tuple(gone)}
 
 
 def to_events(model: Model, found: Found) -> list[Event]:
-    """The run as a stream of canonical events; one other claim stands for the rest of the pool."""
-    scribe = _Scribe(model.mode)
+    """Write the run as canonical events; one other claim represents the rest of the pool."""
+    writer = _EventWriter(model.mode)
     first = found.states[0]
     claims = {
         side: _Claim(
@@ -97,24 +99,24 @@ def to_events(model: Model, found: Found) -> list[Event]:
     }
     rest = _Claim(OTHER, 1)
     if not MODES[model.mode].constants["watched"]:
-        scribe.register(next(iter(claims.values())))
+        writer.register(next(iter(claims.values())))
     for event in found.events:
         kind = model.alphabet[int(event["kind"])]
         side = next((s for s in claims if event[model.mine(s)]), None)
         if side is not None:
             others = [c for s, c in claims.items() if s != side and event[f"takeable.{s}"]]
-            _about_claim(scribe, claims[side], kind, event, takeable=others)
+            _about_claim(writer, claims[side], kind, event, takeable=others)
         elif event.get("named"):
-            _about_claim(scribe, claims[""], kind, event, mine=False)
+            _about_claim(writer, claims[""], kind, event, mine=False)
         elif kind in (Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED):
-            _about_rest(scribe, rest, kind, event)
+            _about_rest(writer, rest, kind, event)
         else:
-            _about_request(scribe, rest, kind, event)
-    return scribe.events
+            _about_request(writer, rest, kind, event)
+    return writer.events
 
 
 def _about_claim(
-    scribe: _Scribe,
+    writer: _EventWriter,
     claim: _Claim,
     kind: Kind,
     event: Mapping[str, Value],
@@ -133,14 +135,14 @@ def _about_claim(
     lead = int(event["lead"])
     match kind:
         case Kind.CLAIM_REGISTERED:
-            scribe.register(claim)
+            writer.register(claim)
             return
         case Kind.CLAIM_COMMITTED | Kind.CLAIM_ACCEPTED:
             fields["footprint"] = int(event["footprint"])
         case Kind.BLOCK_CACHED | Kind.LOAD_FINISHED:
-            fields |= scribe.hold(claim, lead)
+            fields |= writer.hold(claim, lead)
         case Kind.BLOCK_EVICTED | Kind.BLOCK_LOST:
-            fields |= scribe.drop(claim, lead)
+            fields |= writer.drop(claim, lead)
             if kind is Kind.BLOCK_EVICTED and claim.priority is not None:
                 ranks = [c.priority for c in (claim, *takeable) if c.priority is not None]
                 fields["lowest_priority"] = min(ranks)
@@ -162,7 +164,7 @@ def _about_claim(
             fields["worker"] = f"worker:{event['worker']}"
         case Kind.REUSE_SERVED | Kind.ROUTE_REUSE_REPORTED:
             fields["hit"] = bool(event["hit"])
-    scribe.write(kind, **fields)
+    writer.write(kind, **fields)
 
 
 def _outcome(event: Mapping[str, Value]) -> str:
@@ -171,20 +173,24 @@ def _outcome(event: Mapping[str, Value]) -> str:
     return "refusal" if event["refusal"] else "harm" if event["harm"] else "demotion"
 
 
-def _about_rest(scribe: _Scribe, rest: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:
-    """The other claim keeps its own contract, so that nothing about it disturbs the verdict."""
+def _about_rest(writer: _EventWriter, rest: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:
+    """Report about the other claim, so that it keeps its own contract and does not affect the
+    verdict.
+    """
     about: dict[str, Any] = {"claim_id": rest.claim_id}
     if kind is Kind.CLAIM_COMMITTED:
         rest.footprint = int(event["footprint"])
-        scribe.register(rest)
-        scribe.write(Kind.CLAIM_COMMITTED, **about, footprint=rest.footprint)
-        scribe.write(Kind.CLAIM_ACCEPTED, **about, footprint=rest.footprint)
+        writer.register(rest)
+        writer.write(Kind.CLAIM_COMMITTED, **about, footprint=rest.footprint)
+        writer.write(Kind.CLAIM_ACCEPTED, **about, footprint=rest.footprint)
     else:
-        scribe.write(Kind.CLAIM_RETIRED, **about)
-        scribe.write(Kind.CLAIM_RELEASED, **about, by=_OWNER)
+        writer.write(Kind.CLAIM_RETIRED, **about)
+        writer.write(Kind.CLAIM_RELEASED, **about, by=_OWNER)
 
 
-def _about_request(scribe: _Scribe, rest: _Claim, kind: Kind, event: Mapping[str, Value]) -> None:
+def _about_request(
+    writer: _EventWriter, rest: _Claim, kind: Kind, event: Mapping[str, Value]
+) -> None:
     fields: dict[str, Any] = {"request_id": _REQUEST}
     if kind is Kind.REQUEST_ARRIVED:
         fields |= {"needed": int(event["needed"]), "usable": int(event["usable"])}
@@ -196,7 +202,7 @@ def _about_request(scribe: _Scribe, rest: _Claim, kind: Kind, event: Mapping[str
         if event["proof"]:
             names = ("resident", "active", "total", "usable", "shortfall")
             fields["proof"] = CapacityProof(*(int(event[f"said_{n}"]) for n in names))
-    scribe.write(kind, **fields)
+    writer.write(kind, **fields)
 
 
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A mode's whole story: a shortest run with every episode in it, and nothing left owing."""
+"""Finds a shortest run for each scenario of a mode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from proofs.model.of_mode import model_of
 from proofs.model.theorems import Clause
 from proofs.traces.narrative import Line, tell
 from proofs.traces.replay import to_events
-from proofs.traces.scenarios import STORIES
+from proofs.traces.scenarios import SCENARIOS
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.events.canonical import Event
@@ -27,18 +27,19 @@ if TYPE_CHECKING:
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
     from proofs.model.system import Step
-    from proofs.traces.scenarios import Story
+    from proofs.traces.scenarios import Scenario
 
-__all__ = ["Tale", "tales"]
+__all__ = ["FoundScenario", "find_scenarios"]
 
 DEPTH = 20
 WIDTH = 7
 _EPISODE = "episode "
 
 
-class Tale(msgspec.Struct, frozen=True):
-    """`told` by a shortest run that contains every episode, keeps and settles every obligation, and
-    (if `whole`) exercises each. `untold`: there is none of up to `depth` events; or `unknown`.
+class FoundScenario(msgspec.Struct, frozen=True):
+    """The result of a scenario search. `told`: a shortest run contains every episode, keeps and
+    settles every obligation, and (if `whole`) exercises each. `untold`: there is none of up to
+    `depth` events. `unknown`: the work limit was reached.
     """
 
     story: str
@@ -51,19 +52,19 @@ class Tale(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def tales(mode: Mode, depth: int = DEPTH) -> list[Tale]:
-    """The stories of a mode's contract, each with the run that tells it."""
-    return [_tale(mode, story, depth) for story in STORIES[mode]]
+def find_scenarios(mode: Mode, depth: int = DEPTH) -> list[FoundScenario]:
+    """Find a shortest run for each scenario of a mode's contract."""
+    return [_found(mode, story, depth) for story in SCENARIOS[mode]]
 
 
-def _tale(mode: Mode, story: Story, depth: int) -> Tale:
+def _found(mode: Mode, story: Scenario, depth: int) -> FoundScenario:
     started = time.perf_counter()
     model = model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True)
     outcome = find_witness(_watched(model, story), depth)
     found = outcome.found
     missing = "untold" if outcome.complete else "unknown"
     said = {e.name: e.says for e in story.episodes} or {story.name: "both claims lose blocks"}
-    return Tale(
+    return FoundScenario(
         story=story.name,
         whole=story.whole,
         episodes=said,
@@ -75,8 +76,8 @@ def _tale(mode: Mode, story: Story, depth: int) -> Tale:
     )
 
 
-def _watched(model: Model, story: Story) -> Model:
-    """The model with a mark for each episode; a witness of it is a run that tells the story."""
+def _watched(model: Model, story: Scenario) -> Model:
+    """The model with a mark for each episode; a witness of it contains the scenario."""
     if model.mode is Mode.SOFT_PRIORITY:
         return Instrumented(model, (Mark(story.name, _both_lose),))
     episodes = tuple(Clause(_EPISODE + e.name, e.says, e.when) for e in story.episodes)

@@ -1,7 +1,7 @@
-"""The story that each mode's witness must tell: named episodes, in an order.
+"""The scenarios of each mode: named episodes in an order, which some run must contain.
 
-An episode is a condition on one event, in the words of the specification; `after` names episodes
-that must come before it. Where one request cannot tell everything, a mode has two stories.
+An episode is a condition on one event, as a term of the specification; `after` names episodes that
+must come before it. A mode has two scenarios where one request cannot show everything.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from spec.language.terms import conj
 if TYPE_CHECKING:
     from spec.language.terms import Term
 
-__all__ = ["STORIES", "Episode", "Story"]
+__all__ = ["SCENARIOS", "Episode", "Scenario"]
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """`says` completes "in the story, ..."."""
+    """An event condition; `says` completes "in the scenario, ..."."""
 
     name: str
     says: str
@@ -33,10 +33,10 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Scenario:
     """Episodes that one run contains; `whole` also exercises every obligation of the bundle.
 
-    That of soft_priority speaks of two claims, so its episode is not a term
+    The scenario of soft_priority is about two claims, so its episode is not a term
     (`proofs.traces.scenario_search`).
     """
 
@@ -62,34 +62,36 @@ def _here(*kinds: Kind) -> Term:
 
 _PRESSED = Episode(
     "pressure",
-    "a request arrives that does not fit beside the claim",
+    "a request arrives that does not fit next to the claim",
     e.here & kind(Kind.REQUEST_ARRIVED) & contends(was.footprint, req) & _held,
 )
 _BOUNDARY = Episode(
     "boundary told",
-    "the duration elapses and the end of responsibility is told",
+    "the duration elapses and the end of responsibility is reported",
     _at(Kind.CLAIM_EXPIRED) & ~now.responsible & _held,
 )
 
-STORIES: dict[Mode, tuple[Story, ...]] = {
+SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
     Mode.BEST_EFFORT: (
-        Story(
+        Scenario(
             "rise and fall",
             (
-                Episode("rise told", "the rise is told", _at(Kind.CLAIM_MATERIALIZED) & _holds),
+                Episode("rise told", "the rise is reported", _at(Kind.CLAIM_MATERIALIZED) & _holds),
                 Episode("fall", "the predicate is lost", e.mine & _held & ~_holds, ("rise told",)),
-                Episode("fall told", "the fall is told", _at(Kind.CLAIM_UNMATERIALIZED), ("fall",)),
+                Episode(
+                    "fall told", "the fall is reported", _at(Kind.CLAIM_UNMATERIALIZED), ("fall",)
+                ),
             ),
         ),
     ),
-    Mode.SOFT_PRIORITY: (Story("both lose, lower first", ()),),
+    Mode.SOFT_PRIORITY: (Scenario("both lose, lower first", ()),),
     Mode.HARD_PROTECTED: (
-        Story(
+        Scenario(
             "refusal",
             (
                 Episode(
                     "refused",
-                    "a request that does not fit beside the claim is refused, and the claim named",
+                    "a request that does not fit next to the claim is refused, naming the claim",
                     e.here
                     & kind(Kind.REQUEST_REFUSED)
                     & contends(was.footprint, req_was)
@@ -98,22 +100,22 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
                 Episode("ended", "that request ends", _ended, ("refused",)),
                 Episode("reset", "a reset breaks the predicate", _at(Kind.BLOCK_LOST) & loss),
                 Episode(
-                    "harm told", "the loss is told as harm", _at(Kind.CLAIM_HARMED), ("reset",)
+                    "harm told", "the loss is reported as harm", _at(Kind.CLAIM_HARMED), ("reset",)
                 ),
                 Episode(
                     "released",
-                    "the owner withdraws the claim, and that is told",
+                    "the owner withdraws the claim, and this is reported",
                     _at(Kind.CLAIM_RELEASED) & e.authorised,
                     ("harm told", "ended"),
                 ),
             ),
         ),
-        Story(
+        Scenario(
             "boundary",
             (
                 Episode(
                     "coexistence",
-                    "a request that fills the pool to the last block beside the claim is served",
+                    "a request that fills the pool to the last block next to the claim is served",
                     conj(
                         _ended,
                         was.responsible,
@@ -128,7 +130,7 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
         ),
     ),
     Mode.DEMOTABLE: (
-        Story(
+        Scenario(
             "demotion under pressure",
             (
                 _PRESSED,
@@ -144,7 +146,7 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
         ),
     ),
     Mode.EXPIRING: (
-        Story(
+        Scenario(
             "boundary",
             (
                 _BOUNDARY,
@@ -158,7 +160,7 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
         ),
     ),
     Mode.OFFLOADABLE: (
-        Story(
+        Scenario(
             "restore, then a failed restore",
             (
                 Episode(
@@ -196,11 +198,13 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
         ),
     ),
     Mode.ROUTED_REUSE: (
-        Story(
+        Scenario(
             "routed, told, served",
             (
                 Episode("routed", "a request is routed", _here(Kind.REQUEST_ROUTED)),
-                Episode("told", "its cost is told", _here(Kind.ROUTE_COST_REPORTED), ("routed",)),
+                Episode(
+                    "told", "its cost is reported", _here(Kind.ROUTE_COST_REPORTED), ("routed",)
+                ),
                 Episode(
                     "placed", "and its worker", _here(Kind.ROUTE_PLACEMENT_REPORTED), ("routed",)
                 ),
@@ -211,7 +215,10 @@ STORIES: dict[Mode, tuple[Story, ...]] = {
                     ("told", "placed"),
                 ),
                 Episode(
-                    "hit told", "and that is told", _here(Kind.ROUTE_REUSE_REPORTED), ("served",)
+                    "hit told",
+                    "and this is reported",
+                    _here(Kind.ROUTE_REUSE_REPORTED),
+                    ("served",),
                 ),
                 Episode("ended", "before the request ends", _ended, ("hit told",)),
             ),

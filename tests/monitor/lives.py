@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from spec.claims.claim import Mode
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import Event
-from tests import stories as told
-from tests.chains import STORIES
-from tests.stories import (
+from tests.streams import stories as told
+from tests.streams.chains import STORIES
+from tests.streams.stories import (
     CLAIMS,
     REQUESTS,
     Story,
@@ -26,7 +26,7 @@ from tests.stories import (
 )
 
 if TYPE_CHECKING:
-    from tests.strategies import Stamped
+    from tests.streams.strategies import Stamped
 
 ENDING: Final = (Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.EXPIRING, Mode.OFFLOADABLE)
 """The modes in which claims are accepted, and end."""

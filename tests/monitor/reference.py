@@ -6,6 +6,7 @@ Terms are walked, ledgers are followed by asking for each register in turn, and 
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from spec.claims.claim import Mode
 from spec.contract.facts import FACTS_ARE_FACTS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES, Bundle
+from spec.events.alphabet import Kind
 from spec.language.machine import Ledger, Observer
 from spec.language.terms import And, Arith, Compare, Const, Ite, KindIn, Not, Or, Scope, Term, Var
 from spec.language.verdicts import Verdict
@@ -28,38 +30,61 @@ CLAIM_NAMES = [r.name for ledger in (CLAIM_FACTS, DECLARED) for r in ledger.regi
 REQUEST_NAMES = [r.name for r in REQUEST_FACTS.registers]
 
 
-def evaluate(term: Term, look: Look, kind: str) -> Value:
+def evaluate(term: Term, look: Look, kind: Kind) -> Value:
     """The value of a term where `look` gives variables and the event is of this kind."""
+    try:
+        means = _MEANS[type(term)]
+    except KeyError:
+        raise TypeError(f"not a term: {term!r}") from None
+    return means(term, look, kind)
 
-    def value(part: Term) -> Value:
-        return evaluate(part, look, kind)
 
-    match term:
-        case Const(constant):
-            return constant
-        case Var(scope, name, _):
-            return look(scope, name)
-        case KindIn(kinds):
-            return any(kind == member.value for member in kinds)
-        case Not(arg):
-            return not value(arg)
-        case And(args):
-            return all(value(arg) for arg in args)
-        case Or(args):
-            return any(value(arg) for arg in args)
-        case Compare("==", left, right):
-            return value(left) == value(right)
-        case Compare("<", left, right):
-            return value(left) < value(right)
-        case Compare("<=", left, right):
-            return value(left) <= value(right)
-        case Arith("+", left, right):
-            return value(left) + value(right)
-        case Arith("-", left, right):
-            return value(left) - value(right)
-        case Ite(cond, then, otherwise):
-            return value(then) if value(cond) else value(otherwise)
-    raise TypeError(f"not a term: {term!r}")
+def _kind_in(term: KindIn, look: Look, kind: Kind) -> bool:
+    return kind in term.kinds
+
+
+def _all(term: And, look: Look, kind: Kind) -> bool:
+    for arg in term.args:  # noqa: SIM110 - a generator costs more than the loop
+        if not evaluate(arg, look, kind):
+            return False
+    return True
+
+
+def _any(term: Or, look: Look, kind: Kind) -> bool:
+    for arg in term.args:  # noqa: SIM110
+        if evaluate(arg, look, kind):
+            return True
+    return False
+
+
+def _two(term: Compare | Arith, look: Look, kind: Kind) -> Value:
+    left, right = evaluate(term.left, look, kind), evaluate(term.right, look, kind)
+    return _OPERATORS[term.op](left, right)
+
+
+def _choice(term: Ite, look: Look, kind: Kind) -> Value:
+    chosen = term.then if evaluate(term.cond, look, kind) else term.otherwise
+    return evaluate(chosen, look, kind)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Value]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    "+": operator.add,
+    "-": operator.sub,
+}
+_MEANS: dict[type, Callable[[Any, Look, Kind], Value]] = {
+    Const: lambda term, look, kind: term.value,
+    Var: lambda term, look, kind: look(term.scope, term.name),
+    KindIn: _kind_in,
+    Not: lambda term, look, kind: not evaluate(term.arg, look, kind),
+    And: _all,
+    Or: _any,
+    Compare: _two,
+    Arith: _two,
+    Ite: _choice,
+}
 
 
 def looking(e: Any, c: Any, known: Mapping[Scope, Mapping[str, Value]]) -> Look:
@@ -77,7 +102,7 @@ def looking(e: Any, c: Any, known: Mapping[Scope, Mapping[str, Value]]) -> Look:
     return look
 
 
-def follow(ledgers: Sequence[Ledger], after: Scope, look: Look, kind: str) -> tuple[Value, ...]:
+def follow(ledgers: Sequence[Ledger], after: Scope, look: Look, kind: Kind) -> tuple[Value, ...]:
     """The registers of the ledgers after an event, each worked out when it is first asked for."""
     following = {name: term for ledger in ledgers for name, term in ledger.following.items()}
     found: dict[str, Value] = {}

@@ -14,7 +14,7 @@ from monitor.check.files import check
 from monitor.check.reference import check_by_reference
 from monitor.report.verdict import Report
 from spec.contract.modes import Bundle
-from tests.crowds import CROWDS, write
+from tests.streams.crowds import CROWDS, write
 
 FEW, MANY = 10, 2_500
 VERDICTS = {

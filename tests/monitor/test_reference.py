@@ -21,10 +21,10 @@ from spec.contract.obligations import OBLIGATIONS
 from spec.events.canonical import Event
 from spec.language.machine import Observer
 from spec.language.terms import FALSE
-from tests.chains import CHAINS
 from tests.monitor.reference import Taken, interpret
-from tests.stories import CLAIMS, accepted, cached
-from tests.strategies import Stamped, streams
+from tests.streams.chains import CHAINS
+from tests.streams.stories import CLAIMS, accepted, cached
+from tests.streams.strategies import Stamped, streams
 
 TRACES = Path(__file__).parents[1] / "obligations" / "traces"
 UNRANKED = "the mode ranks no claims, so a loss that leaves the predicate whole is no news"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, overload
 
 import msgspec
 
@@ -34,7 +35,7 @@ from tests.projection_cases.uses import uses_of_a_route, uses_of_a_tier
 __all__ = ["FAMILIES", "FOUND", "Case", "Found", "said"]
 
 FOUND: Final = Path(__file__).with_name("found.jsonl")
-"""Streams that `tests.projection_grow` found."""
+"""Streams that `tests.projection_mutants.grow` found."""
 
 
 class Case(NamedTuple):
@@ -45,8 +46,34 @@ class Case(NamedTuple):
     lines: list[Line]
 
 
+class _Cases(Sequence[Case]):
+    """The cases of a family, made when the first one is needed: there are tens of thousands."""
+
+    def __init__(self, mode: Mode, cases: Iterable[tuple[str, list[Line]]]) -> None:
+        self._mode, self._cases = mode, cases
+
+    @cached_property
+    def _made(self) -> Sequence[Case]:
+        return tuple(Case(name, self._mode, stream) for name, stream in self._cases)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> Case: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Case]: ...
+
+    def __getitem__(self, index: int | slice) -> Case | Sequence[Case]:
+        return self._made[index]
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter(self._made)
+
+
 def _all(mode: Mode, cases: Iterable[tuple[str, list[Line]]]) -> Sequence[Case]:
-    return tuple(Case(name, mode, stream) for name, stream in cases)
+    return _Cases(mode, cases)
 
 
 class Found(msgspec.Struct, frozen=True):

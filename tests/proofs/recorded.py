@@ -21,8 +21,8 @@ from spec.contract.modes import Bundle
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
 from spec.events.fields import REQUEST_KINDS
-from tests.chains import CHAINS
 from tests.obligations.test_handwritten import PAIRS
+from tests.streams.chains import CHAINS
 
 TRACES_HEAD: Final = """\
 # The hand-written traces of tests/obligations/traces: name, mode, and what a claim and a request
@@ -34,7 +34,7 @@ RANKED: Final = "priority_influence"
 
 
 @dataclass
-class Heard:
+class Received:
     """What one claim hears: its events, and of each the request to which it belongs, if any.
 
     Workers are numbered as they come; the monitor's own numbers are digests.
@@ -73,17 +73,17 @@ class Heard:
             )
 
 
-def listening(compiled: Compiled) -> tuple[Compiled, dict[int, Heard]]:
+def listening(compiled: Compiled) -> tuple[Compiled, dict[int, Received]]:
     """A bundle that steps as before, and what each claim hears meanwhile."""
-    found: dict[int, Heard] = {}
+    found: dict[int, Received] = {}
 
     def claim(e: EventView, c: Constants, was: Any) -> Any:
-        found.setdefault(id(c), Heard(c)).hear(e)
+        found.setdefault(id(c), Received(c)).hear(e)
         return compiled.claim(e, c, was)
 
     def request(e: EventView, c: Constants, *ledgers: Any) -> Any:
         if e.here:
-            found.setdefault(id(c), Heard(c)).hear(e, e.request_id)
+            found.setdefault(id(c), Received(c)).hear(e, e.request_id)
         return compiled.request(e, c, *ledgers)
 
     return replace(compiled, claim=claim, request=request), found
@@ -99,7 +99,7 @@ def record(mode: Mode, stream: Iterable[Record]) -> list[str]:
         listener.stamp(line.stamp, line.at)
         for event, at in line.events:
             listener.take(event, at)
-    return list(dict.fromkeys(line for heard in found.values() for line in heard.lines()))
+    return list(dict.fromkeys(line for received in found.values() for line in received.lines()))
 
 
 def chains() -> list[str]:

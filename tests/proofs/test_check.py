@@ -133,8 +133,8 @@ class TestPaper:
 class TestSecondProcess:
     def test_same_answer(self) -> None:
         """A second process changes the time that a check takes, and nothing that it says."""
-        with second_process() as beside:
-            check = check_mode(Mode.EXPIRING, full=True, beside=beside)
+        with second_process() as worker:
+            check = check_mode(Mode.EXPIRING, full=True, worker=worker)
 
         alone = checked(Mode.EXPIRING)
         assert alone.consistent.story == check.consistent.story

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any
 
 import msgspec
@@ -78,7 +78,10 @@ class TinyPool:
 
     def next(self, count: int) -> list[int]:
         """Those that are taken next: without a rank, then of the lowest."""
-        return sorted(self.free, key=lambda b: (b in self.ranks, self.ranks.get(b)))[:count]
+        found = list(islice((b for b in self.free if b not in self.ranks), count))
+        if len(found) < count:
+            found += sorted((b for b in self.free if b in self.ranks), key=self.ranks.__getitem__)
+        return found[:count]
 
     def rank(self, ranks: Mapping[int, int | None]) -> None:
         """Free blocks whose rank changes come last among those of their rank."""
@@ -92,7 +95,7 @@ class TinyPool:
 
     def lowest(self) -> int | None:
         """The lowest rank of a free block."""
-        return min((self.ranks[b] for b in self.free if b in self.ranks), default=None)
+        return min((rank for b, rank in self.ranks.items() if not self.users[b]), default=None)
 
     def hold(self, blocks: Sequence[int]) -> None:
         """One more user."""

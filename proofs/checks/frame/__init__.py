@@ -1,1 +1,1 @@
-"""The frame theorem: what is not delivered to a claim changes nothing of it."""
+"""The frame theorem: an event that is not delivered to a claim changes nothing of it."""

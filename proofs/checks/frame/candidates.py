@@ -1,6 +1,6 @@
-"""What may be true of every state: candidates for invariants, made from an observer's own guards.
+"""Generates candidate invariants from an observer's guards.
 
-Four families, none of them with a name of the specification in it:
+There are four families; none uses a name of the specification:
 
 * *never*: in this scope, an observer is never in a state.
 * *where*: where it is in a state, a literal holds; literals are boolean registers, and each boolean
@@ -41,7 +41,7 @@ _TIMES: Final = ({Scope.WAS, Scope.REQ_WAS}, {Scope.NOW, Scope.REQ})
 
 @dataclass(frozen=True)
 class Situation:
-    """The values of one state: registers by their scope, and where an observer stands in each."""
+    """The values of one state: registers by scope, and the state of an observer in each."""
 
     registers: Mapping[Scope, Mapping[str, Expr]]
     standing: Mapping[str, Mapping[str, Expr]]
@@ -49,10 +49,10 @@ class Situation:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What may be true of every state in which an observer can be.
+    """A candidate invariant of an observer.
 
-    `says` is for people; `about` are the states that it speaks of, by scope; it says that these
-    are `never` reached, or else something of the states in which they are.
+    `says` is its text; `about` are the observer states it mentions, by scope. It states that these
+    are `never` reached, or that `holds` is true in them.
     """
 
     says: str
@@ -62,7 +62,7 @@ class Candidate:
 
 
 def candidates(observer: Observer) -> Iterator[Candidate]:
-    """All candidates for an observer, those that say most first."""
+    """All candidates for an observer, the strongest first."""
     alive = [s.name for s in observer.states if s.verdict is not Verdict.VIOLATED]
     scopes = SCOPES if observer.per_request else SCOPES[:1]
     for scope in scopes:
@@ -129,7 +129,7 @@ def _value(literal: Term, of: Situation, where: str) -> Expr:
 
 
 def _literals(observer: Observer, scope: str) -> dict[str, Term]:
-    """Literals by their text, in which a register is called what it is before an event."""
+    """Literals by their text, which names registers as they are before an event."""
     ledgers = {
         Scope.WAS: CLAIM_FIRST,
         **({Scope.REQ_WAS: REQUEST_FIRST} if scope != "claim" else {}),
@@ -156,7 +156,9 @@ def _literals(observer: Observer, scope: str) -> dict[str, Term]:
 
 
 def _plain(term: Term) -> bool:
-    """It is no negation, which is a candidate anyway, and says nothing of the event."""
+    """Whether the literal is not a negation (that is a candidate anyway) and does not read the
+    event.
+    """
     kinds = any(isinstance(part, KindIn) for part in _parts(term))
     return not isinstance(term, Not) and not kinds
 

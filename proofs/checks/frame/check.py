@@ -1,4 +1,4 @@
-"""Everything that is checked of the delivery of events, and of what is compiled from terms."""
+"""Checks the delivery of events and the Python compiled from terms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proofs.checks.frame.results import SCHEMA, Failure, FrameCheck, Invariant
 from proofs.checks.frame.sources import Arguments, term_question
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.statements import ASSUMED, LEDGERS, LEMMAS, RULES, RUNS, TERMS
-from proofs.checks.frame.verification_conditions import RLIMIT, Book
+from proofs.checks.frame.verification_conditions import RLIMIT, Prover
 from spec import __version__
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
@@ -41,28 +41,28 @@ def check_frame(
     delivery: Delivery = DELIVERY,
     rlimit: int = RLIMIT,
 ) -> FrameCheck:
-    """Prove the frame theorem for some modes, and that what is compiled is what was proved.
+    """Prove the frame theorem for some modes, and that the compiled Python equals the terms.
 
     Args:
-        progress: told what is being worked on.
-        rlimit: of each question, in Z3's own units.
+        progress: called with a description of the current work.
+        rlimit: resource limit of each question, in units of Z3.
     """
-    book, observers = Book(rlimit), observers_of(modes)
-    invariants = prove_frame(book, modes, observers, delivery, progress)
+    prover, observers = Prover(rlimit), observers_of(modes)
+    invariants = prove_frame(prover, modes, observers, delivery, progress)
     for source, compiled, made_of in bundles(modes):
         progress(f"frame: reading {source.of}")
-        prove_source(book, source)
+        prove_source(prover, source)
         for what, wrong in mismatches(source, compiled, made_of):
-            _note(book, RUNS, source.of, what, wrong=wrong)
+            _note(prover, RUNS, source.of, what, wrong=wrong)
     for observer in observers:
         progress(f"frame: reading {observer.name} where fields are unknown")
         for each in partial_sources(observer):
-            prove_source(book, each.source)
+            prove_source(prover, each.source)
             ran = each.runs is not None and runs_text(each.runs, each.source.text, "observe_0")
-            _note(book, RUNS, each.source.of, "code", wrong=not ran)
+            _note(prover, RUNS, each.source.of, "code", wrong=not ran)
             arguments = Arguments(observer)
-            book.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
-    prove_delivery(book, delivery)
+            prover.ask(arguments, verdicts(observer, each.partial, each.fields, arguments))
+    prove_delivery(prover, delivery)
     of_requests = any(observer.per_request for observer in observers)
     return FrameCheck(
         schema=SCHEMA,
@@ -70,7 +70,7 @@ def check_frame(
         spec=spec_digest(),
         modes=list(modes),
         observers=[observer.name for observer in observers],
-        lemmas=[book.answer(each) for each in LEMMAS if of_requests or not each.of_requests],
+        lemmas=[prover.answer(each) for each in LEMMAS if of_requests or not each.of_requests],
         invariants=invariants,
     )
 
@@ -82,48 +82,50 @@ def observers_of(modes: Iterable[Mode]) -> list[Observer]:
 
 
 def prove_frame(
-    book: Book,
+    prover: Prover,
     modes: Sequence[Mode],
     observers: Iterable[Observer],
     delivery: Delivery = DELIVERY,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Invariant]:
-    """Ask all that the frame theorem says; the invariants that it rests on."""
+    """Prove the lemmas of the frame theorem; returns the invariants used."""
     progress("frame: ledgers")
     space, found = Space(modes), list[Invariant]()
-    book.ask(space, Frame(space, delivery).ledgers())
-    book.ask(space, Frame(space, delivery).reasons())
+    prover.ask(space, Frame(space, delivery).ledgers())
+    prover.ask(space, Frame(space, delivery).reasons())
     for observer in observers:
         progress(f"frame: {observer.name}")
         having = [m for m in modes if any(observer.name in MODES[m].names(b) for b in Bundle)]
         space = Space(having or modes, observer)
         plain = Frame(space, delivery)
-        held = inductive(space, observer, book.rlimit)
-        held = needed(space, observer, held, plain.observers(observer), book.rlimit)
+        held = inductive(space, observer, prover.rlimit)
+        held = needed(space, observer, held, plain.observers(observer), prover.rlimit)
         frame = Frame(space, delivery, held)
-        book.ask(space, frame.inductive(observer))
-        book.ask(space, frame.observers(observer), frame.inside)
+        prover.ask(space, frame.inductive(observer))
+        prover.ask(space, frame.observers(observer), frame.inside)
         found += [Invariant(observer.name, each.says) for each in held]
     return found
 
 
-def prove_source(book: Book, source: Source) -> None:
-    """Ask whether compiled functions are what they must be."""
+def prove_source(prover: Prover, source: Source) -> None:
+    """Prove that compiled functions equal their terms."""
     if source.ledgers:
-        _ask(book, LEDGERS, source.of, None, source.ledger_questions)
-        _ask(book, ASSUMED, source.of, None, source.assumption_questions)
+        _ask(prover, LEDGERS, source.of, None, source.ledger_questions)
+        _ask(prover, ASSUMED, source.of, None, source.assumption_questions)
     for place, observer in enumerate(source.observers):
 
         def rules(arguments: Arguments, place: int = place) -> Iterator[Question]:
             return source.observer_questions(place, arguments)
 
-        _ask(book, RULES, source.of, observer, rules)
+        _ask(prover, RULES, source.of, observer, rules)
 
 
 def prove_delivery(
-    book: Book, delivery: Delivery = DELIVERY, texts: Mapping[tuple[str, str], str] | None = None
+    prover: Prover,
+    delivery: Delivery = DELIVERY,
+    texts: Mapping[tuple[str, str], str] | None = None,
 ) -> None:
-    """Ask whether the reasons of delivery, compiled, are their terms.
+    """Prove that the compiled reasons of delivery equal their terms.
 
     Args:
         texts: the Python of each, by scope and reason; by default as the monitor compiles terms.
@@ -143,27 +145,27 @@ def prove_delivery(
                 term = delivery.reasons[scope][reason]
                 yield term_question(scope, reason, text, term, arguments)
 
-            _ask(book, TERMS, scope, None, one)
+            _ask(prover, TERMS, scope, None, one)
 
 
 def _ask(
-    book: Book,
+    prover: Prover,
     lemma: str,
     of: str,
     observer: Observer | None,
     questions: Callable[[Arguments], Iterator[Question]],
 ) -> None:
-    """Ask questions that a source may be too strange for."""
+    """Ask questions about a source, which may be outside the subset of Python that is read."""
     arguments = Arguments(observer)
     try:
-        book.ask(arguments, iter(list(questions(arguments))))
+        prover.ask(arguments, iter(list(questions(arguments))))
     except Refused as refused:
-        _note(book, lemma, of, "" if observer is None else observer.name, says=str(refused))
+        _note(prover, lemma, of, "" if observer is None else observer.name, says=str(refused))
 
 
 def _note(
-    book: Book, lemma: str, of: str, part: str, *, wrong: bool = True, says: str = ""
+    prover: Prover, lemma: str, of: str, part: str, *, wrong: bool = True, says: str = ""
 ) -> None:
-    book.count(lemma, of)
+    prover.count(lemma, of)
     if wrong:
-        book.fail(lemma, Failure(of, part, "refuted", says or "is not what it must be"))
+        prover.fail(lemma, Failure(of, part, "refuted", says or "is not what it must be"))

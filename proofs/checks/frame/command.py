@@ -1,4 +1,4 @@
-"""`python -m proofs check frame`."""
+"""`python -m proofs check frame`: checks the frame theorem and the compiled Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FRAME", "run_frame", "to_junit"]
 
 FRAME: Final = "frame"
-"""What stands in the place of a mode."""
+"""The argument that is given in place of a mode."""
 
 
 def run_frame(modes: Sequence[Mode], form: Format, junit: Path | None, *, verbose: bool) -> int:

@@ -1,4 +1,4 @@
-"""What the monitor runs: its compiled observers with the texts that they are made from."""
+"""Collects the compiled observers that the monitor runs, with their source texts."""
 
 from __future__ import annotations
 import __future__
@@ -35,7 +35,7 @@ __all__ = ["PartialSource", "bundles", "mismatches", "partial_sources", "runs_te
 
 @dataclass(frozen=True)
 class PartialSource:
-    """An observer that does without some fields: what it must be, its text, and what runs."""
+    """An observer without some fields: its specification, its text, and the function that runs."""
 
     whole: Observer
     partial: Partial
@@ -45,7 +45,7 @@ class PartialSource:
 
 
 def bundles(modes: Iterable[Mode]) -> Iterator[tuple[Source, Compiled, tuple[Observer, ...]]]:
-    """The texts of the bundles of some modes, what was made of them, and of which observers."""
+    """The source texts of the bundles of some modes, with their functions and observers."""
     for mode in modes:
         for bundle in Bundle:
             compiled, observers = compile_mode(mode, bundle), MODES[mode].bundle(bundle)
@@ -53,7 +53,7 @@ def bundles(modes: Iterable[Mode]) -> Iterator[tuple[Source, Compiled, tuple[Obs
 
 
 def partial_sources(observer: Observer) -> Iterator[PartialSource]:
-    """Every way in which an observer can do without fields, each once."""
+    """Every partial version of an observer, each once."""
     seen = set[tuple[object, ...]]()
     for fields in unknown_fields():
         partial, runs = partial_of(observer, fields), without(observer.name, fields)
@@ -80,7 +80,9 @@ def _partial_source(
 def mismatches(
     source: Source, compiled: Compiled, observers: tuple[Observer, ...]
 ) -> Iterator[tuple[str, bool]]:
-    """Each table and function of a compiled bundle, and whether it is not what it must be."""
+    """Each table and function of a compiled bundle, and whether it differs from its
+    specification.
+    """
     yield "observers", compiled.observers != observers
     yield "claim registers", tuple(CLAIM_FIRST) != CLAIM_REGISTERS
     yield "request registers", tuple(REQUEST_FIRST) != REQUEST_REGISTERS
@@ -119,7 +121,7 @@ def mismatches(
 
 
 def runs_text(function: Callable[..., Any], text: str, name: str) -> bool:
-    """Whether a function is the one that a text defines under a name."""
+    """Whether a function is the one that a text defines under this name."""
     try:
         parts = compile(text, "<source>", "exec").co_consts
     except SyntaxError:
@@ -135,5 +137,5 @@ def runs_text(function: Callable[..., Any], text: str, name: str) -> bool:
 
 
 def _alike(expected: Iterable[object], found: Iterable[object]) -> bool:
-    """The same values of the same sorts: True is not 1."""
+    """Equality of values and sorts: True is not 1."""
     return [(type(v), v) for v in expected] == [(type(v), v) for v in found]

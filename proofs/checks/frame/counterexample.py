@@ -1,4 +1,4 @@
-"""A model of Z3 as people read it: the state, the event, and what comes out otherwise."""
+"""Reads a Z3 model as a counterexample: state, event, and expected against actual values."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SMALL: Final = (0, 1, 2, 3, -1)
 
 @dataclass(frozen=True)
 class Unknown:
-    """A variable of a question: its value before any event, or the plain one of an event's field.
+    """A variable of a question, with its value before any event, or the default of an event field.
 
-    `names` are the words for its values where it tells states or kinds apart; such are shown
-    always, others where they are not plain.
+    `names` are the names of its values, if they are states or kinds; these are always shown, others
+    only if they differ from the default.
     """
 
     name: str
@@ -35,26 +35,28 @@ class Unknown:
 
 
 class Setting(Protocol):
-    """What questions are about: what holds anyway, and everything that may be any way."""
+    """The context of questions: what is given, and the unknown variables."""
 
     @property
-    def given(self) -> Sequence[Expr]: ...
+    def given(self) -> Sequence[Expr]:
+        """Formulas that hold of every state and event."""
 
     @property
     def kind(self) -> Expr:
         """The kind of the event, as a number."""
         ...
 
-    def unknowns(self) -> Sequence[Unknown]: ...
+    def unknowns(self) -> Sequence[Unknown]:
+        """The variables that a counterexample shows."""
 
 
 def counterexample(
     setting: Setting, solver: Expr, changes: Mapping[str, tuple[Expr, Expr]]
 ) -> Counterexample:
-    """The plainest way to satisfy what the solver holds, which must be possible.
+    """Find a simplest model of the assertions of the solver, which must be satisfiable.
 
     Args:
-        changes: for each value that may differ, what is expected and what comes out.
+        changes: for each value that may differ, the expected and the actual one.
     """
     unknowns = setting.unknowns()
     solver.push()

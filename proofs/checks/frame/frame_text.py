@@ -1,4 +1,4 @@
-"""A check of the frame theorem, for people."""
+"""Prints a check of the frame theorem as text."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ __all__ = ["print_frame"]
 
 _STYLES: Final = {"proved": "green", "refuted": "red", "unknown": "magenta"}
 _PARTS: Final = {
-    "frame": "What is not delivered to a claim changes nothing of it",
-    "translation": "The Python that runs is what was proved",
+    "frame": "an event that is not delivered to a claim changes nothing of it",
+    "translation": "the Python that runs equals the terms of the specification",
 }
 _FEW: Final = 3
 _INDENT: Final = 10
 
 
 def print_frame(out: Console, check: FrameCheck, *, verbose: bool = False) -> None:
-    """The verdict, each lemma with its number of questions, and what was not proved.
+    """Print the verdict, a line for each part, and the lemmas that are not proved.
 
     Args:
-        verbose: with what each lemma says, what it was asked of, and the invariants.
+        verbose: print each lemma with its statement and questions, and the invariants, too.
     """
     out.print(Text(_headline(check), "bold"))
     every = len(check.modes) == len(Mode)
     out.print(f"for {'every mode' if every else ', '.join(check.modes)}, both bundles, all events")
     for part, title in _PARTS.items():
-        out.print(Text(f"\n{title}", "bold"))
         lemmas = [lemma for lemma in check.lemmas if lemma.part == part]
         if verbose:
+            out.print(Text(f"\n{title[0].upper()}{title[1:]}", "bold"))
             for lemma in lemmas:
                 _print_whole(out, lemma)
         else:
-            out.print(_table(lemmas))
+            _print_part(out, part, title, lemmas)
         for lemma in lemmas:
             _print_failures(out, lemma, None if verbose else _FEW)
     if verbose:
-        out.print(Text("\nInvariants that the lemmas rest on", "bold"))
+        out.print(Text("\nInvariants that the lemmas use", "bold"))
         for invariant in check.invariants:
             out.print(Padding(f"{invariant.observer}: {invariant.says}", (0, 0, 0, 2)))
 
 
 def _headline(check: FrameCheck) -> str:
-    verdict = {0: "proved", 1: "refuted"}.get(exit_code(check), "not shown")
+    verdict = {0: "proved", 1: "refuted"}.get(exit_code(check), "undecided")
     results = [lemma.result for lemma in check.lemmas]
     others = [f"{results.count(r)} {r}" for r in _STYLES if r != "proved" and r in results]
     proved = f"{results.count('proved')} of {counted(len(results), 'lemma')} proved"
@@ -62,17 +62,15 @@ def _headline(check: FrameCheck) -> str:
     return f"frame: {verdict}. {', '.join([proved, *others])}, {questions:,} questions"
 
 
-def _table(lemmas: list[Answer]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column("result", no_wrap=True)
-    table.add_column("lemma", no_wrap=True)
-    table.add_column("questions", justify="right")
-    table.add_column("of", justify="right")
-    for lemma in lemmas:
-        asked = f"{sum(lemma.questions.values()):,}"
-        row = (Text(lemma.result, _STYLES[lemma.result]), lemma.name, asked)
-        table.add_row(*row, str(len(lemma.questions)))
-    return table
+def _print_part(out: Console, part: str, title: str, lemmas: list[Answer]) -> None:
+    proved = sum(lemma.result == "proved" for lemma in lemmas)
+    names = ", ".join(lemma.name for lemma in lemmas)
+    row = Table.grid(padding=(0, 2))
+    row.add_column(no_wrap=True, min_width=len("translation"))
+    row.add_column(overflow="fold")
+    row.add_row(Text(part, "bold"), f"{title}: {proved} of {len(lemmas)} lemmas proved")
+    row.add_row("", Text(f"{names} (-v)", "bright_black"))
+    out.print(Padding(row, (0, 0, 0, 2), expand=False))
 
 
 def _print_whole(out: Console, lemma: Answer) -> None:

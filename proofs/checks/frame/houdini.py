@@ -1,8 +1,8 @@
-"""Looks for invariants among candidates; what it finds is not trusted.
+"""Finds inductive invariants among candidates (Houdini); the result is checked again.
 
-Houdini: of the candidates that hold at the start, those are dropped that some event can break while
-all that are left hold before it, until none is. What is left is inductive, and of that is kept what
-the lemmas need. `proofs.checks.frame.lemmas` asks again whether what is kept is inductive.
+Houdini: candidates that some event can break, while all the others hold before it, are dropped
+until none is left to drop. The rest is inductive; of it the invariants that the lemmas need are
+kept. `proofs.checks.frame.lemmas` proves again that these are inductive.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ def start(space: Space) -> Situation:
 
 
 def after(space: Space, observer: Observer) -> Situation:
-    """The state after the event, which both scopes took in."""
+    """The state after the event, which is delivered to both scopes."""
     claim, request = space.view("claim"), space.view("request")
     moved = request.step(observer, space.request) if observer.per_request else space.request
     return _situation(space, claim.now(), request.req(), claim.step(observer, space.claim), moved)
 
 
 def inductive(space: Space, observer: Observer, rlimit: int) -> list[Candidate]:
-    """The candidates that hold at the start and that no event breaks, as far as Z3 can say.
+    """The candidates that hold at the start and that no event breaks, as far as Z3 proves it.
 
-    Those are left out that speak of states which others say are never reached.
+    Candidates about states that others exclude are left out.
     """
     solver = solver_of(rlimit, *space.given)
     first, was, then = start(space), before(space), after(space, observer)
@@ -95,7 +95,7 @@ def needed(
     questions: Iterable[Question],
     rlimit: int,
 ) -> list[Candidate]:
-    """Those of the invariants found that questions rest on, and those that these rest on."""
+    """The invariants that the questions need, and those needed to prove these."""
     solver = solver_of(rlimit, *space.given)
     solver.set("core.minimize", True)
     was, then = before(space), after(space, observer)

@@ -1,7 +1,7 @@
-"""The lemmas of the frame theorem as questions about one event.
+"""States the lemmas of the frame theorem as verification conditions about one event.
 
-Written for whatever ledgers, observers and reasons of delivery there are. Nothing is assumed of an
-event: not that facts are facts, nor that it belongs to a mode's world.
+They are generic in the ledgers, observers and reasons of delivery. Nothing is assumed of an event,
+neither faithful instrumentation nor that its kind occurs in the mode.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Frame:
     """The questions of all lemmas for one space: its ledgers, and its observer if it has one.
 
     Args:
-        invariants: what is taken for granted of the state, and proved by `inductive`.
+        invariants: what is assumed of the state, and proved by `inductive`.
     """
 
     space: Space
@@ -101,7 +101,7 @@ class Frame:
                     )
 
     def reasons(self) -> Iterator[Question]:
-        """Which reasons of delivery may hold of a claim that no event was about."""
+        """The reasons of delivery that may hold for a claim that no event was about."""
         space, delivery = self.space, self.delivery
         nothing = [
             z3.Not(space.owes),
@@ -119,7 +119,7 @@ class Frame:
                     )
 
     def _known_to_all(self, ledger: str, name: str, then: Expr) -> Question:
-        """Another claim, of which everything but what is shared may be otherwise."""
+        """Another claim, which may differ in everything that is not shared."""
         space, delivery = self.space, self.delivery
         alike = {n: space.event[n] for n in ("here", "kind", *sorted(delivery.shared))}
         known = {n: space.req_was[n] for n in sorted(delivery.known)}
@@ -153,7 +153,7 @@ class Frame:
         return z3.And([each.holds(state) for each in self.invariants])
 
     def observers(self, observer: Observer) -> Iterator[Question]:
-        """The lemmas about where an observer stands, of states inside the invariants."""
+        """The lemmas about the state of an observer, under the invariants."""
         space = self.space
         moved = space.view("claim").step(observer, space.claim)
         yield _stays(CLAIM_OBSERVERS, observer, "claim", [self._not("claim")], space.claim, moved)
@@ -176,9 +176,9 @@ class Frame:
         yield _stays(RETIRED, observer, "request", [], expected, found)
 
     def _agreement(self, observer: Observer) -> Question:
-        """One event through both: every scope takes it in, and those do to which it is delivered.
+        """One event under both deliveries: to every scope, and to the selected scopes only.
 
-        Before it both agree. After it, they must.
+        Both agree before it, and must agree after it.
         """
         space, delivery = self.space, self.delivery
         whole = space.view("claim"), space.view("request")
@@ -240,7 +240,7 @@ class Frame:
     def _unless_broken(
         self, claim: Mapping[str, Expr], one: Mapping[str, Expr], other: Mapping[str, Expr]
     ) -> Expr:
-        """Both are equal, or the obligation is violated for this claim whatever else is."""
+        """Both are equal, or the obligation is violated for this claim in either case."""
         return z3.Or(self.space.having(claim, Verdict.VIOLATED), same(one, other))
 
     # Parts.
@@ -252,7 +252,7 @@ class Frame:
 
     @property
     def _ledger_unopened(self) -> Expr:
-        """The request's registers are as those of a request that nobody follows."""
+        """The request's registers equal those of a request that is not followed."""
         plain = self._unopened(self.space.was, self.space.elder, self.space.req_was)
         was = self.space.req_was.items()
         return z3.And([v == plain[n] for n, v in was if n not in self.delivery.known])
@@ -260,12 +260,12 @@ class Frame:
     def _unopened(
         self, was: Mapping[str, Expr], elder: Expr, req: Mapping[str, Expr]
     ) -> dict[str, Expr]:
-        """The registers of a request that nobody follows, but for those that the pool knows.
+        """The registers of a request that is not followed, except those that the pool keeps.
 
         Args:
             was: the claim's registers.
             elder: `stands.elder`.
-            req: the request's registers, of which those that the pool knows are read.
+            req: the request's registers, of which only those that the pool keeps are read.
         """
         space = self.space
         known = {name: req[name] for name in self.delivery.known}
@@ -321,7 +321,7 @@ def _stays(
     or_else: Expr | None = None,
     by_kind: bool = True,
 ) -> Question:
-    """An observer stands where it is expected to."""
+    """The state and registers of an observer are as expected."""
     goal = same(expected, found)
     return Question(
         lemma,

@@ -1,7 +1,7 @@
-"""Observers where some fields of the events are not known: what they are, and what they are worth.
+"""Derives the observers for partially observed events, and states that they are sound.
 
-`monitor.evaluate.partial_observation` leaves rules out. This module derives which ones a second
-time, from its statement, and proves that what is left accuses no runtime wrongly.
+`monitor.evaluate.partial_observation` leaves rules out. This module derives independently which
+ones, and proves that the remaining rules report no false violation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Partial", "partial_of", "unknown_fields", "verdicts"]
 class Partial:
     """An observer without the rules that read any of some fields.
 
-    `lost` says that nobody knows in which state the whole observer is.
+    `lost`: the state of the full observer is undetermined.
     """
 
     observer: Observer
@@ -46,7 +46,7 @@ class Partial:
         return tuple(rule.when != FALSE for rule in self.observer.rules)
 
     def resting_on(self, fields: frozenset[str]) -> frozenset[tuple[str, str]]:
-        """What it reads all the same that rests on these fields."""
+        """What it still reads that depends on these fields."""
         read = (v for rule in self.observer.rules for v in variables(rule.when))
         return _resting_on(fields) & {(v.scope.value, v.name) for v in read}
 
@@ -61,7 +61,7 @@ def unknown_fields() -> list[frozenset[str]]:
 
 
 def partial_of(observer: Observer, fields: frozenset[str]) -> Partial | None:
-    """What is left of an observer, or None where it reads nothing that rests on the fields."""
+    """The partial observer, or None if nothing it reads depends on the fields."""
     unknown = _resting_on(fields)
     reads = [
         any((v.scope.value, v.name) in unknown or v.name in fields for v in variables(rule.when))
@@ -85,11 +85,11 @@ def partial_of(observer: Observer, fields: frozenset[str]) -> Partial | None:
 def verdicts(
     whole: Observer, partial: Partial, fields: frozenset[str], arguments: Arguments
 ) -> Iterator[Question]:
-    """Whether what is left accuses nobody wrongly.
+    """The questions whether the partial observer reports no false violation.
 
-    The two see the same event, but for the fields that are not known and for the registers that
-    rest on them. Where the state is known they agree until the whole observer finds a violation;
-    where it is not, nothing is known of where the one that is left stands.
+    Both observers receive the same event, except for the unknown fields and the registers that
+    depend on them. Where the state is known they agree until the full observer finds a violation;
+    where it is lost, nothing is assumed of the state of the partial one.
     """
     seen, guessed = arguments.view("now", "req"), _guessed(arguments, fields)
     before = {"state": arguments.state, **arguments.own}
@@ -118,7 +118,7 @@ def verdicts(
 
 
 def _guessed(arguments: Arguments, fields: frozenset[str]) -> View:
-    """The event as somebody takes it to be who does not know these fields."""
+    """The event with arbitrary values in the unknown fields."""
     unknown = _resting_on(fields)
 
     def guess(scope: str, values: Mapping[str, Expr]) -> dict[str, Expr]:
@@ -136,7 +136,7 @@ def _guessed(arguments: Arguments, fields: frozenset[str]) -> View:
 
 @cache
 def _resting_on(fields: frozenset[str]) -> frozenset[tuple[str, str]]:
-    """The fields, and the registers that any of them may ever have changed, by their scope."""
+    """The fields, and the registers that may depend on them, by scope."""
     found = {("e", name) for name in fields}
     after = {"now": "was", "req": "req_was"}
     terms = {

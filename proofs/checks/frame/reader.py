@@ -1,8 +1,8 @@
-"""Reads compiled observers back: a small subset of Python, given a meaning in Z3.
+"""Reads compiled observers back: gives a small subset of Python a meaning in Z3.
 
-Written without the translation that it judges. A function of the subset computes names one after
-another, may return early under a condition, and ends with a return; its expressions compare, add
-and combine what it is given. Anything else is refused, so nothing is passed over.
+It shares no code with the translation that it checks. A function of the subset assigns names in
+sequence, may return early under a condition, and ends with a return; expressions compare, add and
+combine its arguments. Anything else is refused, so nothing is ignored.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = ["Function", "Record", "Refused", "Value", "expression", "functions", 
 
 
 class Refused(Exception):
-    """Something in a source that is not of the subset, or that has no meaning there."""
+    """A construct in a source is outside the subset, or has no meaning there."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A value of which attributes are read: an event, or the constants of a claim."""
+    """A value with attributes: an event, or the constants of a claim."""
 
     fields: Mapping[str, Expr]
 
@@ -42,7 +42,7 @@ Value: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Function:
-    """A function of a source: the names of its arguments, and what it does."""
+    """A function of a source: the names of its arguments, and its statements."""
 
     name: str
     arguments: tuple[str, ...]
@@ -65,7 +65,7 @@ def functions(source: str) -> dict[str, Function]:
     """The functions of a source by their names, in their order.
 
     Raises:
-        Refused: it has anything else than plain functions, or two of one name.
+        Refused: it contains anything but plain functions, or two of one name.
     """
     try:
         module = ast.parse(source)
@@ -79,16 +79,16 @@ def functions(source: str) -> dict[str, Function]:
         plain = ast.arguments([], given.args, None, [], [], None, [])
         odd = ast.dump(given) != ast.dump(plain) or node.decorator_list or node.returns
         if odd or len(set(names)) < len(names) or node.name in found:
-            raise _refuse(node, f"{node.name} is no plain function")
+            raise _refuse(node, f"{node.name} is not a plain function")
         found[node.name] = Function(node.name, tuple(names), tuple(node.body))
     return found
 
 
 def meaning(function: Function, arguments: Sequence[Value]) -> Value:
-    """What a function returns for these arguments.
+    """The value that a function returns for these arguments.
 
     Raises:
-        Refused: it is not of the subset.
+        Refused: it is outside the subset.
     """
     if len(arguments) != len(function.arguments):
         raise Refused(f"{function.name} takes {len(function.arguments)} arguments")
@@ -96,10 +96,10 @@ def meaning(function: Function, arguments: Sequence[Value]) -> Value:
 
 
 def expression(text: str, names: Mapping[str, Value]) -> Value:
-    """What an expression means where these names are known.
+    """The value of an expression under these names.
 
     Raises:
-        Refused: it is not of the subset.
+        Refused: it is outside the subset.
     """
     try:
         return _value(ast.parse(text, mode="eval").body, names)
@@ -118,7 +118,7 @@ def _run(body: Sequence[ast.stmt], names: Mapping[str, Value]) -> Value:
         case ast.If(test=test, body=then, orelse=[]):
             condition = _boolean(test, names)
             return _merge(body[0], condition, _run(then, names), _run(body[1:], names))
-    raise _refuse(body[0], f"{type(body[0]).__name__} is no statement of the subset")
+    raise _refuse(body[0], f"{type(body[0]).__name__} is not a statement of the subset")
 
 
 def _merge(at: ast.AST, condition: Expr, then: Value, otherwise: Value) -> Value:
@@ -166,7 +166,7 @@ def _compare(
         return _ORDER[type(op)](_integer(left, names), _integer(right, names))
     one, members = _value(left, names), _members(op, right)
     if members is None:
-        raise _refuse(node, f"{ast.unparse(node)} is no comparison of the subset")
+        raise _refuse(node, f"{ast.unparse(node)} is not a comparison of the subset")
     if isinstance(one, tuple) and one[:1] == (_KIND,):
         return z3.Or([one[1] == constant(_kind(member)) for member in members])
     others = [_value(member, names) for member in members]
@@ -176,7 +176,7 @@ def _compare(
 
 
 def _members(op: ast.cmpop, right: ast.expr) -> list[ast.expr] | None:
-    """What one side is equal to any of, or None where it is not compared so."""
+    """The members that one side is compared with, or None for another comparison."""
     match op, right:
         case ast.Eq(), _:
             return [right]
@@ -190,7 +190,7 @@ def _members(op: ast.cmpop, right: ast.expr) -> list[ast.expr] | None:
 def _kind(node: ast.expr) -> int:
     if isinstance(node, ast.Constant) and node.value in _KINDS:
         return _KINDS[node.value]
-    raise _refuse(node, f"{ast.unparse(node)} is no kind of event")
+    raise _refuse(node, f"{ast.unparse(node)} is not a kind of event")
 
 
 def _field(node: ast.expr, record: Value, name: str) -> Value:

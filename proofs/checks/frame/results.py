@@ -1,4 +1,4 @@
-"""What `check frame` answers, as it is published: schema `resident-claims/frame/1`."""
+"""The published result of `check frame`: schema `resident-claims/frame/1`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Result = Literal["proved", "refuted", "unknown"]
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A value that is one thing where it should be another."""
+    """A value that differs from the expected one."""
 
     what: str
     expected: str
@@ -34,9 +34,9 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Counterexample(msgspec.Struct, frozen=True):
-    """A state and an event that refute a lemma, and what comes out otherwise than it should.
+    """A state and an event that refute a lemma, and the values that differ from the expected ones.
 
-    Values that are what they are before any event, or plain in the event, are left out.
+    Initial values of the state and defaults of the event are left out.
     """
 
     state: dict[str, str]
@@ -45,8 +45,9 @@ class Counterexample(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """One question that was not proved: of what (an observer, a ledger, a source), and which part
-    of it or which kind of event. `says` is there where a question could not even be asked."""
+    """A question that was not proved: its subject (an observer, a ledger, a source), and the part
+    or kind of event. `says` is set if the question could not be asked.
+    """
 
     of: str
     part: str
@@ -56,7 +57,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """One lemma: how many questions it took, of what, and those that were not proved."""
+    """The result of one lemma: the number of questions by subject, and those not proved."""
 
     name: str
     part: Literal["frame", "translation"]
@@ -68,16 +69,16 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Invariant(msgspec.Struct, frozen=True):
-    """What was proved of every state of an observer that can be reached, and used."""
+    """An invariant of the reachable states of an observer that a lemma uses."""
 
     observer: str
     says: str
 
 
 class FrameCheck(msgspec.Struct, frozen=True):
-    """All that is checked of the delivery of events and of what is compiled from terms.
+    """The published result of `check frame`.
 
-    `observers` are the obligations of the modes' bundles; `invariants` what the lemmas rest on.
+    `observers` are the obligations of the modes' bundles; `invariants` those that the lemmas use.
     """
 
     schema: Literal["resident-claims/frame/1"]

@@ -1,8 +1,8 @@
-"""Is the Python that runs what the terms say? Sources are read back and compared by Z3.
+"""Proves that the compiled Python equals the terms: sources are read back and compared by Z3.
 
-Every value that a function is given may be any value of its sort: nothing is assumed of states or
-events. Three things are compared of each observer's function for each rule: that it is taken where
-it is the first to apply, where it leads, and what it leaves in the registers.
+Arguments may be any value of their sort: nothing is assumed of states or events. For each rule of
+an observer three things are compared: when the rule is taken, its next state, and the registers
+after it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OBSERVER: Final = ("state", "own", "e", "c", "was", "now", "req_was", "req")
 
 
 class Arguments:
-    """Everything that compiled functions are given, as variables.
+    """The arguments of compiled functions, as variables.
 
     Args:
         observer: the observer whose function is read, if it is one.
@@ -92,7 +92,7 @@ class Arguments:
         return found
 
     def view(self, *known: str) -> View:
-        """What terms read here: of the ledgers after the event, those that are `known`."""
+        """The values that terms read: of the ledgers after the event, only those in `known`."""
         now, req = (self.ledgers[s] if s in known else None for s in ("now", "req"))
         was, req_was = self.ledgers["was"], self.ledgers["req_was"]
         return View(was, req_was, self.event, self.constants, self.owes, now=now, req=req)
@@ -138,7 +138,7 @@ class Source:
         """Its functions.
 
         Raises:
-            Refused: they are not those that there must be, or not of the subset.
+            Refused: they are not the expected ones, or are outside the subset.
         """
         found = functions(self.text)
         if tuple(found) != self.names:
@@ -151,7 +151,7 @@ class Source:
         return found
 
     def ledger_questions(self, arguments: Arguments) -> Iterator[Question]:
-        """Whether the ledgers' functions are their terms; raises Refused."""
+        """The questions whether the ledgers' functions equal their terms; raises Refused."""
         found = self.read
         for name, ledgers, known in (
             ("claim", CLAIM_LEDGERS, ()),
@@ -165,7 +165,9 @@ class Source:
                 yield _equal(LEDGERS, self.of, f"{name}: {register}", term, value)
 
     def assumption_questions(self, arguments: Arguments) -> Iterator[Question]:
-        """Whether the assumptions' function names the first that is broken; raises Refused."""
+        """The questions whether the assumptions' function names the first broken one; raises
+        Refused.
+        """
         function, view = self.read["contradicts"], arguments.view()
         made = meaning(function, arguments.values(function.arguments))
         before = z3.BoolVal(True)
@@ -176,7 +178,7 @@ class Source:
         yield _equal(ASSUMED, self.of, "none", before, made == constant(-1))
 
     def observer_questions(self, place: int, arguments: Arguments) -> Iterator[Question]:
-        """Whether the function of the observer at a place is that observer; raises Refused."""
+        """The questions whether the function at a place equals that observer; raises Refused."""
         observer, function = self.observers[place], self.read[f"observe_{place}"]
         made = meaning(function, arguments.values(function.arguments))
         if not (isinstance(made, tuple) and len(made) == 3 and isinstance(made[1], tuple)):
@@ -206,7 +208,7 @@ class Source:
 
 
 def term_question(of: str, part: str, text: str, term: Term, arguments: Arguments) -> Question:
-    """Whether a compiled term is that term; raises Refused."""
+    """The question whether a compiled term equals the term; raises Refused."""
     names = (*_REQUEST, "req", "stands")
     value = expression(text, dict(zip(names, arguments.values(names), strict=True)))
     return _equal(TERMS, of, part, arguments.view("now", "req").term(term), value)

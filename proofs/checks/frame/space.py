@@ -1,7 +1,7 @@
-"""One claim and one request at one event, symbolically: ledgers, and an observer in two scopes.
+"""Models one claim and one request at one event symbolically: ledgers, an observer in two scopes.
 
-The scope of the claim itself sees the event with nothing `here` and the request's registers at
-their first values; the scope of the request sees it as it is. Both share the claim's ledgers.
+In the scope of the claim itself the event has nothing `here` and the request's registers have their
+initial values; in the scope of the request it is unchanged. Both share the claim's ledgers.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class View:
         event: the fields of the event, with `kind`.
         constants: of the claim.
         owes: whether something is owed in the scope of the claim itself.
-        now: the claim's registers after the event, if they are not to follow from those before.
+        now: the claim's registers after the event, if not computed from those before.
         req: the same of the request's registers.
     """
 
@@ -144,7 +144,9 @@ class View:
         return {name: self.term(term) for name, term in _FOLLOWING[Scope.REQ].items()}
 
     def step(self, observer: Observer, before: Mapping[str, Expr]) -> dict[str, Expr]:
-        """An observer's `state` and its registers after the event: of its rules, the first."""
+        """An observer's `state` and registers after the event: the first rule that applies
+        decides.
+        """
         index = {s.name: i for i, s in enumerate(observer.states)}
         own = {name: value for name, value in before.items() if name != "state"}
         after = dict(before)
@@ -166,8 +168,8 @@ class Space:
     positive, constants are those of one of the modes, a state is a state.
 
     Args:
-        modes: whose constants are allowed.
-        observer: the observer that is followed; without one there are ledgers alone.
+        modes: the modes whose constants are allowed.
+        observer: the observer that is followed; None for ledgers only.
     """
 
     def __init__(self, modes: Iterable[Mode], observer: Observer | None = None) -> None:
@@ -194,7 +196,7 @@ class Space:
             self.owes = z3.Or(self.owes, self.having(self.claim, Verdict.PENDING))
 
     def standing(self, scope: str) -> dict[str, Expr]:
-        """Fresh variables for where the observer stands in a scope."""
+        """Fresh variables for the observer's state and registers in a scope."""
         if self.observer is None:
             return {}
         own = {r.name: r.sort for r in self.observer.registers}
@@ -205,7 +207,7 @@ class Space:
 
     @property
     def first(self) -> dict[str, Expr]:
-        """Where the observer stands before any event."""
+        """The observer's state and registers before any event."""
         if self.observer is None:
             return {}
         own = {r.name: constant(r.initial) for r in self.observer.registers}
@@ -229,7 +231,7 @@ class Space:
         return self.event["kind"]
 
     def unknowns(self) -> list[Unknown]:
-        """Every variable, with the value that says least."""
+        """Every variable, with its default value."""
         found = [Unknown("kind", self.kind, constant(0), True, EVENTS)]
         for name, value in self.event.items():
             if name != "kind":
@@ -256,7 +258,7 @@ class Space:
         req_was: Mapping[str, Expr] | None = None,
         event: Mapping[str, Expr] | None = None,
     ) -> View:
-        """The event as a scope sees it, with other request registers or another event if given."""
+        """The view of a scope, with other request registers or another event if given."""
         request = None if scope == "claim" else (req_was or self.req_was)
         return View(self.was, request, event or self.event, self.constants, self.owes, self.elder)
 

@@ -1,4 +1,4 @@
-"""What `check frame` proves, lemma by lemma, in sentences."""
+"""The lemmas that `check frame` proves, as sentences."""
 
 from __future__ import annotations
 

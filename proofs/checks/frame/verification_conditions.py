@@ -1,4 +1,4 @@
-"""Questions to Z3, each about one lemma, and the book in which the answers are kept."""
+"""Asks Z3 the verification conditions of each lemma, and collects the answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from proofs.checks.frame.statements import Lemma
     from proofs.logic.encode import Expr
 
-__all__ = ["RLIMIT", "Book", "Question"]
+__all__ = ["RLIMIT", "Prover", "Question"]
 
 RLIMIT: Final = 10_000_000
 """Work that Z3 may spend on one question, in its own units."""
@@ -32,15 +32,15 @@ MOST: Final = 20
 
 @dataclass(frozen=True)
 class Question:
-    """Where all of `given` hold, `goal` does.
+    """A verification condition: all of `given` imply `goal`.
 
     Args:
         lemma: the name of the lemma that it is part of.
-        of: what it is about: an observer, a ledger, a source.
-        part: which part of that.
-        changes: for people, each value that the goal speaks of: as expected, and as found.
-        by_kind: ask for each kind of event by itself.
-        may_be_empty: nothing need fulfil what is given.
+        of: its subject: an observer, a ledger, a source.
+        part: the part of the subject.
+        changes: for the counterexample, each value in the goal: expected, and actual.
+        by_kind: ask separately for each kind of event.
+        may_be_empty: `given` may be unsatisfiable.
     """
 
     lemma: str
@@ -53,11 +53,11 @@ class Question:
     may_be_empty: bool = False
 
 
-class Book:
-    """What was asked of each lemma, and what was not proved.
+class Prover:
+    """Asks Z3 the questions of each lemma, and records those that are not proved.
 
     Args:
-        rlimit: for each question.
+        rlimit: resource limit of each question.
     """
 
     def __init__(self, rlimit: int = RLIMIT) -> None:
@@ -67,7 +67,7 @@ class Book:
         self._seconds: Counter[str] = Counter()
 
     def ask(self, setting: Setting, questions: Iterator[Question], *given: Expr) -> None:
-        """Ask questions about a setting, of states in which `given` holds."""
+        """Ask questions in a setting, for states in which `given` holds."""
         solver = solver_of(self.rlimit, *setting.given, *given)
         for question in questions:
             with self.timed(question.lemma):
@@ -75,7 +75,7 @@ class Book:
 
     @contextmanager
     def timed(self, lemma: str) -> Iterator[None]:
-        """Count the time of a block to a lemma."""
+        """Add the time of a block to a lemma."""
         started = time.perf_counter()
         yield
         self._seconds[lemma] += time.perf_counter() - started  # type: ignore[assignment]
@@ -109,15 +109,15 @@ class Book:
         solver.pop()
 
     def count(self, lemma: str, of: str, number: int = 1) -> None:
-        """So many questions were asked."""
+        """Record that questions were asked."""
         self._asked.setdefault(lemma, Counter())[of] += number
 
     def fail(self, lemma: str, failure: Failure) -> None:
-        """A question was not proved."""
+        """Record that a question was not proved."""
         self._failures.setdefault(lemma, []).append(failure)
 
     def answer(self, lemma: Lemma) -> Answer:
-        """What came out of a lemma; one of which nothing was asked is not known."""
+        """The result of a lemma; unknown if no question was asked."""
         failures = self._failures.get(lemma.name, [])
         asked = self._asked.get(lemma.name, Counter())
         results = {failure.result for failure in failures}

@@ -27,7 +27,7 @@ from tests.monitor.traces_allocator import allocator, allocator_refusal
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, canonical_refusal
 from tests.monitor.traces_connector import connector_success
 from tests.monitor.traces_reference import reference_success
-from tests.streams_wide import told
+from tests.streams.wide import told
 
 RECORDED = Path(__file__).parents[4] / "shared" / "traces"
 needs_recordings = pytest.mark.skipif(

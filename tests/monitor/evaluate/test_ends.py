@@ -9,7 +9,7 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.projection.lines import Line
-from tests.differential import record
+from tests.differential.compare import record
 
 REGISTERED = Event(kind=Kind.CLAIM_REGISTERED, claim_id="a", predicate="leading_prefix_at_least(2)")
 SEEN = frozenset(Kind) - {Kind.CLAIM_RETIRED}  # so nobody knows whether an entry has ended

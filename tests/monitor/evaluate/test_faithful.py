@@ -56,6 +56,9 @@ COMPARED = {
     Mode.ROUTED_REUSE: (25_402, 53),
 }
 
+MANY = 1_000_000
+"""A mode with more pairs is compared with the slow tests."""
+
 Valuation = dict[tuple[Scope, str], Value]
 _INITIAL = {
     Scope.WAS: {r.name: r.initial for ledger in (CLAIM_FACTS, DECLARED) for r in ledger.registers},
@@ -273,7 +276,13 @@ def compared(name: str, constants: frozenset[tuple[str, bool]]) -> tuple[int, fr
 class TestFaithful:
     """The product of states and valuations."""
 
-    @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.parametrize(
+        "mode",
+        [
+            pytest.param(mode, marks=[pytest.mark.slow] * (COMPARED[mode][0] > MANY))
+            for mode in Mode
+        ],
+    )
     def test_product(self, mode: Mode) -> None:
         """In every state and valuation the compiled observer takes the rule that is specified."""
         constants = MODES[mode].constants

@@ -22,8 +22,8 @@ from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict, pool
 from tests.monitor.lives import ENDING, ended_lives, lives
-from tests.stories import CLAIMS, accepted, at, say
-from tests.strategies import Stamped
+from tests.streams.stories import CLAIMS, accepted, at, say
+from tests.streams.strategies import Stamped
 
 A, B, C = CLAIMS
 AFTER = Event(kind=Kind.BLOCK_LOST, block_ids=(999,))

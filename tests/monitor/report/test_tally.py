@@ -34,7 +34,7 @@ from spec.events.canonical import EVENT_ENCODER
 from spec.language.verdicts import Verdict, pool
 from tests.monitor.traces import CLAIM, OTHER, judge
 from tests.monitor.traces_canonical import about, canonical_claim, canonical_refusal
-from tests.strategies import Stamped, streams
+from tests.streams.strategies import Stamped, streams
 
 WORDS = {str(v): "not exercised" if v is Verdict.UNEXERCISED else str(v) for v in Verdict}
 VERDICTS = st.sampled_from(Verdict)

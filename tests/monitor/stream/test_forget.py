@@ -26,7 +26,7 @@ from spec.language.verdicts import Verdict
 from tests.monitor.lives import ENDING, WATCHED, ended_lives, lives
 from tests.monitor.reference import interpret
 from tests.monitor.test_reference import inside
-from tests.stories import (
+from tests.streams.stories import (
     CLAIMS,
     accepted,
     at,
@@ -37,7 +37,7 @@ from tests.stories import (
     registered,
     say,
 )
-from tests.strategies import Stamped
+from tests.streams.strategies import Stamped
 
 A, B, C = CLAIMS
 HARD = Mode.HARD_PROTECTED

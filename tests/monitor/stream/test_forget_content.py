@@ -7,7 +7,7 @@ import pytest
 
 from monitor.stream.claim_store import Keep
 from spec.claims.claim import Mode
-from tests.differential import compare, heard
+from tests.differential.compare import compare, heard
 from tests.monitor.traces import CLAIM, OTHER, Trace
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, lines_of
 

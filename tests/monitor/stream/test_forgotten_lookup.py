@@ -9,7 +9,7 @@ import pytest
 from monitor.stream.claim_store import Keep
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-from tests.differential import compare
+from tests.differential.compare import compare
 from tests.spec.projection.stories import begun, cached, ended, event, keyed, lines
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from monitor.engine import Monitor
 from monitor.evaluate.claim import ENDED_KEPT, WAYS
 from monitor.stream.claim_store import Keep
 from spec.claims.claim import Mode
-from tests.differential import compare, heard, record
+from tests.differential.compare import compare, heard, record
 from tests.monitor.traces import CLAIM, Trace
 from tests.monitor.traces_canonical import about, canonical, canonical_claim, lines_of
 

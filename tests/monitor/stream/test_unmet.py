@@ -9,7 +9,7 @@ from monitor.input.records import At, Doubt, Record, Stamp
 from monitor.stream import unmet
 from spec.claims.claim import Mode
 from spec.language.verdicts import Verdict
-from tests.differential import record
+from tests.differential.compare import record
 from tests.monitor.traces import CLAIM, OTHER
 from tests.monitor.traces_canonical import canonical_claim, lines_of
 

@@ -92,5 +92,5 @@ class TestPlanted:
 
         assert 1 == done.returncode, done.stderr
         assert "failed two claims" in " ".join(done.stdout.split())
-        assert "none is written" in " ".join(done.stdout.split())
+        assert "not written" in " ".join(done.stdout.split())
         assert not (planted / "checked").exists()

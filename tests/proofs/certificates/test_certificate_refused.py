@@ -1,4 +1,4 @@
-"""Certificates that are damaged, doctored, foreign or hostile: exit 2, one line, no traceback."""
+"""Certificates that are corrupt, modified or foreign: exit 2, one line, no traceback."""
 
 import json
 import os
@@ -113,7 +113,7 @@ class TestTampering:
         else:
             path.write_bytes(b";" * (LIMIT + 1))
 
-        refused(folder, "larger than" if kind == "large" else "no plain file", capsys)
+        refused(folder, "larger than" if kind == "large" else "not a plain file", capsys)
 
 
 def _entry(**values: Any) -> Callable[[Any], None]:
@@ -129,15 +129,15 @@ class TestHostileManifest:
         ("change", "said"),
         [
             (lambda d: d.update(schema="resident-claims/certificate/1"), "has schema"),
-            (lambda d: d.update(schema=1), "is no manifest"),
+            (lambda d: d.update(schema=1), "is not a manifest"),
             (lambda d: d.update(modes=[]), "proves no mode"),
-            (lambda d: d.update(modes={}), "is no manifest"),
+            (lambda d: d.update(modes={}), "is not a manifest"),
             (lambda d: d.update(extra=1), "unknown field `extra`"),
             (lambda d: d["modes"].append(d["modes"][0]), "'best_effort', twice"),
-            (_entry(mode="best\neffort"), "'best\\neffort', which is no mode"),
-            (_entry(mode="x" * 5000), "which is no mode"),
-            (_entry(bundle="pamphlet"), "names no bundle: 'pamphlet'"),
-            (_entry(spec=7), "is no manifest"),
+            (_entry(mode="best\neffort"), "'best\\neffort', which is not a mode"),
+            (_entry(mode="x" * 5000), "which is not a mode"),
+            (_entry(bundle="pamphlet"), "names an unknown bundle: 'pamphlet'"),
+            (_entry(spec=7), "is not a manifest"),
             (_entry(files={}), "does not name each of them once"),
             (_entry(clauses={"usefulness": "is happy"}), "the clauses of best_effort are not"),
             (_entry(obligations=[]), "the obligations of best_effort are not"),
@@ -245,7 +245,7 @@ class TestHostileInvariant:
         path.write_text(text.replace(old, new, 1))
         seal(folder)
 
-        refused(folder, f"{path} is no invariant: ", capsys)
+        refused(folder, f"{path} is not an invariant: ", capsys)
 
     @pytest.mark.parametrize("content", [b"", b"\0", b"\xff", b"(" * LIMIT, b"Inv", b"; only this"])
     def test_no_text(
@@ -255,7 +255,7 @@ class TestHostileInvariant:
         (folder / f"{SMALL}.invariant.smt2").write_bytes(content)
         seal(folder)
 
-        refused(folder, "is no invariant: ", capsys)
+        refused(folder, "is not an invariant: ", capsys)
 
     def test_equal_but_not_as_written(
         self, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -291,7 +291,7 @@ class TestHostileRun:
             (_first(lambda event: event.update(lead=True)), "lead of an event is True"),
             (_first(lambda event: event.update(lead="x" * 999)), "lead of an event is 'xxx"),
             (_first(lambda event: event.update(lead=10**12)), "larger than"),
-            (_first(lambda event: event.update(lead=1.5)), "is no run: "),
+            (_first(lambda event: event.update(lead=1.5)), "is not a run: "),
         ],
     )
     def test_edited(
@@ -308,7 +308,7 @@ class TestHostileRun:
         path.write_text(json.dumps(run))
         seal(folder)
 
-        refused(folder, f"{path} is no run: ", capsys)
+        refused(folder, f"{path} is not a run: ", capsys)
         refused(folder, said, capsys)
 
     def test_too_deep(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -316,7 +316,7 @@ class TestHostileRun:
         (folder / f"{SMALL}.witness.json").write_bytes(b'{"constants":' + b"[" * 100_000)
         seal(folder)
 
-        refused(folder, "witness.json is no run: ", capsys)
+        refused(folder, "witness.json is not a run: ", capsys)
 
 
 class TestHostileNames:

@@ -8,8 +8,8 @@ import pytest
 from monitor.__main__ import main
 from proofs.checks.coverage import DEAD, reachable
 from proofs.traces.replay import TRACKED, as_jsonl
-from proofs.traces.scenario_search import tales
-from proofs.traces.scenarios import STORIES
+from proofs.traces.scenario_search import find_scenarios
+from proofs.traces.scenarios import SCENARIOS
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 
@@ -68,7 +68,7 @@ class TestStories:
     ) -> None:
         """Each story is told in a pinned number of events; the monitor finds nothing violated and
         nothing owed, and a whole story exercises every obligation."""
-        found = tales(mode)
+        found = find_scenarios(mode)
 
         assert TOLD[mode] == {tale.story: len(tale.lines) for tale in found}
         for tale in found:
@@ -82,9 +82,9 @@ class TestStories:
 
     def test_too_short_is_untold(self) -> None:
         """Within five events no claim is demoted under pressure."""
-        assert ["untold"] == [tale.result for tale in tales(Mode.DEMOTABLE, depth=5)]
+        assert ["untold"] == [tale.result for tale in find_scenarios(Mode.DEMOTABLE, depth=5)]
 
     @pytest.mark.parametrize("mode", Mode)
     def test_each_mode_has_a_whole_story(self, mode: Mode) -> None:
         """Every mode has a story that exercises all of its obligations."""
-        assert any(story.whole for story in STORIES[mode])
+        assert any(story.whole for story in SCENARIOS[mode])

@@ -18,7 +18,7 @@ from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import Kind
 from spec.language.terms import Const, KindIn, Scope, Sort, Term, children, show, variables
-from tests.strategies import OWN_SORTS, VARIABLES, assignments, terms
+from tests.streams.strategies import OWN_SORTS, VARIABLES, assignments, terms
 
 Value = bool | int
 Assignment = tuple[Kind, dict[Scope, dict[str, Value]]]

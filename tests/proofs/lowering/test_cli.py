@@ -17,7 +17,7 @@ from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Depth
 from spec.digest import spec_digest
 from spec.lowering.evidence import MOST_FILES
-from tests.described import adapter, document, evidence, signal
+from tests.spec.lowering.described import adapter, document, evidence, signal
 
 Capture = pytest.CaptureFixture[str]
 RC14 = "tensorrt_llm_1_3_0rc14"
@@ -226,7 +226,7 @@ class TestExit:
             ([RC14, "--bundle", "papers"], "did you mean paper"),
             ([RC14, "--format", "xml"], "'xml' is not one of"),
             (["./nowhere.yaml"], "cannot read nowhere.yaml: No such file"),
-            (["--all", "--evidence", "e.yaml"], "evidence is of one runtime"),
+            (["--all", "--evidence", "e.yaml"], "--evidence is about one runtime"),
             ([RC14, "--evidence", "nowhere.yaml"], "cannot read nowhere.yaml"),
             ([RC14, "--against", "nowhere.json"], "cannot read nowhere.json"),
             ([RC14, "-o", "/"], "cannot write /"),
@@ -268,7 +268,10 @@ class TestAgainst:
         old.write_text(json.dumps({**said, "spec": "0123456789abcdef" * 4}))
         code, out, _ = ran(capsys, "--all", "--against", old)
         assert 0 == code
-        assert "The old labels are by another specification, 0123456789ab.\nNothing changed." in out
+        assert (
+            "The old labels were made by another specification, 0123456789ab.\nNothing changed."
+            in out
+        )
         found = json.loads(ran(capsys, "--all", "--against", old, "--format", "json")[1])
         assert "0123456789abcdef" * 4 == found["changes"]["other_spec"]
 
@@ -295,7 +298,7 @@ class TestAgainst:
         assert 0 == code
         assert "changed   tensorrt_llm_1_3_0rc14, expiring at none" in out
         assert "lost A E L" in out
-        assert "Not asked for again: 119 rows." in out
+        assert "Not compared: 119 rows outside this selection." in out
 
     def test_gone(self, old: Path, capsys: Capture) -> None:
         """A positive row that was asked for and is gone is a downgrade; a new row is none."""
@@ -387,7 +390,7 @@ class TestEvidence:
         shown = self.write(tmp_path, *OFFLOAD)
         code, _, err = ran(capsys, bare, "--mode", "expiring", "--evidence", shown)
         assert 2 == code
-        assert "is of offloadable, and counts for no other mode" in err
+        assert "is about offloadable, and counts for no other mode" in err
 
     def test_too_shallow(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
         """What one trace shows and another does not is shown, where no adapter may supply it."""

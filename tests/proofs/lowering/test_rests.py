@@ -18,9 +18,9 @@ from proofs.__main__ import app, main
 from proofs.labels.view import rows_schema
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle, Depth
-from tests.described import adapter, document, items, run, signal
 from tests.monitor.traces import write
 from tests.monitor.traces_connector import connector_failure, connector_success
+from tests.spec.lowering.described import adapter, document, items, run, signal
 
 Capture = pytest.CaptureFixture[str]
 NAMES = MODES[Mode.OFFLOADABLE].names()
@@ -182,7 +182,7 @@ class TestRests:
         positive = re.findall(r"\*\*\w+\*\* \| (.*) \|", page)
         assert 5 == len(positive)
         assert all(said.split("; ")[1] == "declared" for said in positive)
-        assert "| declared | the descriptor's word" in page
+        assert "| declared | declared by the descriptor" in page
 
 
 class TestRequireEvidence:

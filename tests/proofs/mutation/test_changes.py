@@ -10,7 +10,7 @@ from proofs.mutation.campaign import PLACES, campaign, everything, key_of
 from proofs.mutation.changes import PARTS, WAYS, changes
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.delivery import DeliveryChange, delivery_changes, refuted
-from proofs.mutation.detection import noticed, tells
+from proofs.mutation.detection import distinguishes, noticed
 from proofs.mutation.equivalence import compare_change, shown_same
 from proofs.mutation.outcomes import judged_by, unchanged
 from proofs.mutation.pins import unlike
@@ -285,7 +285,7 @@ class TestEquivalent:
 
         assert [True, False] == shown_same([same, owed])
         found, run = compare_change(other)
-        assert (Compared.DIFFERENT, True) == (found, run is not None and tells(other, run))
+        assert (Compared.DIFFERENT, True) == (found, run is not None and distinguishes(other, run))
 
     def test_kinds(self) -> None:
         """A theorem that speaks of fewer kinds is another, though every term is the same."""
@@ -322,7 +322,7 @@ class TestEquivalent:
         assert (Compared.RUN, None) == compare_change(named(part, same))
         assert Compared.DIFFERENT is found
         assert run is not None
-        assert tells(named(part, other), run)
+        assert distinguishes(named(part, other), run)
 
     def test_campaign(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where no check notices a change the solver is asked: it survives, with a run that tells

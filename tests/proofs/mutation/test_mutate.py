@@ -54,6 +54,7 @@ def deafen(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestCampaign:
     """Many mutants."""
 
+    @pytest.mark.slow
     def test_sample(self) -> None:
         """Of a fixed sample of rules and tables each mutant is killed or equivalent, by a pinned
         count of checks."""
@@ -65,6 +66,7 @@ class TestCampaign:
         assert "false" == z3.get_param("ctrl_c"), "Z3 keeps interrupts to itself"
         assert 0 == exit_code(fates, len(sample))
 
+    @pytest.mark.slow
     def test_survivor(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A change that no check notices, and that is one, survives; a run shows the change."""
         deafen(monkeypatch)
@@ -257,7 +259,7 @@ class TestCommand:
         assert (0, "") == (code, err)
         assert all(f"{name}: " in out for name in CHECKS)
         assert "survived: none" in out
-        assert out.startswith("every change is noticed: of ")
+        assert out.startswith("every mutant is killed or equivalent: of ")
         assert max(map(len, out.splitlines())) <= 80
         assert [1 + len(FEW)] == [len(f.read_bytes().splitlines()) for f in Path("build").iterdir()]
 

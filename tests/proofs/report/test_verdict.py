@@ -15,7 +15,7 @@ from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
 from proofs.report.text import print_check
 from proofs.report.verdict import exit_code, refuting, sentence, undecided, verdict
-from proofs.traces.scenario_search import Tale
+from proofs.traces.scenario_search import FoundScenario
 from spec.claims.claim import Mode
 from spec.cli.common import console
 from spec.contract.modes import Bundle
@@ -59,7 +59,7 @@ def redundant(**changes: list[str]) -> Change:
 
 
 def tale(result: str) -> Change:
-    return consistent(tales=[Tale("loss", True, {}, result, 20, [], [], 0.0)])
+    return consistent(tales=[FoundScenario("loss", True, {}, result, 20, [], [], 0.0)])
 
 
 def reached(**changes: object) -> Change:
@@ -71,7 +71,11 @@ CASES: list[tuple[Change, str, str]] = [
     (sound(), "holds", "carry the one clause of the theorem, for runs of every length"),
     (sound(result="refuted", failed=["usefulness"]), "refuted", "breaks a clause"),
     (sound(result="bounded", bound=5, blocks=7), "undecided", "No run of up to 5 events, with"),
-    (sound(result="bounded", bound=None, blocks=2), "undecided", "No run of any length, with up"),
+    (
+        sound(result="bounded", bound=None, blocks=2),
+        "undecided",
+        "No run of any length, with counts",
+    ),
     (sound(result="unknown", reason="cut"), "undecided", "neither proved nor refuted (cut)"),
     (lemma("proved"), "holds", "every length"),
     (lemma("failed"), "refuted", "The lemma swap fails"),
@@ -79,14 +83,22 @@ CASES: list[tuple[Change, str, str]] = [
     (consistent(result="vacuous"), "undecided", "exercises and satisfies every obligation"),
     (consistent(result="unknown"), "undecided", "no witness was found"),
     (receptive("proved"), "holds", "every length"),
-    (receptive("refuted"), "refuted", "A runtime cannot always keep it: strategy: idle"),
-    (receptive("unknown"), "undecided", "Whether a runtime can always keep it is unknown"),
+    (
+        receptive("refuted"),
+        "refuted",
+        "A runtime cannot always keep the obligations: strategy: idle",
+    ),
+    (
+        receptive("unknown"),
+        "undecided",
+        "Whether a runtime can always keep the obligations is unknown",
+    ),
     (
         redundant(unasked=["claim_identity"]),
         "refuted",
         "The obligation claim_identity is redundant",
     ),
-    (redundant(needed=["claim_identity"]), "refuted", "The obligation claim_identity is needed"),
+    (redundant(needed=["claim_identity"]), "refuted", "The obligation claim_identity is necessary"),
     (
         redundant(undecided=["claim_identity"]),
         "undecided",
@@ -177,7 +189,7 @@ class TestText:
 
         assert "  certificate  build/c" in printed(print_summary, written, certified=True)
         said = " ".join(printed(print_summary, good(), certified=True))
-        assert "certificate  none is written" in said
+        assert "certificate  not written" in said
         assert not any("certificate" in line for line in printed(print_summary, good()))
 
 
@@ -211,4 +223,4 @@ class TestTable:
         total = printed(print_total, [written, good()], certified=True)
 
         assert "certificate: build/c" in total
-        assert "certificate of best_effort: none is written" in " ".join(total)
+        assert "certificate of best_effort: not written" in " ".join(total)

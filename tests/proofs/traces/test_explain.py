@@ -21,7 +21,7 @@ from spec.cli.common import json_page, new_app, run
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
-from tests.proofs.goldens import same_as_pinned
+from tests.proofs.goldens import assert_pinned
 
 SAMPLES = Path(monitor.samples.__file__).parent
 STORIES = [
@@ -80,7 +80,7 @@ class TestStory:
 
         _, out, _ = call(capsys, f"{name}.jsonl", "--mode", mode)
 
-        assert same_as_pinned(f"explain-{name}", out)
+        assert_pinned(f"explain-{name}", out)
         assert all(len(line) <= 80 for line in out.splitlines())
 
     @pytest.mark.parametrize(("name", "mode"), STORIES)

@@ -8,7 +8,7 @@ from proofs.model.of_mode import model_of
 from proofs.traces.narrative import Line, tell
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
-from tests.proofs.goldens import same_as_pinned
+from tests.proofs.goldens import assert_pinned
 
 
 def page(lines: list[Line]) -> str:
@@ -41,7 +41,7 @@ class TestWitnesses:
     @pytest.mark.parametrize("mode", Mode)
     def test_pinned(self, mode: Mode) -> None:
         """The story of each mode's witness is the one that was pinned."""
-        assert same_as_pinned(f"witness-{mode}", page(witness(mode)))
+        assert_pinned(f"witness-{mode}", page(witness(mode)))
 
     def test_nothing_fails(self) -> None:
         """A witness ends well."""
@@ -65,7 +65,7 @@ class TestEndings:
             lines = without(mode, name)
             text += f"{mode} without {name}\n{page(lines) if lines else 'nothing of up to 6'}\n"
 
-        assert same_as_pinned(f"without-{mode}", text)
+        assert_pinned(f"without-{mode}", text)
 
     def test_only_the_last_line_fails(self) -> None:
         """The clause that fails stands on the last line, with what is believed and what is so."""

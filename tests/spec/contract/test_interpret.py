@@ -16,7 +16,7 @@ from spec.language.machine import Guard, Observer, Register, Rule, State
 from spec.language.terms import FALSE, TRUE, Const, Scope, Sort, Term, Var
 from spec.language.verdicts import Verdict
 from spec.machines import Automaton
-from tests.strategies import assignments, terms
+from tests.streams.strategies import assignments, terms
 
 SURE, NOT, MAYBE = (True, True), (False, False), (False, True)
 

@@ -17,7 +17,7 @@ from spec.lowering.load import (
     read_bounded,
     read_descriptor,
 )
-from tests.described import adapter, document, evidence, item, run, signal
+from tests.spec.lowering.described import adapter, document, evidence, item, run, signal
 
 GOOD = """\
 schema: resident-claims/descriptor/1

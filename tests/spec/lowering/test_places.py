@@ -12,7 +12,7 @@ from models.catalog import FOLDER, NAMES, descriptor
 from spec.lowering import places
 from spec.lowering.load import read_descriptor
 from spec.lowering.places import cites_tree, nowhere
-from tests import described
+from tests.spec.lowering import described
 
 ROOT = Path(__file__).parents[3]
 NOT_THERE = "no such file, beside the descriptor or above it in its tree"

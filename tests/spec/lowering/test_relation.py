@@ -17,7 +17,16 @@ from spec.lowering.obligations import (
 from spec.lowering.relation import lower
 from spec.lowering.signals import TEMPTS, Signal
 from spec.lowering.vocabulary import Label, Subtype
-from tests.described import adapter, atoms, descriptor, evidence, item, items, run, signal
+from tests.spec.lowering.described import (
+    adapter,
+    atoms,
+    descriptor,
+    evidence,
+    item,
+    items,
+    run,
+    signal,
+)
 
 HARD = MODES[Mode.HARD_PROTECTED].paper
 PATCH = Depth.BACKEND_PATCH

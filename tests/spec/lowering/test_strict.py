@@ -12,7 +12,16 @@ from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.reasons import upgrade, why_missing
 from spec.lowering.relation import Row, lower
 from spec.lowering.vocabulary import POSITIVE, Label, Rests
-from tests.described import adapter, atoms, descriptor, evidence, item, items, run, signal
+from tests.spec.lowering.described import (
+    adapter,
+    atoms,
+    descriptor,
+    evidence,
+    item,
+    items,
+    run,
+    signal,
+)
 
 PATCH = Depth.BACKEND_PATCH
 MODE = Mode.OFFLOADABLE

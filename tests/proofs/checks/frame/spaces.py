@@ -12,7 +12,7 @@ from proofs.checks.frame.lemmas import Frame
 from proofs.checks.frame.results import Answer
 from proofs.checks.frame.space import Space
 from proofs.checks.frame.statements import LEMMAS
-from proofs.checks.frame.verification_conditions import RLIMIT, Book
+from proofs.checks.frame.verification_conditions import RLIMIT, Prover
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
@@ -33,36 +33,36 @@ def found(name: str) -> tuple[Space, list[Candidate]]:
     return space, inductive(space, OBLIGATIONS[name], RLIMIT)
 
 
-def answers(book: Book) -> dict[str, Answer]:
+def answers(prover: Prover) -> dict[str, Answer]:
     """What came out of each lemma that was asked of."""
-    every = {lemma.name: book.answer(lemma) for lemma in LEMMAS}
+    every = {lemma.name: prover.answer(lemma) for lemma in LEMMAS}
     return {name: answer for name, answer in every.items() if answer.questions}
 
 
 def of_ledgers(delivery: Delivery = DELIVERY) -> dict[str, Answer]:
     """The lemmas about ledgers, and about the reasons themselves."""
-    book, space = Book(), Space(list(Mode))
-    book.ask(space, Frame(space, delivery).ledgers())
-    book.ask(space, Frame(space, delivery).reasons())
-    return answers(book)
+    prover, space = Prover(), Space(list(Mode))
+    prover.ask(space, Frame(space, delivery).ledgers())
+    prover.ask(space, Frame(space, delivery).reasons())
+    return answers(prover)
 
 
 def of_observer(name: str, delivery: Delivery = DELIVERY) -> dict[str, Answer]:
     """The lemmas about an obligation of the specification."""
     space, invariants = found(name)
-    book, frame = Book(), Frame(space, delivery, invariants)
-    book.ask(space, frame.observers(OBLIGATIONS[name]), frame.inside)
-    return answers(book)
+    prover, frame = Prover(), Frame(space, delivery, invariants)
+    prover.ask(space, frame.observers(OBLIGATIONS[name]), frame.inside)
+    return answers(prover)
 
 
 def of_any(observer: Observer, delivery: Delivery = DELIVERY) -> dict[str, Answer]:
     """The lemmas about any observer, in any mode."""
     space = Space(list(Mode), observer)
     frame = Frame(space, delivery, inductive(space, observer, RLIMIT))
-    book = Book()
-    book.ask(space, frame.inductive(observer))
-    book.ask(space, frame.observers(observer), frame.inside)
-    return answers(book)
+    prover = Prover()
+    prover.ask(space, frame.inductive(observer))
+    prover.ask(space, frame.observers(observer), frame.inside)
+    return answers(prover)
 
 
 def refuted(results: dict[str, Answer]) -> list[str]:

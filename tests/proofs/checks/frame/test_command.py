@@ -107,7 +107,7 @@ class TestOutcomes:
                 "claim.state: owed expected, broken found",
             ),
             (a_check("refuted", Failure("o", "f", "refuted", "line 1: no")), 1, "line 1: no"),
-            (a_check("unknown", Failure("o", "", "unknown")), 3, "frame: not shown. 0 of 1 lemma"),
+            (a_check("unknown", Failure("o", "", "unknown")), 3, "frame: undecided. 0 of 1 lemma"),
             (a_check("unknown"), 3, "1 unknown"),
             (
                 a_check("refuted", *[Failure("o", "", "refuted")] * 5),

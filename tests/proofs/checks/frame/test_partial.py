@@ -12,7 +12,7 @@ from proofs.checks.frame.partial import Partial, partial_of, unknown_fields, ver
 from proofs.checks.frame.results import Answer
 from proofs.checks.frame.sources import Arguments
 from proofs.checks.frame.statements import LEMMAS, PARTIAL_VERDICTS
-from proofs.checks.frame.verification_conditions import Book
+from proofs.checks.frame.verification_conditions import Prover
 from spec.contract.ledgers import kind
 from spec.contract.obligations import OBLIGATIONS
 from spec.contract.obligations._build import VIOLATED, idle, satisfied, violated
@@ -25,9 +25,9 @@ FIELDS = unknown_fields()
 
 def judged(observer: Observer, partial: Partial, fields: frozenset[str]) -> Answer:
     """Whether a partial observer accuses nobody wrongly."""
-    book, arguments = Book(), Arguments(observer)
-    book.ask(arguments, verdicts(observer, partial, fields, arguments))
-    return next(book.answer(lemma) for lemma in LEMMAS if lemma.name == PARTIAL_VERDICTS)
+    prover, arguments = Prover(), Arguments(observer)
+    prover.ask(arguments, verdicts(observer, partial, fields, arguments))
+    return next(prover.answer(lemma) for lemma in LEMMAS if lemma.name == PARTIAL_VERDICTS)
 
 
 def an_observer(*rules: Rule) -> Observer:

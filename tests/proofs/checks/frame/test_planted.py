@@ -16,7 +16,7 @@ from proofs.checks.frame.results import Failure
 from proofs.checks.frame.sources import Source
 from proofs.checks.frame.space import CLAIM_FIRST, REQUEST_FIRST
 from proofs.checks.frame.statements import LEDGERS, LEMMAS, RULES, TERMS
-from proofs.checks.frame.verification_conditions import Book
+from proofs.checks.frame.verification_conditions import Prover
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
@@ -29,9 +29,9 @@ HARD = compile_mode(Mode.HARD_PROTECTED, Bundle.CONTRACT)
 
 def failures(source: Source) -> list[Failure]:
     """What was found of a source."""
-    book = Book()
-    prove_source(book, source)
-    return [failure for lemma in LEMMAS for failure in book.answer(lemma).failures]
+    prover = Prover()
+    prove_source(prover, source)
+    return [failure for lemma in LEMMAS for failure in prover.answer(lemma).failures]
 
 
 def edited(old: str, new: str) -> Source:
@@ -65,9 +65,9 @@ class TestAsItIs:
     def test_proved(self, mode: Mode) -> None:
         """Nothing is found of what the monitor runs, and each rule and register is asked of."""
         for source, compiled, observers in bundles([mode]):
-            book = Book()
-            prove_source(book, source)
-            found = {lemma.name: book.answer(lemma) for lemma in LEMMAS}
+            prover = Prover()
+            prove_source(prover, source)
+            found = {lemma.name: prover.answer(lemma) for lemma in LEMMAS}
             assert ["proved"] * 2 == [found[name].result for name in (LEDGERS, RULES)]
             registers = len(CLAIM_FIRST) + len(REQUEST_FIRST)
             assert {source.of: registers} == found[LEDGERS].questions
@@ -172,9 +172,9 @@ class TestDelivery:
             for scope, reasons in DELIVERY.reasons.items()
             for reason, term in reasons.items()
         }
-        book = Book()
-        prove_delivery(book, texts=texts)
-        return next(book.answer(lemma) for lemma in LEMMAS if lemma.name == TERMS).failures
+        prover = Prover()
+        prove_delivery(prover, texts=texts)
+        return next(prover.answer(lemma) for lemma in LEMMAS if lemma.name == TERMS).failures
 
     def test_as_it_is(self) -> None:
         """The terms as they are compiled are found to be the terms."""

@@ -13,7 +13,7 @@ from proofs.checks.frame.reader import Record, Refused, expression, functions, m
 from proofs.checks.frame.space import CLAIM_FIRST, EVENTS, REQUEST_FIRST
 from proofs.logic.encode import Integers, encode, variable
 from spec.language.terms import Scope, Sort, Term, show
-from tests.strategies import OWN_SORTS, VARIABLES, terms
+from tests.streams.strategies import OWN_SORTS, VARIABLES, terms
 
 NUMBERS = Integers()
 FIRSTS = {

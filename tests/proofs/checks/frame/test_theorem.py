@@ -23,7 +23,7 @@ from proofs.checks.frame.statements import (
     UNOPENED_FACTS,
     UNOPENED_OBSERVERS,
 )
-from proofs.checks.frame.verification_conditions import Book
+from proofs.checks.frame.verification_conditions import Prover
 from spec.contract.ledgers import kind, now, req_was, was
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
@@ -272,7 +272,7 @@ class TestBook:
 
     def test_not_asked(self) -> None:
         """A lemma of which nothing was asked is not proved."""
-        answer: Answer = Book().answer(LEMMAS[0])
+        answer: Answer = Prover().answer(LEMMAS[0])
         assert "unknown" == answer.result
 
     def test_nothing_fulfils_what_is_given(self) -> None:
@@ -283,6 +283,6 @@ class TestBook:
     def test_bounded(self) -> None:
         """A question that costs more than it may is unknown."""
         space, invariants = found("claim_harm_attribution")
-        book, frame = Book(rlimit=1), Frame(space, DELIVERY, invariants)
-        book.ask(space, frame.observers(OBLIGATIONS["claim_harm_attribution"]), frame.inside)
-        assert "unknown" == answers(book)[AGREEMENT].result
+        prover, frame = Prover(rlimit=1), Frame(space, DELIVERY, invariants)
+        prover.ask(space, frame.observers(OBLIGATIONS["claim_harm_attribution"]), frame.inside)
+        assert "unknown" == answers(prover)[AGREEMENT].result

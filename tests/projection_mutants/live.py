@@ -20,8 +20,8 @@ from spec.events.alphabet import Kind
 from spec.machines import Automaton
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
-from tests.differential import Heard, follow
-from tests.projection_changes import Change, Part
+from tests.differential.compare import Heard, follow
+from tests.projection_mutants.changes import Change, Part
 
 __all__ = ["Reached", "Stream", "in_time", "made", "state_of"]
 

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 import tests.spec.projection
-from tests.projection_changes import Change
-from tests.projection_live import in_time, made
+from tests.projection_mutants.changes import Change
+from tests.projection_mutants.live import in_time, made
 
 __all__ = ["EXAMPLES", "noticed"]
 

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from monitor.stream.claim_store import Keep
 from spec.claims.claim import Mode
-from tests.differential import Tally, asking, compare, lines
-from tests.strategies import Stamped, streams
+from tests.differential.compare import Tally, asking, compare, lines
+from tests.streams.strategies import Stamped, streams
 
 STREAMS = 100
 """Of each mode; `make differential` runs more."""

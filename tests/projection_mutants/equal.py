@@ -1,4 +1,4 @@
-"""Changes of the projection that are none, with the reason of each, from `projection_equal.txt`.
+"""Changes of the projection that are none, with the reason of each, from `equal.txt`.
 
 A reason stands at the margin. The changes that it is about follow, indented: the name, and what is
 changed, so that a name that means another change by now is found out.

@@ -11,10 +11,10 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark
 from spec.projection.lines import Line, line_of
 from tests.projection_cases import Found, said
-from tests.projection_changes import changes
-from tests.projection_grow import as_items, as_lines, main
-from tests.projection_live import Stream
-from tests.projection_mutants import judge
+from tests.projection_mutants.campaign import judge
+from tests.projection_mutants.changes import changes
+from tests.projection_mutants.grow import as_items, as_lines, main
+from tests.projection_mutants.live import Stream
 
 NAME = "ranks.spared:swap-1"
 """A change that is noticed by some hand-written trace."""

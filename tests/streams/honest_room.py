@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof
-from tests.honest import USABLE, Promise, Runtime
+from tests.streams.honest import USABLE, Promise, Runtime
 
 __all__ = ["Rooms"]
 

@@ -9,8 +9,8 @@ import msgspec
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
-from tests.honest import Promise
-from tests.honest_room import Rooms
+from tests.streams.honest import Promise
+from tests.streams.honest_room import Rooms
 
 __all__ = ["Tier"]
 

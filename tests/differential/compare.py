@@ -22,7 +22,7 @@ from spec.language.verdicts import Verdict
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.outcome import Outcome, outcome_of
-from tests.strategies import Stamped
+from tests.streams.strategies import Stamped
 
 __all__ = [
     "BARRED",

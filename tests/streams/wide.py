@@ -16,8 +16,8 @@ from spec.claims.claim import Mode
 from spec.events.alphabet import CONFLICT_ACTIONS, FACTS, REPORTS, Kind
 from spec.events.canonical import CapacityProof, Event, Mark
 from spec.projection.lines import Line
-from tests.honest import CLAIMS, OWNER, REQUESTS, USABLE
-from tests.honest_requests import Server
+from tests.streams.honest import CLAIMS, OWNER, REQUESTS, USABLE
+from tests.streams.honest_requests import Server
 
 __all__ = ["streams", "told"]
 

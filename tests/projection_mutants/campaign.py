@@ -1,16 +1,16 @@
 """Changes the definitions of the naive projection one at a time; each must be noticed.
 
 `python -m tests.projection_mutants [MODULE ...] [--streams N] [--only FILE]` makes every change of
-`tests.projection_changes`. A change is killed if with it the naive projection holds another verdict
-than the monitor on some stream, or raises an exception. Of each stream the original is asked first:
-it agrees with the monitor, and shows which changes can matter there: those of functions that
-compute something else with the same arguments, and of statements that are executed. What
-matters on `--tries` streams of one sort, of a mode or a family of cases, and is noticed on none, is
-asked of no more of that sort; a statement matters where it leaves another state at the end.
-What no stream notices is asked of the examples, the tests in `tests/spec/projection`. What these do
-not notice either survives, unless `tests/projection_equal.txt` says why it is no change.
-It ends with 0 where none survives, 1 where some do, or where one is killed that is called no
-change, and 3 where the time was over before.
+`tests.projection_mutants.changes`. A change is killed if with it the naive projection holds another
+verdict than the monitor on some stream, or raises an exception. Of each stream the original is
+asked first: it agrees with the monitor, and shows which changes can matter there: those of
+functions that compute something else with the same arguments, and of statements that are executed.
+What matters on `--tries` streams of one sort, of a mode or a family of cases, and is noticed on
+none, is asked of no more of that sort; a statement matters where it leaves another state at the
+end. What no stream notices is asked of the examples, the tests in `tests/spec/projection`. What
+these do not notice either survives, unless `tests/projection_mutants/equal.txt` says why it is no
+change. It ends with 0 where none survives, 1 where some do, or where one is killed that is called
+no change, and 3 where the time was over before.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from random import Random
 from typing import Final, Literal, NamedTuple
 
 from spec.projection.lines import line_of
-from tests.differential import Differs, Heard, follow, heard
-from tests.differential_run import MODES as EACH
+from tests.differential.compare import Differs, Heard, follow, heard
+from tests.differential.run import MODES as EACH
 from tests.projection_cases import FAMILIES
-from tests.projection_changes import MODULES, OPERATORS, Change, changes
-from tests.projection_equal import EQUAL
-from tests.projection_examples import noticed
-from tests.projection_live import Reached, Stream, in_time, made, state_of
-from tests.streams_edited import edited, written
-from tests.streams_wide import told
+from tests.projection_mutants.changes import MODULES, OPERATORS, Change, changes
+from tests.projection_mutants.equal import EQUAL
+from tests.projection_mutants.examples import noticed
+from tests.projection_mutants.live import Reached, Stream, in_time, made, state_of
+from tests.streams.edited import edited, written
+from tests.streams.wide import told
 
 __all__ = ["Fates", "Killed", "followed", "judge", "streams"]
 
@@ -268,7 +268,3 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{name}: {why}")
     print(report(changed, fates))
     return 3 if not fates.whole else int(any(_left(changed, fates)))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -25,8 +25,8 @@ from spec.language.terms import (
     Term,
     Var,
 )
-from tests.chains import ACTIONS, CHAINS, STORIES
-from tests.stories import CLAIMS, REQUESTS
+from tests.streams.chains import ACTIONS, CHAINS, STORIES
+from tests.streams.stories import CLAIMS, REQUESTS
 
 Stamped = tuple[int, Event]
 

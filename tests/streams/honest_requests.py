@@ -6,8 +6,8 @@ from typing import Any
 
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-from tests.honest import REQUESTS, USABLE, Promise
-from tests.honest_tier import Tier
+from tests.streams.honest import REQUESTS, USABLE, Promise
+from tests.streams.honest_tier import Tier
 
 __all__ = ["Server"]
 

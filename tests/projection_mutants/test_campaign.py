@@ -11,14 +11,14 @@ from typing import Any, Final
 import pytest
 
 from spec.projection import definitions, fields, naive, pool, ranks, rights, unknown
-from tests import projection_mutants
-from tests.differential import compare
+from tests.differential.compare import compare
 from tests.projection_cases import FAMILIES
-from tests.projection_changes import MODULES, OPERATORS, Change, changes
-from tests.projection_equal import EQUAL
-from tests.projection_mutants import judge, made, main, streams
+from tests.projection_mutants import campaign as projection_mutants
+from tests.projection_mutants.campaign import judge, made, main, streams
+from tests.projection_mutants.changes import MODULES, OPERATORS, Change, changes
+from tests.projection_mutants.equal import EQUAL
 
-DOCS: Final = Path(__file__).parents[1] / "docs"
+DOCS: Final = Path(__file__).parents[2] / "docs"
 
 KILLED: Final = (
     *("ranks.is_ranked:negate-1", "ranks._ranked:affirm-1"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from spec.events.alphabet import CONFLICT_ACTIONS
-from tests.stories import (
+from tests.streams.stories import (
     Story,
     accepted,
     accepted_only_in_words,

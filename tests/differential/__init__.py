@@ -1,0 +1,1 @@
+"""The monitor and the naive projection, compared line by line."""

@@ -1,0 +1,1 @@
+"""Changes of the naive projection, each of which a stream or an example notices."""

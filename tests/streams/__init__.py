@@ -1,0 +1,1 @@
+"""Streams of events to judge: stories, edited traces, and whole runtimes, honest or not."""
