@@ -106,8 +106,7 @@ class BlockEvents(RequestEvents):
         clash, left = self._store.blocks.move(event, named)
         if clash and self._store.observed >= BLOCKS_GONE:
             why = (
-                "a block is cached at one position or with one content, and was held at or with "
-                "another"
+                "a block is cached at a position, or with a content, that differs from the held one"
             )
             self._contradict([*clash, *meant], at, why)
             self._track.lose(at, f"facts contradict: {why}")
