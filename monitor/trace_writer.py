@@ -136,7 +136,7 @@ class TraceWriter:
         return mark
 
     def _stamped(self, event: Event | Mapping[str, object], number: int) -> dict[str, object]:
-        fields = fields_given(event)
+        fields = fields_given(event, self._name, self._lines + 1)
         if fields.get("sequence") is not None:
             self._refuse("sequence", "the writer numbers the events", "leave it out")
         if fields.get("stream") not in (None, "", self._stream):
