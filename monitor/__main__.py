@@ -125,6 +125,8 @@ def check_traces(
     choice = resolve(mode, ModeChoice, what="mode")
     judged_by = None if choice == ModeChoice.AUTO else find_mode(choice).mode
     of_bundle = find_bundle(bundle)
+    if claim == "":
+        raise SpecError("--claim names no claim", "give the id of one, or leave it out")
     if reference and lenient:
         raise SpecError("--reference reads every line", "leave out --lenient")
     try:

@@ -378,6 +378,18 @@ class TestFiles:
         with pytest.raises(InputError, match="no room for a copy of it"):
             judge(text(canonical_refusal()))
 
+    def test_nowhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """So it is where no folder for temporary files can be written, and only without a mode."""
+
+        def nowhere() -> None:
+            raise FileNotFoundError(2, "No usable temporary directory found")
+
+        monkeypatch.setattr("monitor.check.again.tempfile.TemporaryFile", nowhere)
+        content = text(canonical_refusal())
+        with pytest.raises(InputError, match=r"nowhere to put a copy of it.*set TMPDIR"):
+            judge(content)
+        assert "kept" == judge(content, Mode.HARD_PROTECTED).verdict
+
     def test_directory(self) -> None:
         """Standard input that cannot be read is bad input."""
 
