@@ -37,7 +37,7 @@ from spec.cli.common import (
     run,
 )
 from spec.contract.modes import MODES, Bundle
-from spec.contract.names import find_mode
+from spec.contract.names import find_bundle, find_mode
 from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
 from spec.language.prose import printable
@@ -132,7 +132,9 @@ def check_traces(
     """
     choice = resolve(mode, ModeChoice, what="mode")
     judged_by = None if choice == ModeChoice.AUTO else find_mode(choice).mode
-    of_bundle = Bundle(resolve(bundle, Bundle, what="bundle"))
+    of_bundle = find_bundle(bundle)
+    if claim == "":
+        raise SpecError("--claim names no claim", "give the id of one, or leave it out")
     if reference and lenient:
         raise SpecError("--reference reads every line", "leave out --lenient")
     try:

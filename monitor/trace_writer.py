@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Self
 
 from monitor.input.errors import InputError, shown
@@ -12,7 +13,7 @@ from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import TracebackType
 
 __all__ = ["TraceWriter"]
@@ -52,7 +53,8 @@ class TraceWriter:
         path = os.fspath(to) if isinstance(to, str | os.PathLike) else None
         self._name = path or str(getattr(to, "name", "<trace>"))
         self._stream, self._clock = stream, clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._inside = False
         self._sequence = self._lines = self._size = 0
         self._over = ""
         opened = self._mark(Mark.STREAM_OPENED, None if observes is None else tuple(observes))
@@ -78,9 +80,10 @@ class TraceWriter:
         Raises:
             InputError: a reader of traces would refuse it.
             OSError: the line cannot be written.
-            SpecError: the trace is closed, or an earlier line was written in part.
+            SpecError: the trace is closed, an earlier line was written in part, or this is called
+                while it writes, by its clock or a signal handler.
         """
-        with self._lock:
+        with self._alone():
             self._require_open()
             number = self._sequence
             self._sequence += 1
@@ -99,7 +102,7 @@ class TraceWriter:
             complete: nothing is missing. If not, the end is left out, and the claims that are alive
                 there are inconclusive.
         """
-        with self._lock:
+        with self._alone():
             if self._over == "closed":
                 return
             try:
@@ -121,6 +124,23 @@ class TraceWriter:
     ) -> None:
         self.close(complete=kind is None)
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One call at a time; one from within another, which could never end, is refused, and its
+        number is left unused."""
+        with self._lock:
+            if self._inside:
+                self._sequence += 1
+                raise SpecError(
+                    f"the trace {self._name} is being written to",
+                    "call it from no clock and no signal handler",
+                )
+            self._inside = True
+            try:
+                yield
+            finally:
+                self._inside = False
+
     def _mark(self, kind: Mark, observes: tuple[str, ...] | None = None) -> StreamMark:
         """A mark with the next number."""
         time_ns = None if self._clock is None else self._clock()
@@ -136,7 +156,7 @@ class TraceWriter:
         return mark
 
     def _stamped(self, event: Event | Mapping[str, object], number: int) -> dict[str, object]:
-        fields = fields_given(event)
+        fields = fields_given(event, self._name, self._lines + 1)
         if fields.get("sequence") is not None:
             self._refuse("sequence", "the writer numbers the events", "leave it out")
         if fields.get("stream") not in (None, "", self._stream):

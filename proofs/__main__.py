@@ -145,6 +145,8 @@ def check(
         if len(modes) > 1:
             raise SpecError("-o writes one run, and --all finds one for each mode", "name one mode")
         check_suffix(trace)
+        if junit is not None and junit.resolve() == trace.resolve():
+            raise SpecError(f"-o and --junit both write {trace}", "name two files")
     check_target(trace)
     check_target(junit)
     check_target(certificate, folder=True)

@@ -32,6 +32,7 @@ from proofs.traces.replay import to_events
 from proofs.traces.scenario_search import find_scenarios
 from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
+from spec.contract.names import find_bundle, find_mode
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def check_mode(
     Raises:
         SpecError: `certificate` or `trace` cannot be written.
     """
+    mode, bundle = find_mode(mode).mode, find_bundle(bundle)  # names would be equal to, and not be
     started, wanted = time.perf_counter(), certificate is not None
     runs = Task(worker, partial(_runs, mode, bundle, depth, full=full, wanted=wanted))
     progress(f"{mode}: proving the theorem")

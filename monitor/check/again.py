@@ -29,7 +29,13 @@ def seekable(paths: Sequence[str], stdin: BinaryIO | None) -> Iterator[BinaryIO 
     if STDIN not in paths or source is None:
         yield None
         return
-    with tempfile.TemporaryFile() as copy:
+    try:
+        made = tempfile.TemporaryFile()  # noqa: SIM115
+    except OSError as error:
+        why = f"nowhere to put a copy of it, which is read again: {error.strerror or error}"
+        hint = "set TMPDIR to a folder that can be written, or name the --mode"
+        raise InputError(STDIN, why, hint=hint) from None
+    with made as copy:
         while chunk := _read(source):
             try:
                 copy.write(chunk)

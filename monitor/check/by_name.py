@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from monitor.check.files import check
 from spec.contract.modes import Bundle
-from spec.contract.names import find_mode
+from spec.contract.names import find_bundle, find_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ def check_files(
     paths: _Path | Iterable[_Path],
     mode: Mode | str | None = None,
     *,
-    bundle: Bundle = Bundle.CONTRACT,
+    bundle: Bundle | str = Bundle.CONTRACT,
     claim: str | None = None,
     strict: bool = False,
     lenient: bool = False,
@@ -36,20 +36,20 @@ def check_files(
             standard input.
         mode: the mode, or its name; claims that ask for another are counted and not judged. By
             default each claim is judged by the mode that it states.
-        bundle: which bundle of the mode.
+        bundle: which bundle of the mode, or its name.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         lenient: skip and count lines that cannot be read; the verdict is then inconclusive at best.
 
     Raises:
         InputError: a file or a line of it cannot be read.
-        UnknownName: there is no such mode.
+        UnknownName: there is no such mode, or no such bundle.
     """
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
     return check(
         [os.fspath(path) for path in several],
         None if mode is None else find_mode(mode).mode,
-        bundle,
+        find_bundle(bundle),
         claim=claim,
         strict=strict,
         lenient=lenient,

@@ -70,27 +70,39 @@ def unjudged(conclusions: Sequence[Conclusion], usual: Callable[[str], Mode | No
     Args:
         usual: the mode that recordings in the form of a stream are mostly judged by.
     """
-    every = [each for conclusion in conclusions for each in conclusion.claims if each.unclear]
-    owed = {_key(each) for each in every if not each.owes_nothing}
-    claims: list[UnjudgedClaim] = []
-    turned_away: list[UnjudgedClaim] = []
-    for each in conclusions[0].claims:
-        if each.unclear:
-            claim = each.claim
-            listed = claims if _key(each) in owed else turned_away
-            listed.append(
-                UnjudgedClaim(
-                    claim_id=claim.claim_id,
-                    stream=text_of(claim.stream),
-                    state=claim.state,
-                    why=each.why,
-                    declared_mode=claim.declared_mode,
-                    hint=usual(claim.stream),
-                )
-            )
-    gone = [(each, count) for each, count in conclusions[0].forgotten if each.unclear]
-    forgotten = sum(count for each, count in gone if not each.owes_nothing)
-    return Unjudged(claims, forgotten, turned_away, sum(count for _, count in gone) - forgotten)
+    # A claim that one mode lists may be forgotten by another, and one alone may find that something
+    # is owed to it.
+    every = [[each for each in found.claims if each.unclear] for found in conclusions]
+    owed = {_key(each) for listed in every for each in listed if not each.owes_nothing}
+    named = {_key(each): each for listed in reversed(every) for each in reversed(listed)}
+    first = {_key(each) for each in every[0]}
+    claims = [_unjudged(each, usual) for key, each in reversed(named.items()) if key in owed]
+    away = [_unjudged(each, usual) for each in every[0] if _key(each) not in owed]
+    most = max(
+        _forgotten_owed(found) + sum(_key(each) in owed for each in listed)
+        for found, listed in zip(conclusions, every, strict=True)
+    )
+    forgotten = max(0, most - len(claims))
+    gone = sum(count for each, count in conclusions[0].forgotten if each.unclear)
+    return Unjudged(claims, forgotten, away, max(0, gone - forgotten - len(owed - first)))
+
+
+def _unjudged(judged: ClaimVerdict, usual: Callable[[str], Mode | None]) -> UnjudgedClaim:
+    claim = judged.claim
+    return UnjudgedClaim(
+        claim_id=claim.claim_id,
+        stream=text_of(claim.stream),
+        state=claim.state,
+        why=judged.why,
+        declared_mode=claim.declared_mode,
+        hint=usual(claim.stream),
+    )
+
+
+def _forgotten_owed(conclusion: Conclusion) -> int:
+    """How many claims that are listed no more are unclear, and not owed nothing."""
+    unclear = [(each, count) for each, count in conclusion.forgotten if each.unclear]
+    return sum(count for each, count in unclear if not each.owes_nothing)
 
 
 def _key(judged: ClaimVerdict) -> tuple[str, str, str]:

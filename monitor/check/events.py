@@ -15,7 +15,7 @@ from monitor.input.given import record_of
 from monitor.input.sources import Account
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
-from spec.contract.names import find_mode
+from spec.contract.names import find_bundle, find_mode
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 
@@ -49,26 +49,26 @@ class EventMonitor:
         mode: the mode, or its name; claims that ask for another are counted and not judged. By
             default each claim is judged by the mode that it states, for which a monitor of each of
             the seven modes sees each event.
-        bundle: which bundle of the mode.
+        bundle: which bundle of the mode, or its name.
         claim: judge the claim of this id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
         name: what places and messages cite as the file, and the stream of events that name none.
 
     Raises:
-        UnknownName: there is no such mode.
+        UnknownName: there is no such mode, or no such bundle.
     """
 
     def __init__(
         self,
         mode: Mode | str | None = None,
         *,
-        bundle: Bundle = Bundle.CONTRACT,
+        bundle: Bundle | str = Bundle.CONTRACT,
         claim: str | None = None,
         strict: bool = False,
         name: str = "events",
     ) -> None:
         modes = set(Mode) if mode is None else {find_mode(mode).mode}
-        self._judging = Judging(Asked(bundle, strict, claim), modes, own=mode is None)
+        self._judging = Judging(Asked(find_bundle(bundle), strict, claim), modes, own=mode is None)
         self._account = Account(name)
         self._report: Report | None = None
 

@@ -9,13 +9,13 @@ from monitor.check.judging import Judging
 from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict
 from monitor.input.sources import read
+from spec.claims.claim import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from monitor.input.sources import Source
     from monitor.report.verdict import Report
-    from spec.claims.claim import Mode
     from spec.contract.modes import Bundle
 
 __all__ = ["EXIT_CODES", "check"]
@@ -65,8 +65,12 @@ def check(
             source = _source(judging, paths, lenient, copy)
             more = _run(judging, source, progress)
             if more is None:
-                return judging.report(source.accounts)
-            modes.add(more)
+                report = judging.report(source.accounts)
+                away = report.unjudged.turned_away or report.unjudged.turned_away_forgotten
+                if not away or len(modes) == len(Mode):
+                    return report
+            # One that states no mode is owed nothing only where no mode at all finds otherwise.
+            modes |= set(Mode) if more is None else {more}
             if copy is not None:
                 copy.seek(0)
 

@@ -99,7 +99,11 @@ def check_by_reference(
     modes = [each for each in Mode if each in stated.modes]
     judged = [_Judged(records, each, asked, own=True) for each in modes or [Mode.BEST_EFFORT]]
     parts = [each.part(stated.forms(each.mode)) for each in judged if each.claims]
-    return by_each(asked, whole, parts, _unjudged(judged, claim, stated))
+    unjudged = _unjudged(judged, claim, stated)
+    if unjudged.turned_away:  # owed nothing only where no mode at all finds otherwise
+        others = [_Judged(records, each, asked, own=True) for each in Mode if each not in modes]
+        unjudged = _unjudged([*judged, *others], claim, stated)
+    return by_each(asked, whole, parts, unjudged)
 
 
 class _Judged:

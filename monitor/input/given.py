@@ -29,13 +29,22 @@ _DEFAULTS: Final = {
 }
 
 
-def fields_given(given: Given) -> dict[str, object]:
-    """The fields of an event, those that are left at their defaults left out."""
-    if not isinstance(given, Event | StreamMark):
-        return dict(given)
-    defaults = _DEFAULTS[type(given)]
-    fields = {name: getattr(given, name) for name in defaults}
-    return {name: value for name, value in fields.items() if value != defaults[name]}
+def fields_given(given: Given, file: str, line: int) -> dict[str, object]:
+    """The fields of an event, those that are left at their defaults left out.
+
+    Raises:
+        InputError: it is no event, and has no fields.
+    """
+    try:
+        if not isinstance(given, Event | StreamMark):
+            return dict(given)
+        defaults = _DEFAULTS[type(given)]
+        fields = {name: getattr(given, name) for name in defaults}
+        return {name: value for name, value in fields.items() if value != defaults[name]}
+    except Exception as error:  # whatever an object of the caller's raises
+        reason = f"no fields can be read from this {type(given).__name__}: {error}"
+        hint = "give an Event, or a mapping of the fields of one"
+        raise InputError(file, reason, line=line, hint=hint) from error
 
 
 def record_of(given: Given, file: str, line: int) -> Record:
@@ -48,7 +57,7 @@ def record_of(given: Given, file: str, line: int) -> Record:
     Raises:
         InputError: the reader would refuse the line, or the object cannot be written as JSON.
     """
-    text = _line(fields_given(given), file, line)
+    text = _line(fields_given(given, file, line), file, line)
     obj = parse(text, file, line)
     if not recognises(obj):
         raise no_kind(obj, file, line)
@@ -61,7 +70,7 @@ def _line(fields: dict[str, object], file: str, line: int) -> bytes:
         text = json.dumps(fields, default=_plain, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         reason, hint = "a text has characters that UTF-8 cannot encode", "leave out lone surrogates"
-    except (TypeError, ValueError, RecursionError) as error:
+    except Exception as error:  # whatever an object of the caller's raises
         reason, hint = f"cannot be written as JSON: {error}", "give texts, numbers and lists"
     else:
         if len(text) <= LINE_LIMIT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from spec.contract.modes import MODES, ModeSpec
+from spec.contract.modes import MODES, Bundle, ModeSpec
 from spec.contract.obligations import ALIASES, OBLIGATIONS
 from spec.language.suggest import resolve
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = ["MODES_BY_NAME", "OTHER_NAMES", "find_mode"]
+__all__ = ["MODES_BY_NAME", "OTHER_NAMES", "find_bundle", "find_mode"]
 
 OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {**{observer.code: observer.name for observer in OBLIGATIONS.values()}, **ALIASES}
@@ -24,6 +24,11 @@ OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
 def find_mode(text: str) -> ModeSpec:
     """The mode called `text`; raises UnknownName."""
     return MODES_BY_NAME[resolve(text, MODES_BY_NAME, what="mode")]
+
+
+def find_bundle(text: str) -> Bundle:
+    """The bundle called `text`; raises UnknownName."""
+    return Bundle(resolve(text, Bundle, what="bundle"))
 
 
 MODES_BY_NAME: Final[Mapping[str, ModeSpec]] = MappingProxyType(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
 import threading
 from pathlib import Path
@@ -191,6 +192,28 @@ class TestTraceWriter:
             trace.write({**EVICTED, "time_ns": 25})
 
         assert [10, 20, 25, 30] == [line["time_ns"] for line in written(path)]
+
+    @pytest.mark.parametrize("call", ["write", "close"])
+    def test_within_a_call(self, call: str, tmp_path: Path) -> None:
+        """A call from the clock or a signal handler, in the midst of another, does not wait for
+        ever: it is refused, and a gap if that is swallowed."""
+        path, ticks, refused = tmp_path / "t.jsonl", itertools.count(), list[str]()
+
+        def clock() -> int:
+            if (now := next(ticks)) == 3:
+                try:
+                    trace.write(EVICTED) if call == "write" else trace.close()
+                except SpecError as error:
+                    refused.append(str(error))
+            return now
+
+        with TraceWriter(path, clock=clock) as trace:
+            for event in KEPT:
+                trace.write(event)
+
+        assert [True] == ["is being written to" in each for each in refused]
+        assert [0, 1, 2, 3, 5, 6, 7, 8, 9] == [line["sequence"] for line in written(path)]
+        assert "inconclusive" == check_files(path).verdict
 
     def test_closed(self, tmp_path: Path) -> None:
         """After the end nothing is written, and to close again changes nothing."""

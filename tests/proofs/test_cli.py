@@ -227,6 +227,7 @@ class TestBadInput:
             (["check", "expiring", "--depth", "-3"], "--depth is -3"),
             (["check", "expiring", "--bundle", "papr"], "did you mean paper?"),
             (["check", "expiring", "--junit", "tests"], "tests is a folder"),
+            (["check", "expiring", "-o", "a.jsonl", "--junit", "./a.jsonl"], "both write a.jsonl"),
             (["check", "expiring", "--junit", "README.md/a"], "README.md is not a folder"),
             (["check", "expiring", "--certificate", "README.md"], "README.md is not a folder"),
             (["explain", "-", "--mode", "expiring", "-o", "tests"], "tests is a folder"),

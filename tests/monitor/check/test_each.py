@@ -12,6 +12,7 @@ from random import Random
 import msgspec
 import pytest
 
+from monitor.check.events import EventMonitor
 from monitor.check.files import check
 from monitor.check.reference import check_by_reference
 from monitor.input.dialects import Reader
@@ -34,6 +35,7 @@ needs_recordings = pytest.mark.skipif(
     not RECORDED.is_dir(), reason="the recorded traces are not beside this checkout"
 )
 SEEDS = 60
+PREDICATE = "leading_prefix_at_least(1)"
 VICTIM = canonical("block_evicted", block_ids=[100])
 
 
@@ -265,6 +267,29 @@ class TestUnjudged:
             assert "inconclusive" == found.verdict
             assert [OTHER] == [claim.claim_id for claim in found.unjudged.claims]
 
+    def test_blamed_though_turned_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One that a refusal blames all the same violates a mode that it could have stated, which
+        no other claim states: it is not passed over, listed or not, in a file or fed."""
+        kept = [about("claim_registered", mode="best_effort", predicate=PREDICATE)]
+        kept += [canonical("block_cached", claim_id=CLAIM, block_ids=[1], positions=[0])]
+        kept += [about("claim_materialized")]
+        asks = canonical("request_arrived", request_id="r", needed=7, usable=5)
+        blames = canonical("request_refused", request_id="r", blocking_claim_ids=[OTHER])
+        ends = canonical("request_finished", request_id="r")
+        content = text([*kept, about("claim_rejected", OTHER), asks, blames, ends])
+        fed = EventMonitor(name="-")
+        for line in content.splitlines():
+            fed.feed(json.loads(line))
+        assert "violated" == judge(content, Mode.HARD_PROTECTED).verdict
+        assert "kept" == each([*kept, about("claim_rejected", OTHER)]).verdict
+        reports = [judge(content), refer(content), fed.finish()]
+        monkeypatch.setattr("monitor.check.judging.ENDED", 0)
+        for found in (*reports, judge(content)):
+            assert "inconclusive" == found.verdict
+            assert [OTHER] == [claim.claim_id for claim in found.unjudged.claims]
+            assert [] == found.unjudged.turned_away
+            assert 0 == found.unjudged.turned_away_forgotten
+
     def test_turned_away_alone(self) -> None:
         """Where there is no other claim, there is none to be kept."""
         found = each([about("claim_rejected", OTHER)])
@@ -352,6 +377,18 @@ class TestFiles:
         monkeypatch.setattr("monitor.check.again.tempfile.TemporaryFile", Full)
         with pytest.raises(InputError, match="it must be copied to be read twice"):
             judge(text(canonical_refusal()))
+
+    def test_nowhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """So it is where no folder for temporary files can be written, and only without a mode."""
+
+        def nowhere() -> None:
+            raise FileNotFoundError(2, "No usable temporary directory found")
+
+        monkeypatch.setattr("monitor.check.again.tempfile.TemporaryFile", nowhere)
+        content = text(canonical_refusal())
+        with pytest.raises(InputError, match=r"nowhere to put a copy of it.*set TMPDIR"):
+            judge(content)
+        assert "kept" == judge(content, Mode.HARD_PROTECTED).verdict
 
     def test_directory(self) -> None:
         """Standard input that cannot be read is bad input."""

@@ -16,6 +16,7 @@ from monitor.report.verdict import Place, Report
 from monitor.samples import sample
 from monitor.trace_writer import TraceWriter
 from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.language.errors import SpecError, UnknownName
 from tests.monitor.test_trace_writer import KEPT
@@ -115,6 +116,21 @@ class TestEventMonitor:
         assert ("inconclusive", 1) == (report.verdict, report.events.rejected)
         assert (8, 1) == (report.inputs[0].lines, report.inputs[0].rejected)
 
+    @pytest.mark.parametrize("given", [None, 5, "block_evicted", [1], object()])
+    @pytest.mark.parametrize("mode", ["hard_protected", None])
+    def test_no_event(self, mode: str | None, given: Any) -> None:
+        """What is no event at all is refused and counted like one that cannot be read."""
+        monitor = EventMonitor(mode)
+        for event in KEPT[:5]:
+            monitor.feed(event)
+
+        with pytest.raises(InputError, match="events:6: no fields can be read from this"):
+            monitor.feed(given)
+        for event in KEPT[5:]:
+            monitor.feed(event)
+
+        assert "inconclusive" == monitor.finish().verdict
+
     def test_strict(self) -> None:
         """What no claim exercised makes it inconclusive if asked."""
         found = []
@@ -135,6 +151,18 @@ class TestEventMonitor:
             monitor.feed(EVICTED)
 
         assert report is monitor.finish()
+
+    def test_bundle_by_name(self) -> None:
+        """A bundle may be named; one that there is not is an error, and no other bundle."""
+        expected = check_files(sample("hard_protected_victim"), bundle=Bundle.PAPER)
+        monitor = EventMonitor(bundle="paper")
+
+        assert expected == check_files(sample("hard_protected_victim"), bundle="paper")
+        assert Bundle.PAPER is monitor.finish().bundle
+        with pytest.raises(UnknownName, match="there is no bundle 'papers'"):
+            check_files(sample("hard_protected_victim"), bundle="papers")
+        with pytest.raises(UnknownName, match="there is no bundle 'papers'"):
+            EventMonitor(bundle="papers")
 
     def test_unknown_mode(self) -> None:
         """A mode that there is not is named, with what was perhaps meant."""
