@@ -127,7 +127,8 @@ class TraceWriter:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One call at a time; one from within another, which could never end, is refused, and its
-        number is left unused."""
+        number is left unused.
+        """
         with self._lock:
             if self._inside:
                 self._sequence += 1

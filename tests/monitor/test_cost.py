@@ -148,7 +148,7 @@ class TestCost:
         assert [*CLAIMS, "claim:new"] == doubted
 
     def test_open_conflicts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """So many requests are followed for claims; of those with more nothing is concluded."""
+        """So many requests are tracked for claims; of those with more nothing is concluded."""
         monkeypatch.setattr(requests, "PAIRS", 30)
         run = Counted(Mode.HARD_PROTECTED)
         run.fill()
@@ -160,10 +160,12 @@ class TestCost:
         assert [claim.taint is None for claim in run.stream.claims.values()] == [
             number > 0 for number in followed
         ]
-        assert {"claims have 30 requests in hand, and no more are followed"} == {w for _, w in left}
+        assert {"claims have 30 unfinished requests, and no more are tracked"} == {
+            w for _, w in left
+        }
 
     def test_named_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Which are followed of many that an action names is the same in every run."""
+        """Which are tracked of many that an action names is the same in every run."""
         monkeypatch.setattr(requests, "PAIRS", len(CLAIMS) // 2)
         run = Counted(Mode.HARD_PROTECTED)
         run.fill()

@@ -254,7 +254,7 @@ class TestTraceWriter:
             trace.write(EVICTED)
         held = full.getvalue()
 
-        with pytest.raises(SpecError, match="broken off"):
+        with pytest.raises(SpecError, match="interrupted"):
             trace.write(EVICTED)
         trace.close()
 

@@ -91,6 +91,6 @@ class TestPlanted:
         done = run(planted, "-m", "proofs", "check", "hard_protected", "--certificate", "checked")
 
         assert 1 == done.returncode, done.stderr
-        assert "failed two claims" in " ".join(done.stdout.split())
+        assert "The lemma two claims fails" in " ".join(done.stdout.split())
         assert "not written" in " ".join(done.stdout.split())
         assert not (planted / "checked").exists()

@@ -103,7 +103,7 @@ class TestLive:
         told = live.changes(final=True)
         assert ["claim:0", "claim:1"] == [verdict.claim_id for verdict in told]
         assert {Verdict.INCONCLUSIVE} == {verdict.verdict for verdict in told}
-        assert "than are judged here" in told[0].why
+        assert "than this monitor judges" in told[0].why
 
 
 class TestInline:
@@ -230,7 +230,7 @@ class TestFollow:
         assert 3 == main(["follow", path])
         captured = capsys.readouterr()
         assert 1 == captured.out.count("claim:a")
-        assert f"broken off: {path} closed before the last verdicts" in captured.err
+        assert f"interrupted: {path} closed before the last verdicts" in captured.err
 
     def send(self, out: Broadcast, lines: bytes) -> None:
         """Send these to the first who comes, and end."""

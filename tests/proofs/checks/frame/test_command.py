@@ -157,7 +157,6 @@ class TestBadInput:
             (["frame", "expirin"], "did you mean expiring?"),
             (["frame", "lowering"], "lowering"),
             (["expiring", "demotable"], "several modes"),
-            (["expiring", "-v"], "-v"),
         ],
     )
     def test_mistyped(self, names: list[str], said: str, capsys: Capture) -> None:
