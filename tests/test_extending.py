@@ -263,11 +263,12 @@ class TestToys:
         assert "strategy: there is a move" in check["receptive"]["failed"]
 
     def test_kind(self, copies: Callable[[Toy], Copy]) -> None:
-        """It is in the world of the theorem, on the page, and concerns the claim that it names."""
+        """It is in the environment of the theorem, on the page, and concerns the claim that it names."""
         copy = copies(KIND)
         kept = copy.told("python -m monitor check KEPT.jsonl --mode MODE")
         (check,) = copy.told("python -m proofs check MODE --full")["checks"]
         nobody = copy.run("python -m monitor check BAD.jsonl --mode MODE")
+        assert 0 == copy.run("python -m spec docs").returncode
 
         assert ("kept", 4) == (kept["verdict"], kept["events"]["read"])
         assert "claim_warned" in check["world"]
