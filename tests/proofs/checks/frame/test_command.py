@@ -143,12 +143,12 @@ class TestBadInput:
     def test_options(self, options: list[str], capsys: Capture) -> None:
         """Options about runs do not apply."""
         assert 2 == main(["check", "frame", *options])
-        assert "frame is no mode" in capsys.readouterr().err
+        assert "frame is not a mode" in capsys.readouterr().err
 
     def test_all_and_modes(self, capsys: Capture) -> None:
         """Every mode, or those that are named."""
         assert 2 == main(["check", "frame", "expiring", "--all"])
-        assert "frame is no mode" in capsys.readouterr().err
+        assert "frame is not a mode" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         ("names", "said"),
