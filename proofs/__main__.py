@@ -87,7 +87,7 @@ def check(
     form: FormatOption = Format.TEXT,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
 ) -> None:
-    """Prove that a mode's obligations are sound, consistent and necessary.
+    """Prove a mode's obligations sound, consistent and necessary.
 
     Sound: in every run that keeps the obligations, an auditor who reads only reports concludes
     what is true. The lemmas that the proof depends on are proved, too. Consistent: some run keeps

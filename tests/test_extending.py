@@ -263,7 +263,7 @@ class TestToys:
         assert "strategy: there is a move" in check["receptive"]["failed"]
 
     def test_kind(self, copies: Callable[[Toy], Copy]) -> None:
-        """It is in the environment of the theorem, on the page, and concerns the claim that it names."""
+        """It is in the theorem's environment, on the page, and concerns the claim it names."""
         copy = copies(KIND)
         kept = copy.told("python -m monitor check KEPT.jsonl --mode MODE")
         (check,) = copy.told("python -m proofs check MODE --full")["checks"]

@@ -151,6 +151,4 @@ def _paper(check: Check, paper: Paper) -> str:
 
 def _assumed(check: Check) -> str:
     kinds = f"{len(check.world)} of {len(Kind)} kinds of events"
-    return (
-        f"faithful instrumentation; {kinds}; {counted(len(check.readings), 'interpretation')} (-v)"
-    )
+    return f"faithful hooks; {kinds}; {counted(len(check.readings), 'interpretation')} (-v)"

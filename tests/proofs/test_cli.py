@@ -143,7 +143,7 @@ class TestCheck:
         assert 0 == code
         assert ["redundant", "materialization_predicate"] in rows
         assert "Necessary: 4 of 6 obligations" in out
-        assert "Paper's bundle: proved, as printed it is the contract." in out
+        assert "Paper's bundle: proved, as printed, it equals the contract." in out
 
     def test_story(self, capsys: pytest.CaptureFixture[str]) -> None:
         """--story prints the runs that the paper's bundle and each left-out obligation allow."""
@@ -151,7 +151,7 @@ class TestCheck:
         said = " ".join(out.split())
 
         assert 0 == code
-        assert "A shortest run that keeps the paper's bundle, not harm:" in said
+        assert "A shortest run that keeps the paper's bundle and breaks harm:" in said
         assert "Without claim_expired_boundary, 3 events can break responsibility:" in said
         assert all(len(line) <= 80 for line in out.splitlines())
 
@@ -162,7 +162,7 @@ class TestCheck:
         assert 0 == code
         assert "Guards: 6 of 13 guards of the contract" in said
         redundant = "materialization_predicate.predicate_reported_false_while_true"
-        assert f"proved without any one of: {redundant}" in said
+        assert f"every clause is proved without any single one of: {redundant}" in said
 
         code, out, _ = run(capsys, "check", "best_effort", "--story")
         rows = [" ".join(line.split()) for line in out.splitlines()]

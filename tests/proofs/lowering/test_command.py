@@ -179,7 +179,10 @@ class TestBadInput:
     def test_options(self, options: list[str], capsys: Capture) -> None:
         """Options about modes and runs do not apply."""
         assert 2 == main(["check", "lowering", *options])
-        assert "lowering is no mode" in capsys.readouterr().err
+        assert (
+            "lowering is not a mode: it takes only -v, --format and --junit"
+            in capsys.readouterr().err
+        )
 
     def test_mistyped(self, capsys: Capture) -> None:
         """A name that is nearly right is understood as meant."""

@@ -99,7 +99,11 @@ class TestRefused:
     def test_evidence_of(self, place: Path, kind: str, capsys: Capture) -> None:
         """And no evidence is taken of it."""
         assert 2 == monitor(["evidence", str(place), "--mode", "offloadable"])
-        said = "this is a directory" if kind == "folder" else "evidence is anchored in a file"
+        said = (
+            "this is a directory"
+            if kind == "folder"
+            else "evidence refers to a file, and this is none"
+        )
         assert said in capsys.readouterr().err
 
     def test_exchanged(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,7 +206,7 @@ class TestState:
         code, out, err = self.judge(capsys)
 
         assert (2, "") == (code, out)
-        assert "fates, line 2: it is no fate" in err
+        assert "fates, line 2: it is not a result of a campaign" in err
 
     def test_code(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where a clause of the theorem is written otherwise, fates are kept apart."""

@@ -95,11 +95,11 @@ class TestRefused:
         [
             (lambda d: d["#meta"].update(spec="0" * 64), "another specification, 000000000000"),
             (lambda d: d["#meta"].pop("spec"), "names no specification"),
-            (lambda d: d.pop("#meta"), "no ITF trace"),
-            (lambda d: d.pop("states"), "no ITF trace"),
-            (lambda d: d["states"][1].pop("event"), "damaged"),
-            (lambda d: d["states"][1]["claim"].update(lead="x"), "damaged"),
-            (lambda d: d["states"][1]["obligations"].update(claim_identity="x"), "damaged"),
+            (lambda d: d.pop("#meta"), "not an ITF trace"),
+            (lambda d: d.pop("states"), "not an ITF trace"),
+            (lambda d: d["states"][1].pop("event"), "corrupt"),
+            (lambda d: d["states"][1]["claim"].update(lead="x"), "corrupt"),
+            (lambda d: d["states"][1]["obligations"].update(claim_identity="x"), "corrupt"),
         ],
     )
     def test_foreign_or_damaged(self, spoil: Any, said: str) -> None:

@@ -149,8 +149,8 @@ class TestPlanted:
             ("def claim(", "def claims(", "are needed"),
             ("def request(", "import os\ndef request(", "not a function"),
             ("    return state, own, -1", "    return state, own", "differs in its form"),
-            ("    return state, own, -1", "    pass", "no statement of the subset"),
-            ("'claim_accepted'", "'claim_accept'", "no kind of event"),
+            ("    return state, own, -1", "    pass", "not a statement of the subset"),
+            ("'claim_accepted'", "'claim_accept'", "not a kind of event"),
             ("    registered = ", "    registered = 1 + ", "is no int"),
         ],
     )
