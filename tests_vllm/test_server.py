@@ -165,7 +165,7 @@ def test_killed(tmp_path: Path) -> None:
             os.kill(int(server.trace.stem), signal.SIGKILL)
             told, said = reader.communicate()
         assert (3, False) == (reader.returncode, "(final)" in told)
-        assert said.startswith("broken off: ")
+        assert said.startswith("interrupted: ")
         report = check([str(server.trace)], Mode.OFFLOADABLE, Bundle.CONTRACT)
         assert ModeVerdict.INCONCLUSIVE is report.verdict
         assert "the stream was cut" in str(report.claims[0].obligations["offload_restorability"])

@@ -144,8 +144,8 @@ class Registry:
     def report(self, entry: Entry, kind: Kind, *, actor: Actor = RUNTIME, **fields: Any) -> None:
         """Report what happened to a claim, and move its lifecycle accordingly.
 
-        An illegal move is a fault of this plugin: it is logged and counted, and leaves a gap in the
-        stream, so that verdicts on the live claims are inconclusive. It is never raised.
+        An illegal move is a fault of this plugin. It is logged, counted and never raised. The
+        report stands in the trace, where a check finds `illegal_transition`.
 
         Args:
             actor: who moves the claim.
@@ -186,8 +186,7 @@ class Registry:
         try:
             entry.lifecycle.step(trigger, by=actor, now=self._since_acceptance(entry))
         except SpecError as illegal:
-            self._faults.note("claim lifecycle", illegal)
-            self._emitter.gap()
+            self._faults.note("claim lifecycle", illegal, effect="a check of the trace finds it")
 
     def _since_acceptance(self, entry: Entry) -> Instant | None:
         """The clock of the claim's duration, begun at its acceptance, never rounded down."""

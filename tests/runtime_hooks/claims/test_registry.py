@@ -104,12 +104,12 @@ class TestIllegal:
         engine.expected_faults = ILLEGAL
         assert ModeVerdict.KEPT is not engine.judge(HARD).verdict
 
-    def test_gap(self) -> None:
-        """The stream has a gap after the report."""
+    def test_no_gap(self) -> None:
+        """The report stands in the stream without a gap, and a check finds the breach."""
         engine = TinyEngine()
         engine.serve("resident", 60, claim())
         before = engine.journal.used
-        engine.controller._registry.report(only(engine), Kind.CLAIM_RESTORED)
+        engine.controller._registry.report(only(engine), Kind.CLAIM_ACCEPTED, footprint=60)
         assert before + 1 == engine.journal.used
-        engine.controller._registry.report(only(engine), Kind.CLAIM_ACCEPTED)
-        assert before + 3 == engine.journal.used
+        engine.expected_faults = {("claim lifecycle", "LifecycleError"): 1}
+        assert ModeVerdict.VIOLATED is engine.judge(HARD).verdict
