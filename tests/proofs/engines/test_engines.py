@@ -316,8 +316,8 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("engine", "said"),
         [
-            ("search", "No run of up to 5 events, with up to 7 of anything that is counted in"),
-            ("explicit", "No run of any length, with up to 2 of anything that is counted in"),
+            ("search", "No run of up to 5 events, with counts of blocks up to 7,"),
+            ("explicit", "No run of any length, with counts of blocks up to 2,"),
             ("induction", "base and step were checked again by plain Z3"),
             ("recorded", "recorded invariant"),
             ("spacer", "an invariant of Spacer, checked again by plain Z3"),
