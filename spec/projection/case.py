@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from spec.claims.claim import Mode
 from spec.claims.states import next_state
@@ -223,6 +223,31 @@ class Case:
         if event.kind is Kind.BLOCK_CACHED and len(among) > 1 and away and self.claim.responsible:
             self.doubt(CACHED_BY, at)
 
+    # As a value.
+
+    def frozen(self) -> tuple[Any, ...]:
+        """All that decides what later events come to, without line numbers."""
+        return (
+            self.claim.state,
+            self.taint is not None,
+            tuple(self.open),
+            self._unknown,
+            tuple(name for name, step in self._steps.items() if step is None),
+            tuple(self._left),
+            tuple(_frozen_scope(scope) for scope in self._scopes),
+        )
+
+    def thaw(self, frozen: tuple[Any, ...]) -> None:
+        """Go on from what `frozen` returned for a claim of the same observers and requests."""
+        self.claim.state, tainted, opened, self._unknown, unknown, left, scopes = frozen
+        self.taint = 1 if tainted else None
+        self.open = dict.fromkeys(opened, 1)
+        self._left = dict.fromkeys(left, Finding(Verdict.SATISFIED))
+        for name in self._steps:
+            self._steps[name] = None if name in unknown else _automaton(name, self._unknown)
+        self._scopes = [_thawed_scope(scope) for scope in scopes]
+        self._own = self._scopes[0]
+
     # What it came to.
 
     @property
@@ -262,6 +287,18 @@ class Case:
 def _line(finding: Finding) -> int:
     """Where it was found."""
     return finding.at or 0
+
+
+def _frozen_scope(scope: _Scope) -> tuple[Any, ...]:
+    watches = tuple((n, w.state, tuple(w.own.items())) for n, w in scope.watches.items())
+    return scope.request, scope.over, tuple(scope.facts.items()), watches
+
+
+def _thawed_scope(frozen: tuple[Any, ...]) -> _Scope:
+    request, over, facts, watches = frozen
+    return _Scope(
+        request, {name: _Watch(state, dict(own)) for name, state, own in watches}, dict(facts), over
+    )
 
 
 def _first(names: Iterable[str]) -> dict[str, _Watch]:

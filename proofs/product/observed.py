@@ -1,0 +1,72 @@
+"""Runs the reference projection as an automaton that is built as a search needs it.
+
+A configuration is all that the projection knows after some events. Each is a number, and what an
+action's events make of it is remembered, so that the projection takes in each event once in each
+configuration, however many states of the model share it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from models.model import Emitted, Model
+from models.shims import Shim, claim_of
+from spec.claims.claim import Mode
+from spec.events.canonical import Event
+from spec.language.verdicts import Verdict
+from spec.projection.stepper import Followed, Frozen, Stepper
+
+__all__ = ["FIRST", "Observed", "events_of"]
+
+FIRST: Final = 0
+"""The configuration before any event."""
+
+
+def events_of(shim: Shim, emits: tuple[Emitted, ...]) -> list[Event]:
+    """The events that a reader writes for what an action emitted."""
+    return [event for each in emits for event in shim.events(each)]
+
+
+class Observed:
+    """The observer of one obligation of one claim, over what a model emits.
+
+    Args:
+        tracked: the holder whose claim is judged.
+    """
+
+    def __init__(
+        self, model: Model[Any], shim: Shim, mode: Mode, obligation: str, tracked: str
+    ) -> None:
+        claims = map(claim_of, model.holders)
+        followed = Followed(mode, claim_of(tracked), [obligation], claims, model.requests)
+        self.shim, self.obligation = shim, obligation
+        self._stepper = Stepper(followed)
+        self._known: list[Frozen] = []
+        self._numbers: dict[Frozen, int] = {}
+        self._after: dict[tuple[int, tuple[Emitted, ...]], int] = {}
+        self.verdicts: list[Verdict] = []
+        self._number()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def after(self, configuration: int, emits: tuple[Emitted, ...]) -> int:
+        """The configuration after what an action emitted."""
+        if not emits:
+            return configuration
+        known = self._after.get((configuration, emits))
+        if known is not None:
+            return known
+        self._stepper.thaw(self._known[configuration])
+        for event in events_of(self.shim, emits):
+            self._stepper.take(event)
+        number = self._after[configuration, emits] = self._number()
+        return number
+
+    def _number(self) -> int:
+        frozen = self._stepper.frozen()
+        number = self._numbers.setdefault(frozen, len(self._known))
+        if number == len(self._known):
+            self._known.append(frozen)
+            self.verdicts.append(self._stepper.verdicts()[self.obligation])
+        return number
