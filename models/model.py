@@ -6,8 +6,8 @@ emits is of two sorts:
 
 * a `Fact` is an event of the contract: what happened to blocks, transfers and requests, as hooks
   would observe it, or a report that a runtime with claims makes;
-* a `Signal` is a call of a feature, or a message of the runtime, in the runtime's own word. It is no
-  event of the contract. A shim (`models.shims`) says what a naive reader takes it for.
+* a `Signal` is a call of a feature, or a message of the runtime, in the runtime's own word. It is
+  no event of the contract. A shim (`models.shims`) says what a naive reader takes it for.
 
 Both are made by `fact` and `signal`, which return the same object for the same arguments, so that
 they are compared and hashed by identity.
