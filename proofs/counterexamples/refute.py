@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from models.shims import claim_of
 from monitor.check.events import EventMonitor
 from proofs.counterexamples.labels import Labelled, labelled
 from proofs.product.search import Answer, Outcome, search
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
+from spec.projection.case import Finding
+from spec.projection.lines import line_of
+from spec.projection.outcome import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +33,8 @@ __all__ = ["Refutation", "refute", "verdict_of"]
 class Refutation:
     """An inference with its label, what the model did to each obligation, and the run shown.
 
-    `shown` is the obligation that `run` breaks; both are None where no run breaks any.
+    `shown` is the obligation that `run` breaks, by its `rule` and at the last of the `events`; all
+    are empty where no run breaks any.
     """
 
     inference: Inference
@@ -39,6 +44,7 @@ class Refutation:
     run: Run | None
     events: tuple[Event, ...]
     verdict: str
+    rule: str | None = None
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -53,7 +59,7 @@ def refute(
 
     Raises:
         SpecError: the model states facts that cannot be.
-        AssertionError: the monitor does not say of the run what the search says.
+        AssertionError: the monitor, or the reference, does not say of the run what the search says.
     """
     model, shim, mode = inference.model(), inference.shim, inference.mode
     outcomes = {}
@@ -65,12 +71,24 @@ def refute(
 
         outcomes[name] = search(model, shim, mode, name, inference.tracked, progress=told)
     shown = _most_telling(inference, outcomes, model)
-    run = None if shown is None else outcomes[shown].run
-    events = () if run is None else tuple(run.events(shim))
-    verdict = "none" if run is None else verdict_of(events, str(mode))
-    if shown is not None and verdict != Verdict.VIOLATED:
-        raise AssertionError(f"{inference.name}: the monitor says {verdict} of {shown}")
-    return Refutation(inference, labelled(inference), outcomes, shown, run, events, verdict)
+    label, run = labelled(inference), outcomes[shown].run if shown is not None else None
+    if shown is None or run is None:
+        return Refutation(inference, label, outcomes, None, None, (), "none")
+    finding = _reference(run.events(shim), inference, shown)
+    events = tuple(run.events(shim)[: finding.at])
+    verdict = verdict_of(events, str(mode))
+    if not verdict == finding.verdict == Verdict.VIOLATED:
+        cause = f"the monitor says {verdict}, the reference {finding.verdict}"
+        raise AssertionError(f"{inference.name}, {shown}: {cause}")
+    run = run.until(shim, len(events))
+    return Refutation(inference, label, outcomes, shown, run, events, verdict, finding.rule)
+
+
+def _reference(events: list[Event], inference: Inference, obligation: str) -> Finding:
+    """What the reference projection says of an obligation."""
+    lines = [line_of(event, at) for at, event in enumerate(events, 1)]
+    claims = judge(lines, inference.mode).claims
+    return claims[claim_of(inference.tracked)].findings[obligation]
 
 
 def _most_telling(
