@@ -119,6 +119,10 @@ class Moment(Blocks):
         else:
             if run.how == "loads":
                 self._refuse(run)
+            if run.how == "runs":  # at the shutdown: nobody ever knows of what it did not compute
+                never = {*run.blocks[run.start :]}
+                cached = self.state.cached
+                self.set(cached=tuple(None if b in never else c for b, c in enumerate(cached)))
             self.set(running=tuple(each for each in self.state.running if each is not run))
             self.release(run.blocks[::-1])
         self.say(Kind.REQUEST_FINISHED, request_id=name)
