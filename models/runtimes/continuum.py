@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from models.inference import Inference
 from models.model import Action, Emitted, Model, Next, fact, signal
@@ -26,7 +26,17 @@ from models.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
-__all__ = ["INFERENCES", "SOURCE", "Continuum", "Defect", "Pin", "State", "Tool", "Turn"]
+__all__ = [
+    "INFERENCES",
+    "SOURCE",
+    "VARIANTS",
+    "Continuum",
+    "Defect",
+    "Pin",
+    "State",
+    "Tool",
+    "Turn",
+]
 
 
 class Defect(StrEnum):
@@ -247,9 +257,11 @@ class Continuum(Model[State]):
             pins = {self.turns[pin.request_id].chat for pin in state.pinned}
             return any(self.turns[name].chat in pins for name in state.running)
 
+        turns = [*self.turns.values()]
+        again = any(t.chat == o.chat and t.pins for at, t in enumerate(turns) for o in turns[at + 1 :])
         return {
             "every turn has ended": lambda state: len(state.ended) == len(self.turns),
-            "the next turn finds the pin of the last one": found,
+            **({"the next turn finds the pin of the last one": found} if again else {}),
         }
 
 
@@ -398,7 +410,6 @@ class _Scheduler:
         name = turn.request_id
         self.running.remove(name)
         self.ended.append(name)
-        self.emits.append(fact(Kind.REQUEST_FINISHED, request_id=name))
         walked = self.pinned if Defect.SKIPPED in self.defects else [*self.pinned]
         for pin in walked:
             if self.model.job(pin.request_id) == self.model.job(name):
@@ -418,6 +429,7 @@ class _Scheduler:
             )
         else:
             self.give_back(name)
+        self.emits.append(fact(Kind.REQUEST_FINISHED, request_id=name))
         return self.done()
 
     def done(self) -> Next[State]:
@@ -435,15 +447,64 @@ class _Scheduler:
         return Next(after, tuple(self.emits))
 
 
-_RECORDS: Final = Shim(
-    mode=Mode.EXPIRING,
-    accepts=frozenset({"pin"}),
-    means={
+VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
+    "source": Continuum,
+    "overlapping": lambda: Continuum(overlap=True),
+    "repaired": lambda: Continuum(defects=(), overlap=True),
+}
+
+
+def _records(mode: Mode) -> Shim:
+    """Takes a pin for a claim, and the record of its end for the report of its expiry."""
+    means = {
         "ttl_elapsed": Kind.DURATION_ELAPSED,
         "pin_dropped": Kind.CLAIM_RETIRED,
         "unpinned_time": Kind.CLAIM_EXPIRED,
-    },
-)
-"""Takes a pin for a claim, and the record of its end for the report of its expiry."""
+    }
+    return Shim(mode, frozenset({"pin"}), means)
 
-INFERENCES: Final = ()
+
+_WAITS: Final = (
+    Turn("a1", "a", 1, job_id="a"),
+    Turn("a2", "a", 2, job_id="a", is_last_step=True),
+    Turn("b1", "b", 1, job_id="b", is_last_step=True),
+)
+_PRESSES: Final = (
+    Turn("a1", "a", 1, job_id="a"),
+    Turn("b1", "b", 1, answer=1, job_id="b", is_last_step=True),
+)
+_STRANGERS: Final = (Turn("n1", "n", 1), Turn("m1", "m", 1, is_last_step=True))
+
+INFERENCES: Final = (
+    Inference(
+        name="pin with TTL -> expiring",
+        feature="the blocks of a turn stay pinned for a TTL while its tool runs",
+        mode=Mode.EXPIRING,
+        shim=_records(Mode.EXPIRING),
+        model=lambda: Continuum(2, _WAITS, ttl=1),
+        tracked="a1",
+        premises=("pin_with_ttl", "duration_metadata"),
+        parent="duration_metadata -> expiring",
+        adds="the clock that a waiting turn of the job suspends",
+    ),
+    Inference(
+        name="pin -> hard_protected (Continuum)",
+        feature="pinned blocks are not in the free queue",
+        mode=Mode.HARD_PROTECTED,
+        shim=_records(Mode.HARD_PROTECTED),
+        model=lambda: Continuum(2, _PRESSES),
+        tracked="a1",
+        premises=("pin_with_ttl",),
+    ),
+    Inference(
+        name="pin without a job id -> expiring",
+        feature="job_id is optional",
+        mode=Mode.EXPIRING,
+        shim=_records(Mode.EXPIRING),
+        model=lambda: Continuum(2, _STRANGERS),
+        tracked="n1",
+        premises=("pin_with_ttl", "duration_metadata"),
+        parent="duration_metadata -> expiring",
+        adds="another client's turn that ends the pin",
+    ),
+)
