@@ -258,7 +258,9 @@ class Continuum(Model[State]):
             return any(self.turns[name].chat in pins for name in state.running)
 
         turns = [*self.turns.values()]
-        again = any(t.chat == o.chat and t.pins for at, t in enumerate(turns) for o in turns[at + 1 :])
+        again = any(
+            t.chat == o.chat and t.pins for at, t in enumerate(turns) for o in turns[at + 1 :]
+        )
         return {
             "every turn has ended": lambda state: len(state.ended) == len(self.turns),
             **({"the next turn finds the pin of the last one": found} if again else {}),
@@ -383,9 +385,7 @@ class _Scheduler:
         new, self.free = self.free[: size - len(have)], self.free[size - len(have) :]
         gone = tuple(block for block in new if self.cached[block] is not None)
         if gone:
-            self.emits.append(
-                fact(Kind.BLOCK_EVICTED, request_id=turn.request_id, block_ids=gone)
-            )
+            self.emits.append(fact(Kind.BLOCK_EVICTED, request_id=turn.request_id, block_ids=gone))
         for position, block in enumerate(new, len(have)):
             self.cached[block] = (turn.chat, position)
         self.held[turn.request_id] = (*have, *new)

@@ -88,9 +88,11 @@ class TestSource:
 
         def stuck(state: State) -> bool:
             names = {each.name for each in source.actions(state)}
-            return names == {"step"} and (state, ()) == source.apply(
-                state, next(iter(source.actions(state)))
-            ) and bool(state.waiting)
+            return (
+                names == {"step"}
+                and (state, ()) == source.apply(state, next(iter(source.actions(state))))
+                and bool(state.waiting)
+            )
 
         source = Continuum(2, TWO_JOBS)
         run, _ = shortest(source, stuck)
