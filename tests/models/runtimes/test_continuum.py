@@ -70,7 +70,7 @@ class TestSource:
         assert ["arrive(a1)", "arrive(a2)"] == breaking(model, CRASH)
 
     def test_a_pin_whose_job_waits_never_expires(self) -> None:
-        """A pin that is over stays, however many steps follow, while its job's turn does not fit."""
+        """A pin that is over stays, however many steps follow, while its job's turn has no room."""
         model = Continuum(2, WAITS, ttl=1)
 
         def stays(state: State) -> bool:

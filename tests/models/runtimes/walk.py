@@ -1,4 +1,4 @@
-"""Walks models: the shortest run to a state, every transition, and what the monitor says of a run."""
+"""Walks models: the shortest run to a state, every transition, what the monitor says of a run."""
 
 from __future__ import annotations
 
