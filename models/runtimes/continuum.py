@@ -11,17 +11,25 @@ the waiting loop drops no pin, as in vLLM, is read from what the note lists as c
 engine ends with the `KeyError` is the note's "crash"; nothing more is emitted then.
 
 Left out: tokens within a block, several prompts that share a prefix, the mean times of tools (a
-tool is fast, slow or not parsed), clients that give up, and the transfer to other tiers.
+tool is fast or not), clients that give up, and the transfer to other tiers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import StrEnum
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from models.inference import Inference
-from models.model import Action, Emitted, Model, Next, fact, signal
+from models.model import Action, Model, Next, fact
+from models.runtimes.continuum_scheduler import (
+    SOURCE,
+    Defect,
+    Pin,
+    Scheduler,
+    Settings,
+    State,
+    Turn,
+)
 from models.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
@@ -34,92 +42,8 @@ __all__ = [
     "Defect",
     "Pin",
     "State",
-    "Tool",
     "Turn",
 ]
-
-
-class Defect(StrEnum):
-    """What the source does that the repaired model does not."""
-
-    SUSPENDED = "a pin does not expire while its job waits"
-    SKIPPED = "the loop that unpins removes from the list that it walks"
-    UNRECORDED = "a pin that is dropped under pressure leaves no record"
-    SHARED = "requests without a job id are of one job"
-    OVERLAP = "an arrival reads func_call in the last entry of its job's history"
-
-
-SOURCE: Final = frozenset(Defect)
-"""The source as it is."""
-
-
-class Tool(StrEnum):
-    """The tool call that the answer of a turn ends with: `set_up_pin` pins for a fast one only."""
-
-    FAST = "fast"
-    SLOW = "slow"
-    NONE = "none"
-
-
-class Turn(NamedTuple):
-    """A request of a conversation, the blocks of its prompt, and those that its answer adds."""
-
-    request_id: str
-    chat: str
-    prompt: int
-    answer: int = 0
-    job_id: str | None = None
-    tool: Tool = Tool.FAST
-    is_last_step: bool = False
-
-    @property
-    def size(self) -> int:
-        """Its blocks at the end."""
-        return self.prompt + self.answer
-
-    @property
-    def owner(self) -> str:
-        """The scope of the client."""
-        return f"client:{self.chat}"
-
-    @property
-    def pins(self) -> bool:
-        """Whether its end is followed by a pin."""
-        return self.tool is Tool.FAST and not self.is_last_step
-
-
-class Pin(NamedTuple):
-    """An entry of `pinned_requests`: its steps to the deadline, and whether its job waited at the
-    pass that left it in the list after the deadline.
-    """
-
-    request_id: str
-    left: int
-    waited: bool = False
-
-
-Held = tuple[str, tuple[int, ...]]
-
-
-class State(NamedTuple):
-    """The scheduler.
-
-    `held` are the blocks of turns that run or are pinned; `waiting` and `running` are in the order
-    of arrival and admission. `jobs` are job ids in the order of `job_id_first_entry_time`.
-    `unpinned` are the pins whose end is recorded in `scheduler_timestamps`, with what ended them: a
-    turn's id, or nothing (the record itself states a time alone).
-    """
-
-    free: tuple[int, ...]
-    cached: tuple[tuple[str, int] | None, ...]
-    held: tuple[Held, ...] = ()
-    waiting: tuple[str, ...] = ()
-    running: tuple[str, ...] = ()
-    pinned: tuple[Pin, ...] = ()
-    jobs: tuple[str | None, ...] = ()
-    ended: tuple[str, ...] = ()
-    unpinned: tuple[tuple[str, str], ...] = ()
-    crashed: bool = False
 
 
 TURNS: Final = (
@@ -156,9 +80,9 @@ class Continuum(Model[State]):
         *,
         overlap: bool = False,
     ) -> None:
-        self.blocks, self.ttl, self.overlap = blocks, ttl, overlap
-        self.defects = frozenset(defects)
+        self.blocks, self.overlap = blocks, overlap
         self.turns = {turn.request_id: turn for turn in turns}
+        self.settings = Settings(self.turns, ttl, frozenset(defects))
         self.requests = tuple(self.turns)
         self.holders = tuple(name for name, turn in self.turns.items() if turn.pins)
         self.pinnable = {
@@ -192,16 +116,16 @@ class Continuum(Model[State]):
             case "arrive":
                 return self._arrive(state, self.turns[str(action.what[0])])
             case "finish":
-                return _Scheduler(self, state).finish(self.turns[str(action.what[0])])
-        return _Scheduler(self, state).schedule()
+                return Scheduler(self.settings, state).finish(self.turns[str(action.what[0])])
+        return Scheduler(self.settings, state).schedule()
 
     def _arrive(self, state: State, turn: Turn) -> Next[State]:
         """`request_arrives`: the last entry of the history of a job with an unfinished request is
         an arrival, which has no `func_call`.
         """
-        job = self.job(turn.request_id)
-        unfinished = {self.job(name) for name in (*state.waiting, *state.running)}
-        if Defect.OVERLAP in self.defects and job in unfinished:
+        job = self.settings.job(turn.request_id)
+        unfinished = {self.settings.job(name) for name in (*state.waiting, *state.running)}
+        if Defect.OVERLAP in self.settings.defects and job in unfinished:
             return Next(state._replace(crashed=True))
         came = fact(
             Kind.REQUEST_ARRIVED,
@@ -212,11 +136,6 @@ class Continuum(Model[State]):
         jobs = state.jobs if job in state.jobs else (*state.jobs, job)
         return Next(state._replace(waiting=(*state.waiting, turn.request_id), jobs=jobs), (came,))
 
-    def job(self, name: str) -> str | None:
-        """The job of a request: by the repaired scheduler one without an id is its own."""
-        turn = self.turns[name]
-        return turn.job_id if Defect.SHARED in self.defects else turn.job_id or f"chat:{turn.chat}"
-
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
         """Blocks are accounted for; what a client of pins with a TTL relies on."""
@@ -226,8 +145,8 @@ class Continuum(Model[State]):
             return len(state.free) + len(held) == self.blocks and not held & {*state.free}
 
         def waits(state: State) -> bool:
-            jobs = {self.job(name) for name in state.waiting}
-            return any(p.waited and self.job(p.request_id) in jobs for p in state.pinned)
+            jobs = {self.settings.job(name) for name in state.waiting}
+            return any(p.waited and self.settings.job(p.request_id) in jobs for p in state.pinned)
 
         def skipped(state: State) -> bool:
             return any(not pin.left and not pin.waited for pin in state.pinned)
@@ -265,186 +184,6 @@ class Continuum(Model[State]):
             "every turn has ended": lambda state: len(state.ended) == len(self.turns),
             **({"the next turn finds the pin of the last one": found} if again else {}),
         }
-
-
-class _Scheduler:
-    """The methods of the scheduler, on lists that they change."""
-
-    def __init__(self, model: Continuum, state: State) -> None:
-        self.model, self.turns, self.defects = model, model.turns, model.defects
-        self.state, self.emits = state, list[Emitted]()
-        self.free, self.cached, self.held = [*state.free], [*state.cached], dict(state.held)
-        self.waiting, self.running = [*state.waiting], [*state.running]
-        self.pinned, self.unpinned = [*state.pinned], [*state.unpinned]
-        self.ended = [*state.ended]
-
-    def schedule(self) -> Next[State]:
-        """The clock goes on; `schedule` is called."""
-        for pin in self.pinned:
-            if pin.left == 1:
-                turn = self.turns[pin.request_id]
-                self.emits.append(signal("ttl_elapsed", pin.request_id, object_id=turn.chat))
-        self.pinned = [pin._replace(left=max(0, pin.left - 1)) for pin in self.pinned]
-        self.unpin_requests_regular()
-        preempted = False
-        for name in [*self.running]:
-            if name in self.running and len(self.held[name]) < self.turns[name].size:
-                preempted |= self.grow(self.turns[name])
-        while self.waiting and not preempted:
-            turn = self.turns[self.peek_request()]
-            if not self.admit(turn):
-                break
-        return self.done()
-
-    def unpin_requests_regular(self) -> None:
-        """Unpin what is over, unless its job waits."""
-        waiting_jobs = [self.model.job(name) for name in self.waiting]
-        walked = self.pinned if Defect.SKIPPED in self.defects else [*self.pinned]
-        for pin in walked:
-            waits = self.model.job(pin.request_id) in waiting_jobs
-            suspended = waits and Defect.SUSPENDED in self.defects
-            if not pin.left and not suspended:
-                self.unpin_request(pin, "")
-        self.pinned = [
-            pin._replace(
-                waited=not pin.left and self.model.job(pin.request_id) in waiting_jobs,
-            )
-            for pin in self.pinned
-        ]
-
-    def unpin_request(self, pin: Pin, by: str, *, recorded: bool = True) -> None:
-        """Take a pin from the list and free its blocks."""
-        self.pinned.remove(pin)
-        self.give_back(pin.request_id)
-        about = {
-            "object_id": self.turns[pin.request_id].chat,
-            "by": self.turns[by].owner if by else "runtime",
-        }
-        self.emits.append(signal("pin_dropped", pin.request_id, **about))
-        if recorded:
-            self.unpinned.append((pin.request_id, by))
-            self.emits.append(signal("unpinned_time", pin.request_id, **about))
-
-    def grow(self, turn: Turn) -> bool:
-        """Allocate the next block of a running turn; whether another one was preempted for it."""
-        preempted = False
-        while not self.free:
-            if len(self.running) > 1:
-                victim = self.victim()
-                self.running.remove(victim)
-                self.waiting.insert(0, victim)
-                self.give_back(victim)
-                preempted = True
-                if victim == turn.request_id:
-                    return True
-            else:
-                # All pins have one TTL, so the last has the latest deadline.
-                recorded = Defect.UNRECORDED not in self.defects
-                self.unpin_request(self.pinned[-1], "", recorded=recorded)
-        self.take(turn, len(self.held[turn.request_id]) + 1)
-        return preempted
-
-    def victim(self) -> str:
-        """The turn of the job that came last, of those that are not the last step if there are."""
-        early = [name for name in self.running if not self.turns[name].is_last_step]
-        return max(early or self.running, key=self.came)
-
-    def came(self, name: str) -> int:
-        """When the job of a request came first (`job_id_first_entry_time`)."""
-        return self.state.jobs.index(self.model.job(name))
-
-    def peek_request(self) -> str:
-        """The next turn: of jobs with a pin first, then of the job that came first."""
-        jobs = {self.model.job(pin.request_id) for pin in self.pinned}
-        return min(
-            [name for name in self.waiting if self.model.job(name) in jobs] or self.waiting,
-            key=self.came,
-        )
-
-    def admit(self, turn: Turn) -> bool:
-        """Admit a turn that waits, if it fits: reuse what is cached, and compute the rest."""
-        places = {content: block for block, content in enumerate(self.cached) if content}
-        hits: list[int] = []
-        while len(hits) < turn.prompt and (turn.chat, len(hits)) in places:
-            hits.append(places[turn.chat, len(hits)])
-        if turn.prompt - len(hits) > len({*self.free} - {*hits}):
-            return False
-        self.waiting.remove(turn.request_id)
-        self.running.append(turn.request_id)
-        about = {"request_id": turn.request_id, "object_id": turn.chat}
-        self.emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=len(hits), asked=turn.prompt))
-        self.free = [block for block in self.free if block not in hits]
-        self.held[turn.request_id] = tuple(hits)
-        if len(hits) < turn.prompt:
-            self.take(turn, turn.prompt)
-        return True
-
-    def take(self, turn: Turn, size: int) -> None:
-        """Take blocks from the head of the queue until a turn has so many, and cache them."""
-        have = self.held[turn.request_id]
-        new, self.free = self.free[: size - len(have)], self.free[size - len(have) :]
-        gone = tuple(block for block in new if self.cached[block] is not None)
-        if gone:
-            self.emits.append(fact(Kind.BLOCK_EVICTED, request_id=turn.request_id, block_ids=gone))
-        for position, block in enumerate(new, len(have)):
-            self.cached[block] = (turn.chat, position)
-        self.held[turn.request_id] = (*have, *new)
-        self.emits.append(
-            fact(
-                Kind.BLOCK_CACHED,
-                request_id=turn.request_id,
-                object_id=turn.chat,
-                block_ids=tuple(new),
-                positions=tuple(range(len(have), size)),
-            )
-        )
-
-    def give_back(self, name: str) -> None:
-        """`kv_cache_manager.free`: blocks that nobody else uses, the last one first."""
-        blocks = self.held.pop(name)
-        used = {block for others in self.held.values() for block in others}
-        self.free += [block for block in reversed(blocks) if block not in used]
-
-    def finish(self, turn: Turn) -> Next[State]:
-        """`_free_blocks`: unpin the pins of the job, then pin the turn or free its blocks."""
-        name = turn.request_id
-        self.running.remove(name)
-        self.ended.append(name)
-        walked = self.pinned if Defect.SKIPPED in self.defects else [*self.pinned]
-        for pin in walked:
-            if self.model.job(pin.request_id) == self.model.job(name):
-                self.unpin_request(pin, name)
-        if turn.pins:
-            self.pinned.append(Pin(name, self.model.ttl))
-            self.emits.append(
-                signal(
-                    "pin",
-                    name,
-                    object_id=turn.chat,
-                    predicate=f"leading_prefix_at_least({turn.size})",
-                    footprint=turn.size,
-                    owner_scope=turn.owner,
-                    duration=f"{self.model.ttl} steps",
-                )
-            )
-        else:
-            self.give_back(name)
-        self.emits.append(fact(Kind.REQUEST_FINISHED, request_id=name))
-        return self.done()
-
-    def done(self) -> Next[State]:
-        """The state after it, and what was emitted."""
-        after = self.state._replace(
-            free=tuple(self.free),
-            cached=tuple(self.cached),
-            held=tuple(sorted(self.held.items())),
-            waiting=tuple(self.waiting),
-            running=tuple(self.running),
-            pinned=tuple(self.pinned),
-            ended=tuple(sorted(self.ended)),
-            unpinned=tuple(sorted(self.unpinned)),
-        )
-        return Next(after, tuple(self.emits))
 
 
 VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {

@@ -134,7 +134,7 @@ class TestInference:
             assert answer is searched(SNAPSHOT, "offload_restorability", model).answer
 
     def test_a_lost_page_is_a_lost_copy(self) -> None:
-        """The storage loses the prompt's page, and the fact says so; of another page it does not."""
+        """The loss of the prompt's page is a lost copy of it; the loss of another page is not."""
         lost = {
             step.action.what[0]: [e.event.kind for e in step.emits if isinstance(e, Fact)]
             for step in transitions(ProcessFork())
