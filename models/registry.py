@@ -23,6 +23,9 @@ __all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
 
 RUNTIMES: Final[Mapping[str, str | None]] = {
     "vllm_pool": "vllm_upstream",
+    "continuum": "continuum",
+    "retention": "vllm_retention_directives",
+    "processfork": "processfork",
 }
 """The models in the order in which they are listed, each with the curated descriptor, if any, of
 the same runtime."""

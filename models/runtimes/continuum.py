@@ -33,6 +33,7 @@ from models.runtimes.continuum_scheduler import (
 from models.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
+from spec.language.errors import SpecError
 
 __all__ = [
     "INFERENCES",
@@ -82,6 +83,8 @@ class Continuum(Model[State]):
     ) -> None:
         self.blocks, self.overlap = blocks, overlap
         self.turns = {turn.request_id: turn for turn in turns}
+        if any(turn.size > blocks for turn in self.turns.values()):
+            raise SpecError("a turn needs more blocks than the pool has", "make the pool larger")
         self.settings = Settings(self.turns, ttl, frozenset(defects))
         self.requests = tuple(self.turns)
         self.holders = tuple(name for name, turn in self.turns.items() if turn.pins)

@@ -145,8 +145,8 @@ class Pool:
 
     def drain_expired(self) -> None:
         """Queued blocks whose entry is over go to the LRU list."""
-        over = [block for _, block in sorted(self.heap) if block in self.inside]
-        for block in dict.fromkeys(over):
+        queued = [block for _, block in self.heap if block in self.inside]
+        for block in dict.fromkeys(queued):
             if self.sidecar[block].left == 0:
                 self.inside.remove(block)
                 self.free.append(block)
@@ -178,7 +178,7 @@ class Pool:
         """Of each block the highest directive that covers it, by the rules of ownership."""
         if ask.directives is None and ask.scope is None:
             return
-        sets, replaced = False, set[int]()
+        sets, cleared = False, list[int]()
         for at, block in enumerate(blocks):
             covering = [each for each in ask.directives or () if at < each.covers]
             best = max(covering, key=lambda each: each.priority, default=None)
@@ -187,7 +187,7 @@ class Pool:
                 entry = None
             owns = entry is not None and ask.scope is not None and ask.scope == entry.scope
             if best is None:
-                replaced |= {block} if owns else set()
+                cleared += [block] if owns else []
             elif entry is None or best.priority > entry.priority or owns:
                 sets = True
                 scope = ask.scope if entry is None or self.settings.escalator_owns else entry.scope
@@ -195,7 +195,7 @@ class Pool:
                 new = Entry(best.priority, best.duration, scope, ask.request_id)
                 self.sidecar[block] = new
                 self.ends(before, ask.scope or "anonymous")
-        self.drop(tuple(replaced), ask.scope or "anonymous")
+        self.drop(tuple(cleared), ask.scope or "anonymous")
         if sets:
             self.emits += [ask.call("entry_set"), ask.call("applied")]
 
