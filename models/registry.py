@@ -23,6 +23,8 @@ __all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
 
 RUNTIMES: Final[Mapping[str, str | None]] = {
     "vllm_pool": "vllm_upstream",
+    "vllm_pool_exclusion": None,
+    "pool_counts": None,
     "continuum": "continuum",
     "retention": "vllm_retention_directives",
     "processfork": "processfork",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from models.blocks import Slot, cached_facts, hits
 from models.model import Emitted, Next, fact, signal
+from models.runtimes.blocks import Slot, cached_facts, hits
 from spec.events.alphabet import Kind
 
 __all__ = ["SOURCE", "Defect", "Pin", "Scheduler", "Settings", "State", "Turn"]

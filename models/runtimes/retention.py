@@ -26,9 +26,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
-from models.blocks import hits
 from models.inference import Inference
 from models.model import Action, Emitted, Model, Next, fact
+from models.runtimes.blocks import hits
 from models.runtimes.retention_queue import Ask, Directive, Entry, Pool, Settings, State
 from models.shims import Shim
 from spec.claims.claim import Mode

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from models.blocks import Content, Slot, cached_facts, hits
 from models.model import Emitted, Next, fact, signal
+from models.runtimes.blocks import Content, Slot, cached_facts, hits
 from spec.events.alphabet import Kind
 
 __all__ = ["Ask", "Directive", "Entry", "Pool", "Settings", "State"]
