@@ -239,6 +239,15 @@ INFERENCES: Final = (
         premises=("pin_with_ttl",),
     ),
     Inference(
+        name="record of a pin -> hard_protected",
+        feature="scheduler_timestamps: pinned_time, and unpinned_time where the pin ended",
+        mode=Mode.HARD_PROTECTED,
+        shim=Shim(Mode.HARD_PROTECTED, frozenset({"pin"}), {"unpinned_time": Kind.CLAIM_RETIRED}),
+        model=lambda: Continuum(2, _PRESSES),
+        tracked="a1",
+        premises=("pin_with_ttl",),
+    ),
+    Inference(
         name="pin without a job id -> expiring",
         feature="job_id is optional",
         mode=Mode.EXPIRING,

@@ -27,9 +27,9 @@ BREAKS = {
     Defect.OVERLAP: CRASH,
 }
 
-EXPIRING, HARD, STRANGERS = INFERENCES
+EXPIRING, HARD, RECORD, STRANGERS = INFERENCES
 
-WAITS, PRESSES, _ = [tuple(each.model().turns.values()) for each in INFERENCES]
+WAITS, PRESSES, *_ = [tuple(each.model().turns.values()) for each in INFERENCES]
 TWO_JOBS = tuple(
     Turn(f"{job}{number}", job, number, job_id=job, is_last_step=number == 2)
     for job in "ab"
@@ -82,6 +82,13 @@ class TestSource:
         run, state = shortest(model, stays)
         assert ["arrive(a1)", "arrive(b1)", "step()", "finish(a1)", "arrive(a2)", "step()"] == run
         assert [("a1", 0, True)] == [tuple(pin) for pin in state.pinned]
+
+    @pytest.mark.parametrize("ttl", [1, 2, 3])
+    def test_a_longer_ttl_is_a_longer_run(self, ttl: int) -> None:
+        """Two pins that end in one step are over after `ttl` steps, and the pass skips one."""
+        run = breaking(Continuum(ttl=ttl), SKIPPED)
+        assert ["arrive(a1)", "arrive(n1)", "step()", "finish(a1)", "finish(n1)"] == run[:5]
+        assert ["step()"] * ttl == run[5:]
 
     def test_two_jobs_wait_for_each_other(self) -> None:
         """Two jobs whose pins hold the room of each other's next turn wait for ever."""
@@ -139,6 +146,12 @@ RUNS = [
         13,
     ),
     (
+        RECORD,
+        "victim_exclusion_before_violation",
+        "arrive(a1) arrive(b1) step() finish(a1) step()",
+        12,
+    ),
+    (
         STRANGERS,
         "ordered_lifecycle_events",
         "arrive(n1) step() finish(n1) step() arrive(m1) step() finish(m1)",
@@ -160,11 +173,16 @@ class TestInferences:
         assert events == len(found.run.events(inference.shim))
         assert "violated" == told(found, inference, tmp_path)
 
-    @pytest.mark.parametrize(("inference", "obligation"), [(EXPIRING, "claim_expired_boundary")])
-    def test_a_repair_keeps_it(self, inference: Inference, obligation: str) -> None:
-        """With the repair of what breaks it alone, no run breaks the obligation."""
+    def test_a_repair_keeps_the_boundary(self) -> None:
+        """Pins that expire though their job waits, all else as in the source, keep the boundary."""
         model = Continuum(2, WAITS, ttl=1, defects=SOURCE - {Defect.SUSPENDED})
-        assert Answer.KEPT is searched(inference, obligation, model).answer
+        assert Answer.KEPT is searched(EXPIRING, "claim_expired_boundary", model).answer
+
+    def test_a_recorded_drop_is_no_victim(self) -> None:
+        """With a record of each end, no block is evicted whose pin is recorded."""
+        model = Continuum(2, PRESSES, defects=SOURCE - {Defect.UNRECORDED})
+        answer = searched(RECORD, "victim_exclusion_before_violation", model).answer
+        assert Answer.UNTESTED is answer
 
     def test_a_recorded_drop_is_no_expiry(self) -> None:
         """Of the recorded end of a pin under pressure nobody knows whether its TTL was over."""
