@@ -22,6 +22,7 @@ from spec.language.suggest import resolve
 __all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
 
 RUNTIMES: Final[Mapping[str, str | None]] = {
+    "micro": None,
     "vllm_pool": "vllm_upstream",
     "vllm_pool_exclusion": None,
     "pool_counts": None,
