@@ -148,7 +148,7 @@ VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
     "stale_tuples": lambda: Retention(generations=False),
 }
 
-_ENTRY: Final = frozenset({"entry_set"})
+_ENTRY: Final = frozenset({"apply_directives"})
 _DROPPED: Final = {"entry_dropped": Kind.CLAIM_RETIRED}
 _LOW: Final = (
     Ask("b1", "b", 1, directives=(Directive(10, 1),), scope="t"),
@@ -203,7 +203,7 @@ INFERENCES: Final = (
             means={
                 "retention_directives": Kind.CLAIM_REGISTERED,
                 "deferred": Kind.CLAIM_ACCEPTED,
-                "entry_set": Kind.CLAIM_COMMITTED,
+                "apply_directives": Kind.CLAIM_COMMITTED,
                 "applied": Kind.CLAIM_ACCEPTED,
             },
         ),

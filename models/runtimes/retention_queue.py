@@ -197,7 +197,7 @@ class Pool:
                 self.ends(before, ask.scope or "anonymous")
         self.drop(tuple(cleared), ask.scope or "anonymous")
         if sets:
-            self.emits += [ask.call("entry_set"), ask.call("applied")]
+            self.emits += [ask.call("apply_directives"), ask.call("applied")]
 
     def drop(self, blocks: tuple[int, ...], by: str) -> None:
         """The entries of these blocks go."""
