@@ -19,6 +19,7 @@ claims registered ahead; which of several copies of a block a look-up finds (her
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import ClassVar
 
 from models.model import Action, Model, Next
@@ -26,7 +27,7 @@ from models.runtimes.plugin_moment import Moment
 from models.runtimes.plugin_state import WATCHED, Claim, Prompt, State
 from spec.claims.claim import Mode
 
-__all__ = ["Plugin"]
+__all__ = ["TAKES", "VARIANTS", "Plugin"]
 
 
 class Plugin(Model[State]):
@@ -34,7 +35,7 @@ class Plugin(Model[State]):
 
     Args:
         usable: usable blocks of the pool, numbered from 1 as vLLM does: block 0 is the null block.
-        claims: what owners ask for.
+        claims: what owners ask for; `mode` is theirs, if they have one.
         prompts: the requests, in the order in which they arrive; each fits the empty pool.
         defer: whether a request that does not fit waits before it is refused (`defer_s`).
         enforce: whether promises are enforced, not only reported on.
@@ -51,12 +52,9 @@ class Plugin(Model[State]):
 
     def __init__(
         self,
-        usable: int = 3,
-        claims: Iterable[Claim] = (Claim("c1", "a", 1, Mode.HARD_PROTECTED),),
-        prompts: Iterable[Prompt] = (
-            Prompt("r1", "a", 1, tail=1, claims=("c1",)),
-            Prompt("r2", own=2, tail=1),
-        ),
+        usable: int,
+        claims: Iterable[Claim],
+        prompts: Iterable[Prompt],
         *,
         defer: bool = False,
         enforce: bool = True,
@@ -66,6 +64,8 @@ class Plugin(Model[State]):
         self.claims = {each.holder: each for each in claims}
         self.prompts = {each.name: each for each in prompts}
         self.holders, self.requests = tuple(self.claims), tuple(self.prompts)
+        modes = {each.mode for each in self.claims.values()}
+        self.mode = modes.pop() if len(modes) == 1 else None
 
     def initial(self) -> Iterator[State]:
         """An empty cache; the queue is in the order of block ids."""
@@ -141,8 +141,9 @@ class Plugin(Model[State]):
 
         def not_stuck(state: State) -> bool:
             first = next((each for each in state.waiting if each.how == "runs"), None)
-            waits = first is not None and not state.running and not state.closed
-            return not waits or Moment(self, state).has_room(self.prompts[first.name])
+            if first is None or state.running or state.closed:
+                return True
+            return Moment(self, state).has_room(self.prompts[first.name])
 
         return {
             "every block is free, in use or held": accounted,
@@ -155,3 +156,27 @@ class Plugin(Model[State]):
         """Blocks are held for claims."""
         kept = [each for each in self.claims.values() if each.mode not in WATCHED]
         return {"blocks are held": lambda state: bool(state.held)} if kept and self.enforce else {}
+
+
+TAKES = tuple(mode for mode in Mode if mode is not Mode.ROUTED_REUSE)
+
+
+def _usual(mode: Mode) -> Plugin:
+    """Three claims, two of them on one object; the last request does not fit beside the second."""
+    ranks = {"c1": 1, "c2": 5, "c3": 3} if mode is Mode.SOFT_PRIORITY else {}
+    lasts = "9 steps" if mode is Mode.EXPIRING else None
+    claims = (
+        Claim(holder, name, 1, mode, ranks.get(holder), lasts, f"owner:{holder}")
+        for holder, name in (("c1", "a"), ("c2", "b"), ("c3", "a"))
+    )
+    prompts = (
+        Prompt("r1", "a", 1, tail=1, claims=("c1",)),
+        Prompt("r2", "b", 1, tail=1, claims=("c2",)),
+        Prompt("r3", "a", 1, own=1, tail=1, claims=("c3",)),
+    )
+    defer = mode in (Mode.HARD_PROTECTED, Mode.EXPIRING)
+    return Plugin(3, claims, prompts, defer=defer, tier=mode is Mode.OFFLOADABLE)
+
+
+VARIANTS: Mapping[str, Callable[[], Plugin]] = {str(mode): partial(_usual, mode) for mode in TAKES}
+"""An instance for each mode that the plugin takes."""

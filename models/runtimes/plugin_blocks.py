@@ -55,7 +55,7 @@ class Blocks:
         copies = dict(self.state.copies).get(claim.object_id, 0)
         return claim.mode is Mode.OFFLOADABLE and copies >= claim.size
 
-    def _uncomputed(self) -> set[int]:
+    def uncomputed(self) -> set[int]:
         """The blocks that are filed and not computed yet."""
         runs = (run for run in self.state.running if run.how == "runs")
         return {block for run in runs for block in run.blocks[run.start :]}
@@ -63,7 +63,7 @@ class Blocks:
     def places(self, without: Collection[int] = ()) -> dict[Content, list[int]]:
         """The blocks that hold each content, the one that is held first."""
         places: dict[Content, list[int]] = {}
-        away = {*without, *self._uncomputed()}
+        away = {*without, *self.uncomputed()}
         for block, content in enumerate(self.state.cached):
             if content is not None and block not in away:
                 copies = places.setdefault(content, [])
@@ -118,7 +118,7 @@ class Blocks:
 
     def _on(self, block: int) -> list[Claim]:
         """The claims with a priority that own a block."""
-        if block in self._uncomputed():
+        if block in self.uncomputed():
             return []
         content, live = self.state.cached[block], self.live
         return [each for each in live if each.priority is not None and content in each.contents]

@@ -1,10 +1,10 @@
 """Models a runtime that keeps every obligation of every mode: the contract can be implemented.
 
-It is no real runtime. A request finds or computes a shared object, and uses blocks of its own, which
-are not cached. One that does not fit beside the claims is deferred in their name, and may be refused
-later; a demotable claim yields to it. Blocks of claims are never victims in hard_protected,
-demotable and expiring, in offloadable until the tier has a copy; in soft_priority the lowest rank
-goes first. The clock may reach the end of a duration between any two actions.
+It is no real runtime. A request finds or computes a shared object, and uses blocks of its own,
+which are not cached. One that does not fit beside the claims is deferred in their name, and may be
+refused later; a demotable claim yields to it. Blocks of claims are never victims in hard_protected,
+demotable and expiring, and in offloadable until the tier has a copy; in soft_priority the lowest
+rank goes first. The clock may reach the end of a duration between any two actions.
 
 Left out: tokens within a block, preemption, the time that a load takes.
 """
@@ -12,20 +12,31 @@ Left out: tokens within a block, preemption, the time that a load takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import groupby, takewhile
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
-from models.model import Action, Emitted, Model, Next, fact
-from models.runtimes.reference_state import Prompt, Request, State, Wanted, blocks_of
+from models.model import Action, Model, Next, fact
+from models.runtimes.reference_state import (
+    Events,
+    Prompt,
+    Request,
+    State,
+    Wanted,
+    blocks_of,
+    ids_of,
+    of_request,
+    said,
+    usual,
+    with_request,
+)
 from models.shims import claim_of
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof
 
-__all__ = ["ReferenceRuntime"]
-
-Events: TypeAlias = tuple[Emitted, ...]
+__all__ = ["TAKES", "VARIANTS", "ReferenceRuntime"]
 
 
 class ReferenceRuntime(Model[State]):
@@ -34,8 +45,7 @@ class ReferenceRuntime(Model[State]):
     Args:
         mode: the mode of all claims.
         blocks: usable blocks of each worker; in routed_reuse there are two, and a router.
-        claims: what owners ask for, in this order.
-        prompts: the requests, in the order in which they arrive; each fits the empty pool.
+        comes: what owners and clients ask for, in this order; each prompt fits the empty pool.
     """
 
     name: ClassVar = "reference_runtime"
@@ -43,21 +53,13 @@ class ReferenceRuntime(Model[State]):
     source: ClassVar = "none: the witness that the contract can be implemented"
     left_out: ClassVar = "tokens within a block, preemption, the time that a load takes"
 
-    def __init__(
-        self,
-        mode: Mode = Mode.HARD_PROTECTED,
-        blocks: int = 2,
-        claims: Iterable[Wanted] = (
-            Wanted("c1", "a", 1),
-            Wanted("c2", "b", 1),
-            Wanted("c3", "a", 1),
-        ),
-        prompts: Iterable[Prompt] = (Prompt("r1", "a", 1, 0), Prompt("r2", "b", 1, 1)),
-    ) -> None:
+    def __init__(self, mode: Mode, blocks: int, comes: Iterable[Wanted | Prompt]) -> None:
         self.mode, self.size, self.routes = mode, blocks, mode is Mode.ROUTED_REUSE
+        self._at = range(blocks), range(blocks, 2 * blocks)
         self.watched = MODES[mode].constants["watched"]
-        self.claims = {each.holder: each for each in claims}
-        self.prompts = {each.name: each for each in prompts}
+        self.comes = tuple(comes)
+        self.claims = {each.name: each for each in self.comes if isinstance(each, Wanted)}
+        self.prompts = {each.name: each for each in self.comes if isinstance(each, Prompt)}
         self.holders, self.requests = tuple(self.claims), tuple(self.prompts)
 
     def initial(self) -> Iterator[State]:
@@ -66,12 +68,10 @@ class ReferenceRuntime(Model[State]):
 
     def actions(self, state: State) -> Iterator[Action]:
         """What owners, clients, the clock, the tier and the scheduler may do next."""
-        for holder in self.holders[state.asked : state.asked + 1]:
-            yield Action("claim", (holder,))
+        for asked in self.comes[state.came : state.came + 1]:
+            yield Action("arrive" if asked.name in self.prompts else "claim", (asked.name,))
         for claim in state.live:
-            yield Action("expire" if self.mode is Mode.EXPIRING else "release", (claim.holder,))
-        for name in self.requests[state.arrived : state.arrived + 1]:
-            yield Action("arrive", (name,))
+            yield Action("expire" if self.mode is Mode.EXPIRING else "release", (claim.name,))
         for each in state.requests:
             name, waits = each.prompt.name, not each.blocks
             if each.worker is None:
@@ -80,7 +80,7 @@ class ReferenceRuntime(Model[State]):
                 yield Action("refuse", (name,))
             elif waits and len(self._free(state, each)) >= self._lacks(state, each):
                 yield Action("admit", (name,))
-                if self._away(state, each):
+                if state.away(each):
                     yield Action("admit", (name, "load fails"))
             yield Action("finish", (name,))
         if any(state.cached):
@@ -102,29 +102,20 @@ class ReferenceRuntime(Model[State]):
 
     def _claim(self, state: State, holder: str) -> tuple[State, Events]:
         """Accept a claim that fits beside the others and every request, or reject it."""
-        claim, state = self.claims[holder], state._replace(asked=state.asked + 1)
+        claim, state = self.claims[holder], state._replace(came=state.came + 1)
         after = state._replace(live=(*state.live, claim))
-        terms: dict[str, Any] = {
-            "object_id": claim.object_id,
-            "predicate": f"leading_prefix_at_least({claim.size})",
-            "mode": str(self.mode),
-            "owner_scope": f"owner:{holder}",
-            "footprint": claim.size,
-            "duration": "9 steps" if self.mode is Mode.EXPIRING else None,
-            "priority": claim.priority if self.mode is Mode.SOFT_PRIORITY else None,
-        }
-        emits = _of(claim, Kind.CLAIM_REGISTERED, **terms)
+        terms = claim.terms(self.mode)
+        emits = said(claim, Kind.CLAIM_REGISTERED, **terms)
         if not self.watched:
             needed = max((each.needed for each in state.requests), default=0)
             if len(self._declared(after)) + needed > self.size:
-                return state, emits + _of(claim, Kind.CLAIM_REJECTED)
-            keys = tuple(f"{claim.object_id}:{position}" for position in range(claim.size))
-            emits += _of(claim, Kind.CLAIM_COMMITTED, content_keys=keys, **terms)
-            emits += _of(claim, Kind.CLAIM_ACCEPTED, **terms)
+                return state, emits + said(claim, Kind.CLAIM_REJECTED)
+            emits += said(claim, Kind.CLAIM_COMMITTED, content_keys=claim.keys, **terms)
+            emits += said(claim, Kind.CLAIM_ACCEPTED, **terms)
         if state.holds(claim):
-            emits += _of(claim, Kind.CLAIM_MATERIALIZED)
+            emits += said(claim, Kind.CLAIM_MATERIALIZED)
         if claim.object_id in state.copies:
-            emits += _of(claim, Kind.HOST_COPY_FOUND, Kind.CLAIM_OFFLOADED)
+            emits += said(claim, Kind.HOST_COPY_FOUND, Kind.CLAIM_OFFLOADED)
         return after, emits
 
     def _release(self, state: State, holder: str) -> tuple[State, Events]:
@@ -132,11 +123,11 @@ class ReferenceRuntime(Model[State]):
 
     def _expire(self, state: State, holder: str) -> tuple[State, Events]:
         after, emits = self._end(state, [self.claims[holder]], Kind.CLAIM_EXPIRED, "runtime")
-        return after, _of(self.claims[holder], Kind.DURATION_ELAPSED) + emits
+        return after, said(self.claims[holder], Kind.DURATION_ELAPSED) + emits
 
     def _end(self, state: State, gone: list[Wanted], how: Kind, by: str) -> tuple[State, Events]:
         live = tuple(each for each in state.live if each not in gone)
-        emits = (emit for each in gone for emit in _of(each, Kind.CLAIM_RETIRED, how, by=by))
+        emits = (emit for each in gone for emit in said(each, Kind.CLAIM_RETIRED, how, by=by))
         return state._replace(live=live), tuple(emits)
 
     # Capacity.
@@ -157,9 +148,9 @@ class ReferenceRuntime(Model[State]):
     def _told(self, state: State, request: Request, kind: Kind) -> Events:
         """The report of an action on a request that does not fit; nothing where it does."""
         resident, needed = len(self._declared(state)), request.needed
-        named, total = _ids(self._blockers(state, request)), resident + needed
+        named, total = ids_of(self._blockers(state, request)), resident + needed
         proof = CapacityProof(resident, needed, total, self.size, total - self.size)
-        return _by(request, kind, blocking_claim_ids=named, proof=proof) if named else ()
+        return of_request(request, kind, blocking_claim_ids=named, proof=proof) if named else ()
 
     # Requests.
 
@@ -168,8 +159,8 @@ class ReferenceRuntime(Model[State]):
         shared = {(prompt.object_id, position) for position in range(prompt.shared)}
         needed = prompt.own + len(shared - self._declared(state))
         request = Request(prompt, needed, None if self.routes else 0)
-        after = state._replace(requests=(*state.requests, request), arrived=state.arrived + 1)
-        emits = _by(request, Kind.REQUEST_ARRIVED, needed=needed, usable=self.size)
+        after = state._replace(requests=(*state.requests, request), came=state.came + 1)
+        emits = of_request(request, Kind.REQUEST_ARRIVED, needed=needed, usable=self.size)
         blockers = self._blockers(state, request)
         if self.mode is Mode.DEMOTABLE and not {*blockers} & {*state.on(prompt.object_id)}:
             after, more = self._end(after, blockers, Kind.CLAIM_DEMOTED, "runtime")
@@ -183,48 +174,38 @@ class ReferenceRuntime(Model[State]):
     def _finish(self, state: State, name: str) -> tuple[State, Events]:
         request = state.of(name)
         requests = tuple(each for each in state.requests if each is not request)
-        return state._replace(requests=requests), _by(request, Kind.REQUEST_FINISHED)
+        return state._replace(requests=requests), of_request(request, Kind.REQUEST_FINISHED)
 
     def _route(self, state: State, name: str, worker: int) -> tuple[State, Events]:
         """A request goes to a worker; what it costs is what is to be computed there."""
         request, to = state.of(name)._replace(worker=worker), str(worker)
         cost, object_id = self._lacks(state, request), request.prompt.object_id
-        emits = _by(request, Kind.REQUEST_ROUTED, object_id=object_id, cost=cost, worker=to)
+        emits = of_request(request, Kind.REQUEST_ROUTED, object_id=object_id, cost=cost, worker=to)
         for claim in state.on(object_id):
-            emits += _of(claim, Kind.ROUTE_COST_REPORTED, request_id=name, cost=cost)
-            emits += _of(claim, Kind.ROUTE_PLACEMENT_REPORTED, request_id=name, worker=to)
-        return _with(state, request), emits
-
-    def _at(self, request: Request) -> range:
-        """The blocks of the worker of a request."""
-        first = (request.worker or 0) * self.size
-        return range(first, first + self.size)
+            emits += said(claim, Kind.ROUTE_COST_REPORTED, request_id=name, cost=cost)
+            emits += said(claim, Kind.ROUTE_PLACEMENT_REPORTED, request_id=name, worker=to)
+        return with_request(state, request), emits
 
     def _hits(self, state: State, request: Request) -> tuple[int, ...]:
         """The blocks that hold the first positions of its object."""
-        at, prompt = {state.cached[block]: block for block in self._at(request)}, request.prompt
+        blocks, prompt = self._at[request.worker or 0], request.prompt
+        at = {state.cached[block]: block for block in blocks}
         places = ((prompt.object_id, position) for position in range(prompt.shared))
         return tuple(at[place] for place in takewhile(at.__contains__, places))
 
     def _lacks(self, state: State, request: Request) -> int:
         return request.prompt.shared + request.prompt.own - len(self._hits(state, request))
 
-    def _away(self, state: State, request: Request) -> list[Wanted]:
-        """The claims that have to come back from the tier before a request may run."""
-        on = state.on(request.prompt.object_id)
-        return [each for each in on if each.object_id in state.copies and not state.holds(each)]
-
-    def _rank(self, state: State, block: int) -> int:
-        """The highest priority of a claim on a block; 0 for an unclaimed one, -1 for an empty one."""
-        on = (each.priority for each in state.live if state.cached[block] in blocks_of([each]))
-        return max(on, default=0) if state.cached[block] else -1
-
     def _free(self, state: State, request: Request) -> list[int]:
         """The blocks that a request may take, the first victim first."""
         used = {*self._hits(state, request)}.union(*(each.blocks for each in state.requests))
         kept = {each for each in self._declared(state) if each[0] not in state.copies}
-        free = (b for b in self._at(request) if b not in used and state.cached[b] not in kept)
-        return sorted(free, key=lambda b: (self._rank(state, b), -(state.cached[b] or ("", 0))[1]))
+        free = (
+            b
+            for b in self._at[request.worker or 0]
+            if b not in used and state.cached[b] not in kept
+        )
+        return sorted(free, key=lambda b: (state.rank(b), -(state.cached[b] or ("", 0))[1]))
 
     def _admit(self, state: State, name: str, fails: str = "") -> tuple[State, Events]:
         """Take the blocks, reuse what is there, and load or compute the rest of the object."""
@@ -232,44 +213,46 @@ class ReferenceRuntime(Model[State]):
         hits, prompt = self._hits(state, request), request.prompt
         taken = self._free(state, request)[: self._lacks(state, request)]
         state, emits = self._evict(state, request, [b for b in taken if state.cached[b]])
-        about: dict[str, Any] = {"object_id": prompt.object_id, "request_id": name}
+        on: dict[str, Any] = {"object_id": prompt.object_id, "request_id": name}
         if prompt.shared:
-            emits += (fact(Kind.PREFIX_LOOKUP, held=len(hits), asked=prompt.shared, **about),)
+            emits += (fact(Kind.PREFIX_LOOKUP, held=len(hits), asked=prompt.shared, **on),)
         for claim in state.on(prompt.object_id):
             hit = claim.size <= len(hits)
             routed = (Kind.REUSE_SERVED, Kind.ROUTE_REUSE_REPORTED) if self.routes else ()
-            emits += _of(claim, *routed, request_id=name, hit=hit)
-            emits += _of(claim, Kind.PREFIX_REUSED, request_id=name) if hit else ()
-        away, places = self._away(state, request), range(len(hits), prompt.shared)
+            emits += said(claim, *routed, request_id=name, hit=hit)
+            emits += said(claim, Kind.PREFIX_REUSED, request_id=name) if hit else ()
+        away, places = state.away(request), range(len(hits), prompt.shared)
         for claim in away:
-            emits += _of(claim, Kind.CLAIM_RESTORE_REQUIRED, request_id=name)
+            emits += said(claim, Kind.CLAIM_RESTORE_REQUIRED, request_id=name)
         if fails:
             return self._fail(state, request, emits)
         blocks = dict(zip(taken, places, strict=False))
         cached = [
             (prompt.object_id, blocks[b]) if b in blocks else c for b, c in enumerate(state.cached)
         ]
-        after = _with(state, request._replace(blocks=(*hits, *taken)))._replace(
+        after = with_request(state, request._replace(blocks=(*hits, *taken)))._replace(
             cached=tuple(cached)
         )
         if blocks:
             kind, at = Kind.LOAD_FINISHED if away else Kind.BLOCK_CACHED, tuple(blocks.values())
-            emits += (fact(kind, block_ids=tuple(blocks), positions=at, **about),)
+            emits += (fact(kind, block_ids=tuple(blocks), positions=at, **on),)
         for claim in away:
-            emits += _of(claim, Kind.CLAIM_RESTORED, request_id=name, from_tier=True)
-            emits += _of(claim, Kind.PREFIX_REUSED, request_id=name)
+            emits += said(claim, Kind.CLAIM_RESTORED, request_id=name, from_tier=True)
+            emits += said(claim, Kind.PREFIX_REUSED, request_id=name)
         rose = (c for c in after.live if c not in away and after.holds(c) and not state.holds(c))
-        return after, emits + tuple(e for c in rose for e in _of(c, Kind.CLAIM_MATERIALIZED))
+        return after, emits + tuple(e for c in rose for e in said(c, Kind.CLAIM_MATERIALIZED))
 
     def _fail(self, state: State, request: Request, emits: Events) -> tuple[State, Events]:
         """A load failed: the request is refused for the claims that did not come back."""
-        away, about = self._away(state, request), {"request_id": request.prompt.name}
+        away, by = state.away(request), {"request_id": request.prompt.name}
         for claim in away:
-            emits += _of(claim, Kind.LOAD_FAILED, **about)
+            emits += said(claim, Kind.LOAD_FAILED, **by)
         for claim in away:
-            said = {"outcome": "refusal", "outcome_claim_id": claim_of(claim.holder), **about}
-            emits += _of(claim, Kind.CLAIM_RESTORATION_FAILED, **said)
-        emits += _by(request, Kind.REQUEST_REFUSED, blocking_claim_ids=_ids(away), restore=True)
+            how = {"outcome": "refusal", "outcome_claim_id": claim_of(claim.name), **by}
+            emits += said(claim, Kind.CLAIM_RESTORATION_FAILED, **how)
+        emits += of_request(
+            request, Kind.REQUEST_REFUSED, blocking_claim_ids=ids_of(away), restore=True
+        )
         after, more = self._finish(state, request.prompt.name)
         return after, emits + more
 
@@ -278,10 +261,10 @@ class ReferenceRuntime(Model[State]):
     def _evict(self, state: State, request: Request, victims: list[int]) -> tuple[State, Events]:
         """Evict blocks for a request, one rank after the other."""
         emits: Events = ()
-        for rank, part in groupby(victims, lambda block, before=state: self._rank(before, block)):
+        for rank, part in groupby(victims, state.rank):
             blocks = tuple(part)
             low = {"lowest_priority": rank} if rank and self.mode is Mode.SOFT_PRIORITY else {}
-            evicted = _by(request, Kind.BLOCK_EVICTED, block_ids=blocks, **low)
+            evicted = of_request(request, Kind.BLOCK_EVICTED, block_ids=blocks, **low)
             state, more = self._lose(state, blocks, evicted)
             emits += more
         return state, emits
@@ -298,45 +281,28 @@ class ReferenceRuntime(Model[State]):
             lost = tuple(block for block in gone if gone[block] in blocks_of([claim]))
             fell = state.holds(claim) and not after.holds(claim)
             if fell and claim.object_id not in state.copies:
-                emits += _of(
-                    claim, Kind.CLAIM_UNMATERIALIZED if self.watched else Kind.CLAIM_HARMED
-                )
+                kind = Kind.CLAIM_UNMATERIALIZED if self.watched else Kind.CLAIM_HARMED
+                emits += said(claim, kind)
             elif lost and self.mode is Mode.SOFT_PRIORITY:
-                emits += _of(claim, Kind.CLAIM_BLOCK_LOST, block_ids=lost)
+                emits += said(claim, Kind.CLAIM_BLOCK_LOST, block_ids=lost)
         return after, emits
 
     def _store(self, state: State, name: str) -> tuple[State, Events]:
-        emits = (_of(each, Kind.STORE_FINISHED, Kind.CLAIM_OFFLOADED) for each in state.on(name))
-        return state._replace(copies=(*state.copies, name)), tuple(
-            e for each in emits for e in each
-        )
+        kinds = Kind.STORE_FINISHED, Kind.CLAIM_OFFLOADED
+        emits = tuple(emit for each in state.on(name) for emit in said(each, *kinds))
+        return state._replace(copies=(*state.copies, name)), emits
 
     def _drop(self, state: State, name: str) -> tuple[State, Events]:
         emits: Events = ()
         for claim in state.on(name):
             harmed = () if state.holds(claim) else (Kind.CLAIM_HARMED,)
-            emits += _of(claim, Kind.HOST_COPY_LOST, *harmed)
+            emits += said(claim, Kind.HOST_COPY_LOST, *harmed)
         return state._replace(copies=tuple(each for each in state.copies if each != name)), emits
 
-    @property
-    def always(self) -> Mapping[str, Callable[[State], bool]]:
-        """Claims fit the pool."""
-        return {"claims fit the pool": lambda state: len(self._declared(state)) <= self.size}
 
+TAKES = tuple(Mode)
 
-def _ids(claims: Iterable[Wanted]) -> tuple[str, ...]:
-    return tuple(claim_of(each.holder) for each in claims)
-
-
-def _of(claim: Wanted, *kinds: Kind, **fields: Any) -> Events:
-    return tuple(fact(kind, claim_id=claim_of(claim.holder), **fields) for kind in kinds)
-
-
-def _by(request: Request, kind: Kind, **fields: Any) -> Events:
-    return (fact(kind, request_id=request.prompt.name, **fields),)
-
-
-def _with(state: State, request: Request) -> State:
-    name = request.prompt.name
-    requests = (request if each.prompt.name == name else each for each in state.requests)
-    return state._replace(requests=tuple(requests))
+VARIANTS: Mapping[str, Callable[[], ReferenceRuntime]] = {
+    str(mode): partial(ReferenceRuntime, mode, 2, usual(mode)) for mode in TAKES
+}
+"""An instance for each mode, with three claims, two of them on one object."""
