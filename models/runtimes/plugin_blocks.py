@@ -27,7 +27,7 @@ class Blocks:
 
     # Words.
 
-    def set(self, **values: Any) -> None:
+    def change(self, **values: Any) -> None:
         """Change some parts of the state."""
         self.state = self.state._replace(**values)
 
@@ -99,13 +99,13 @@ class Blocks:
             blocks = places.get(content, ())
             if content in wanted and blocks and not {*blocks} & {*self.state.held}:
                 free = tuple(each for each in self.state.free if each != blocks[0])
-                self.set(free=free, held=(*self.state.held, blocks[0]))
+                self.change(free=free, held=(*self.state.held, blocks[0]))
 
     def unhold(self, contents: Iterable[Content]) -> None:
         """Release the blocks of these contents that no claim wants kept any more."""
         wanted, at = self._wanted(), {self.state.cached[block]: block for block in self.state.held}
         gone = [at[content] for content in contents if content in at and content not in wanted]
-        self.set(held=tuple(block for block in self.state.held if block not in gone))
+        self.change(held=tuple(block for block in self.state.held if block not in gone))
         self.release(gone)
 
     def release(self, blocks: Iterable[int]) -> None:
@@ -114,7 +114,7 @@ class Blocks:
         back = [block for block in blocks if block not in used]
         empty = tuple(block for block in back if self.state.cached[block] is None)
         full = tuple(block for block in back if self.state.cached[block] is not None)
-        self.set(free=(*empty, *self.state.free, *full))
+        self.change(free=(*empty, *self.state.free, *full))
 
     def _on(self, block: int) -> list[Claim]:
         """The claims with a priority that own a block."""
@@ -135,7 +135,7 @@ class Blocks:
         moved = [
             b for b in blocks if self.model.enforce and b in before and before[b] != self._rank(b)
         ]
-        self.set(free=(*(b for b in self.state.free if b not in moved), *moved))
+        self.change(free=(*(b for b in self.state.free if b not in moved), *moved))
 
     # Blocks are cached and lost: tracking/tracker.py, tracking/watched.py.
 
@@ -188,7 +188,7 @@ class Blocks:
             ranks = [rank for block in part if (rank := self._rank(block)) is not None]
             left = [*left, *ranks]
             lowest.append(min(left) if ranks else None)
-        self.set(free=tuple(block for block in self.state.free if block not in taken))
+        self.change(free=tuple(block for block in self.state.free if block not in taken))
         for part, rank in zip(parts, reversed(lowest), strict=True):
             more = {} if rank is None else {"lowest_priority": rank}
             self.lose(Kind.BLOCK_EVICTED, part, request_id=name, block_ids=part, **more)
@@ -198,7 +198,7 @@ class Blocks:
         """Blocks lose what they hold: state it, and report it of claims: BlockTracker._removed."""
         before, held = self.places(), {block: self.state.cached[block] for block in blocks}
         cached = (None if at in held else each for at, each in enumerate(self.state.cached))
-        self.set(cached=tuple(cached))
+        self.change(cached=tuple(cached))
         after = self.places()
         self.say(kind, **fields)
         fell = [c for c in self.live if self.holds(c, before) and not self.holds(c, after)]

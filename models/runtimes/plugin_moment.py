@@ -77,7 +77,7 @@ class Moment(Steps):
     def arrive(self, name: str) -> None:
         """A request arrives, with what comes with it."""
         prompt = self.model.prompts[name]
-        self.set(arrived=self.state.arrived + 1)
+        self.change(arrived=self.state.arrived + 1)
         for holder in prompt.claims:
             self._admit(self.model.claims[holder], prompt)
         needed, yielding = self._need(prompt), self.yielding(prompt)
@@ -91,7 +91,7 @@ class Moment(Steps):
         if yielding is None:
             kind = Kind.REQUEST_DEFERRED if waits else Kind.REQUEST_REFUSED
             self._report(kind, name, needed)
-        self.set(waiting=(*self.state.waiting, Waiting(name, needed, how)))
+        self.change(waiting=(*self.state.waiting, Waiting(name, needed, how)))
 
     def again(self, name: str) -> None:
         """A request that waited may run: Arbitration.decide_again."""
@@ -112,21 +112,21 @@ class Moment(Steps):
         run = next((each for each in self.state.running if each.name == name), None)
         if run is None:
             self._report_again(self.waiting(name))
-            self.set(waiting=tuple(each for each in self.state.waiting if each.name != name))
+            self.change(waiting=tuple(each for each in self.state.waiting if each.name != name))
         else:
             if run.how == "loads":
                 self.not_restored(run)
             if run.how == "runs":  # at the shutdown: nobody ever knows of what it did not compute
                 never = {*run.blocks[run.start :]}
                 cached = self.state.cached
-                self.set(cached=tuple(None if b in never else c for b, c in enumerate(cached)))
-            self.set(running=tuple(each for each in self.state.running if each is not run))
+                self.change(cached=tuple(None if b in never else c for b, c in enumerate(cached)))
+            self.change(running=tuple(each for each in self.state.running if each is not run))
             self.release(run.blocks[::-1])
         self.say(Kind.REQUEST_FINISHED, request_id=name)
 
     def _put_waiting(self, new: Waiting) -> None:
         old = self.state.waiting
-        self.set(waiting=tuple(new if each.name == new.name else each for each in old))
+        self.change(waiting=tuple(new if each.name == new.name else each for each in old))
 
     def load_fails(self, name: str) -> None:
         """A load failed: the request is refused for the claims that did not come back."""
@@ -154,7 +154,7 @@ class Moment(Steps):
         ranks = self.ranks()
         self.of(claim, Kind.CLAIM_REGISTERED, **fields)
         known = {content for each in self.live for content in each.contents}
-        self.set(live=(*self.state.live, claim.holder))
+        self.change(live=(*self.state.live, claim.holder))
         if claim.mode not in WATCHED:
             self.changed()
             self.of(claim, Kind.CLAIM_COMMITTED, **fields, content_keys=keys)
@@ -181,8 +181,8 @@ class Moment(Steps):
             return False
         others = any(each.mode is not Mode.OFFLOADABLE for each in self.kept)
         beside = self.kept if claim.mode is not Mode.OFFLOADABLE or others else self._reserved()
-        runs = [each for each in self.state.waiting if each.how == "runs"]
-        stated = {each.name: each.needed for each in (*runs, *self.state.running)}
+        stated = {each.name: each.needed for each in self.state.waiting if each.how == "runs"}
+        stated |= {run.name: run.needed for run in self.state.running}
         needs = [max(n, self._need(self.model.prompts[name])) for name, n in stated.items()]
         largest = max([self._need(prompt, more=claim.size), *needs])
         return len(blocks_of([*beside, claim])) + largest > self.model.usable
@@ -202,7 +202,7 @@ class Moment(Steps):
         self.of(claim, Kind.CLAIM_RETIRED, by=by)
         self.of(claim, how, by=by)
         ranks, places = self.ranks(), self.places()
-        self.set(live=tuple(each for each in self.state.live if each != claim.holder))
+        self.change(live=tuple(each for each in self.state.live if each != claim.holder))
         last_first = [block for at in reversed(claim.contents) for block in places.get(at, ())]
         self.rerank(ranks, last_first)
         self.unhold(claim.contents[::-1])
@@ -214,7 +214,7 @@ class Moment(Steps):
     def reset(self) -> None:
         """The cache is cleared; before, what is held is released, the oldest first."""
         held = self.state.held
-        self.set(held=())
+        self.change(held=())
         self.release(held)
         self.lose(Kind.BLOCK_LOST, range(len(self.state.cached)))
 
@@ -222,14 +222,15 @@ class Moment(Steps):
         """The engine shuts down: requests end, demotable claims too, and all blocks are lost."""
         runs = [each for each in self.state.waiting if each.how == "runs"]
         others = [each for each in self.state.waiting if each.how != "runs"]
-        for each in (*self.state.running, *runs, *others):
-            self.finish(each.name)
+        names = [each.name for each in (*runs, *others)]
+        for name in [*(run.name for run in self.state.running), *names]:
+            self.finish(name)
         for claim in self.live if self.model.enforce else ():
             if claim.mode is Mode.DEMOTABLE:
                 self._end(claim, Kind.CLAIM_DEMOTED, "runtime")
         self.reset()
         self.tier_reset()
-        self.set(closed=True)
+        self.change(closed=True)
 
 
 def _blockers(entries: Sequence[Claim], among: Sequence[Claim], room: int) -> list[Claim]:

@@ -22,7 +22,7 @@ class Steps(Blocks):
 
     def changed(self) -> None:
         """Claims leave more or fewer blocks to requests."""
-        self.set(waiting=tuple(each._replace(changed=True) for each in self.state.waiting))
+        self.change(waiting=tuple(each._replace(changed=True) for each in self.state.waiting))
 
     # A request gets blocks, and computes: vLLM's scheduler and engines/v0_32/blocks.py.
 
@@ -60,7 +60,7 @@ class Steps(Blocks):
         taken = self.take(need, hits, name)
         free = tuple(block for block in self.state.free if block not in hits)
         waiting = tuple(other for other in self.state.waiting if other is not each)
-        self.set(free=free, waiting=waiting)
+        self.change(free=free, waiting=waiting)
         uncomputed = self.uncomputed()
         found = len(list(takewhile(lambda block: block not in uncomputed, hits)))
         if prompt.reusable:
@@ -72,7 +72,7 @@ class Steps(Blocks):
             run = run._replace(how="loads", claims=tuple(sorted(c.holder for c in away)))
             for claim in away:
                 self.of(claim, Kind.CLAIM_RESTORE_REQUIRED, request_id=name)
-        self.set(running=(*self.state.running, run))
+        self.change(running=(*self.state.running, run))
         if not loads:
             self._file(run)
 
@@ -81,7 +81,7 @@ class Steps(Blocks):
         contents = dict(zip(run.blocks, self.model.prompts[run.name].contents, strict=False))
         new = {block: contents[block] for block in run.blocks[run.start :] if block in contents}
         cached = (new.get(block, each) for block, each in enumerate(self.state.cached))
-        self.set(cached=tuple(cached))
+        self.change(cached=tuple(cached))
 
     def _look_up(self, prompt: Prompt, asked: int, found: int) -> None:
         """State what a request found of each claim, and what it reuses: BlockTracker.look_up."""
@@ -118,7 +118,7 @@ class Steps(Blocks):
 
     def _put_run(self, run: Running) -> None:
         old = self.state.running
-        self.set(running=tuple(run if each.name == run.name else each for each in old))
+        self.change(running=tuple(run if each.name == run.name else each for each in old))
 
     # The tier: tracking/offloaded.py, engines/v0_32/offload.py.
 
@@ -134,7 +134,7 @@ class Steps(Blocks):
 
     def _copy(self, name: str, blocks: int) -> None:
         copies = {**dict(self.state.copies), name: blocks}
-        self.set(copies=tuple(sorted((key, n) for key, n in copies.items() if n)))
+        self.change(copies=tuple(sorted((key, n) for key, n in copies.items() if n)))
 
     def copy_evicted(self, name: str) -> None:
         """The tier evicts copies that no claim needs."""
@@ -143,7 +143,7 @@ class Steps(Blocks):
     def tier_reset(self) -> None:
         """The tier lost all its copies: OffloadTracker.lost."""
         copied, places = [c for c in self.live if self.copied(c.holder)], self.places()
-        self.set(copies=())
+        self.change(copies=())
         for claim in copied:
             self.of(claim, Kind.HOST_COPY_LOST)
             self.changed()

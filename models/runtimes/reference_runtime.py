@@ -86,11 +86,10 @@ class ReferenceRuntime(Model[State]):
         if any(state.cached):
             yield Action("reset")
         for name in dict.fromkeys(claim.object_id for claim in self.claims.values()):
+            whole = blocks_of(self.claims.values(), name) <= {*state.cached}
             if name in state.copies:
                 yield Action("drop", (name,))
-            elif self.mode is Mode.OFFLOADABLE and blocks_of(self.claims.values(), name) <= {
-                *state.cached
-            }:
+            elif self.mode is Mode.OFFLOADABLE and whole:
                 yield Action("store", (name,))
 
     def apply(self, state: State, action: Action) -> Next[State]:
@@ -200,11 +199,8 @@ class ReferenceRuntime(Model[State]):
         """The blocks that a request may take, the first victim first."""
         used = {*self._hits(state, request)}.union(*(each.blocks for each in state.requests))
         kept = {each for each in self._declared(state) if each[0] not in state.copies}
-        free = (
-            b
-            for b in self._at[request.worker or 0]
-            if b not in used and state.cached[b] not in kept
-        )
+        free = set(self._at[request.worker or 0]) - used
+        free -= {block for block in free if state.cached[block] in kept}
         return sorted(free, key=lambda b: (state.rank(b), -(state.cached[b] or ("", 0))[1]))
 
     def _admit(self, state: State, name: str, fails: str = "") -> tuple[State, Events]:
@@ -226,13 +222,11 @@ class ReferenceRuntime(Model[State]):
             emits += said(claim, Kind.CLAIM_RESTORE_REQUIRED, request_id=name)
         if fails:
             return self._fail(state, request, emits)
-        blocks = dict(zip(taken, places, strict=False))
-        cached = [
-            (prompt.object_id, blocks[b]) if b in blocks else c for b, c in enumerate(state.cached)
-        ]
-        after = with_request(state, request._replace(blocks=(*hits, *taken)))._replace(
-            cached=tuple(cached)
-        )
+        blocks, cached = dict(zip(taken, places, strict=False)), [*state.cached]
+        for block, position in blocks.items():
+            cached[block] = (prompt.object_id, position)
+        after = with_request(state, request._replace(blocks=(*hits, *taken)))
+        after = after._replace(cached=tuple(cached))
         if blocks:
             kind, at = Kind.LOAD_FINISHED if away else Kind.BLOCK_CACHED, tuple(blocks.values())
             emits += (fact(kind, block_ids=tuple(blocks), positions=at, **on),)
@@ -250,13 +244,10 @@ class ReferenceRuntime(Model[State]):
         for claim in away:
             how = {"outcome": "refusal", "outcome_claim_id": claim_of(claim.name), **by}
             emits += said(claim, Kind.CLAIM_RESTORATION_FAILED, **how)
-        emits += of_request(
-            request, Kind.REQUEST_REFUSED, blocking_claim_ids=ids_of(away), restore=True
-        )
+        named = ids_of(away)
+        emits += of_request(request, Kind.REQUEST_REFUSED, blocking_claim_ids=named, restore=True)
         after, more = self._finish(state, request.prompt.name)
         return after, emits + more
-
-    # Losses, and the tier.
 
     def _evict(self, state: State, request: Request, victims: list[int]) -> tuple[State, Events]:
         """Evict blocks for a request, one rank after the other."""
