@@ -162,17 +162,21 @@ TAKES = tuple(mode for mode in Mode if mode is not Mode.ROUTED_REUSE)
 
 
 def _usual(mode: Mode) -> Plugin:
-    """Three claims, two of them on one object; the last request does not fit beside the second."""
+    """Three claims, two of them on one object; the last request does not fit beside the first.
+
+    Where claims are offloaded it comes back to the object of the first.
+    """
+    last = "a" if mode is Mode.OFFLOADABLE else "b"
     ranks = {"c1": 1, "c2": 5, "c3": 3} if mode is Mode.SOFT_PRIORITY else {}
     lasts = "9 steps" if mode is Mode.EXPIRING else None
     claims = (
         Claim(holder, name, 1, mode, ranks.get(holder), lasts, f"owner:{holder}")
-        for holder, name in (("c1", "a"), ("c2", "b"), ("c3", "a"))
+        for holder, name in (("c1", "a"), ("c2", "b"), ("c3", last))
     )
     prompts = (
         Prompt("r1", "a", 1, tail=1, claims=("c1",)),
         Prompt("r2", "b", 1, tail=1, claims=("c2",)),
-        Prompt("r3", "a", 1, own=1, tail=1, claims=("c3",)),
+        Prompt("r3", last, 1, own=1, tail=1, claims=("c3",)),
     )
     defer = mode in (Mode.HARD_PROTECTED, Mode.EXPIRING)
     return Plugin(3, claims, prompts, defer=defer, tier=mode is Mode.OFFLOADABLE)
