@@ -40,7 +40,7 @@ def test_verdicts_are_those_of_the_reference(
     for step in simulate(model, seed, 40):
         configuration, _ = observed.after(configuration, step.emits)
         steps.append((step.action, step.emits))
-        lines = [line_of(e, n) for n, e in enumerate(Run(tuple(steps)).events(shim), 1)]
+        lines = [line_of(e, n) for n, e in enumerate(Run(None, tuple(steps)).events(shim), 1)]
         claims = judge(lines, mode).claims
         if claim_of("a") in claims:
             expected = claims[claim_of("a")].findings[obligation].verdict
