@@ -23,6 +23,10 @@ __all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
 
 RUNTIMES: Final[Mapping[str, str | None]] = {
     "vllm_pool": "vllm_upstream",
+    "vllm_offload": "vllm_upstream",
+    "vllm_offload_patched": "vllm_patched",
+    "lmcache": "lmcache",
+    "kv_lease": None,
 }
 """The models in the order in which they are listed, each with the curated descriptor, if any, of
 the same runtime."""

@@ -35,7 +35,7 @@ from models.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
-__all__ = ["INFERENCES", "KvLease", "Lease", "Reader", "State"]
+__all__ = ["INFERENCES", "VARIANTS", "KvLease", "Lease", "Reader", "State"]
 
 
 class Lease(StrEnum):
@@ -248,6 +248,11 @@ def _lease(state: State, at: int, lease: Lease) -> State:
 def _reader(state: State, at: int, reader: Reader) -> State:
     return state._replace(readers=(*state.readers[:at], reader, *state.readers[at + 1 :]))
 
+
+VARIANTS: Final[Mapping[str, Callable[[], KvLease]]] = {
+    "heartbeats": KvLease,
+    "checks": lambda: KvLease(checks=True),
+}
 
 _MEANS: Final = {
     "remote_block_ids": Kind.CLAIM_OFFLOADED,

@@ -29,13 +29,13 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from models.inference import Inference
 from models.model import Action, Emitted, Model, Next, fact, signal
-from models.runtimes import vllm_offload
-from models.runtimes.vllm_offload import VllmOffload
+from models.runtimes import vllm_connector
+from models.runtimes.vllm_connector import VllmOffload
 from models.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
-__all__ = ["INFERENCES", "Adapter", "LMCachePins", "LMCacheRetrieve", "State"]
+__all__ = ["INFERENCES", "VARIANTS", "Adapter", "LMCachePins", "LMCacheRetrieve", "State"]
 
 
 class State(NamedTuple):
@@ -72,7 +72,7 @@ class LMCachePins(Model[State]):
 
     def __init__(
         self,
-        chunks: int = 2,
+        chunks: int = 1,
         pinned: Mapping[str, str] | None = None,
         puts: Mapping[str, str] | None = None,
         timeout: int = 2,
@@ -80,8 +80,8 @@ class LMCachePins(Model[State]):
         from_first: bool = True,
     ) -> None:
         self.chunks, self.timeout, self.from_first = chunks, timeout, from_first
-        self.pinned = {"x": "a", "y": "a", "z": "b"} if pinned is None else dict(pinned)
-        self.puts = {"r1": "a", "r2": "b", "r3": "c"} if puts is None else dict(puts)
+        self.pinned = {"x": "a", "y": "a"} if pinned is None else dict(pinned)
+        self.puts = {"r1": "a", "r2": "b"} if puts is None else dict(puts)
         self.holders, self.requests = tuple(self.pinned), tuple(self.puts)
 
     def initial(self) -> Iterator[State]:
@@ -194,13 +194,15 @@ class LMCachePins(Model[State]):
         """What was pinned can be gone, and nothing can be stored where all is pinned."""
 
         def gone(state: State) -> bool:
-            return {self.pinned[each] for each in state.asked} > {*dict(state.chunks)}
+            return not {self.pinned[each] for each in state.asked} <= {*dict(state.chunks)}
 
         def skipped(state: State) -> bool:
             used = {self.puts[name] for name in state.running}
             return not used <= {*dict(state.chunks)} and len(state.ages) == self.chunks
 
-        return {"all that was pinned is not there": gone, "a store is skipped": skipped}
+        if len({*self.puts.values()}) <= self.chunks:
+            return {}
+        return {"what was pinned is gone": gone, "a store is skipped": skipped}
 
 
 class Adapter(StrEnum):
@@ -226,7 +228,9 @@ class LMCacheRetrieve(VllmOffload):
         super().__init__(lag=False, **sizes)
         self.adapter = adapter
 
-    def _failed(self, state: vllm_offload.State, name: str, bad: int) -> Next[vllm_offload.State]:
+    def _failed(
+        self, state: vllm_connector.State, name: str, bad: int
+    ) -> Next[vllm_connector.State]:
         """The multi-process adapter logs the failure, and the engine goes on as after a load.
 
         The blocks are cached by their hashes, and no fact says that they hold anything.
@@ -243,7 +247,7 @@ class LMCacheRetrieve(VllmOffload):
     def _says(
         self,
         what: str,
-        state: vllm_offload.State,
+        state: vllm_connector.State,
         object_id: str,
         name: str | None = None,
     ) -> tuple[Emitted, ...]:
@@ -262,6 +266,13 @@ class LMCacheRetrieve(VllmOffload):
                 return (signal("finished_retrieve", object_id, from_tier=True, **of),)
         return ()
 
+
+VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
+    "pins": LMCachePins,
+    "two_objects": lambda: LMCachePins(2, {"x": "a", "y": "b"}, {"r1": "a", "r2": "b"}),
+    "retrieve": LMCacheRetrieve,
+    "retrieve_in_process": lambda: LMCacheRetrieve(Adapter.IN_PROCESS),
+}
 
 _PIN: Final = frozenset({"pin"})
 _RETRIEVES: Final = {
@@ -289,7 +300,7 @@ INFERENCES: Final = (
             _PIN,
             {"pin_dropped": Kind.CLAIM_RETIRED, "forced_unpin_count": Kind.CLAIM_DEMOTED},
         ),
-        LMCachePins,
+        VARIANTS["two_objects"],
         "x",
         premises=("pin",),
     ),

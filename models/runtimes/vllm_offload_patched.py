@@ -7,24 +7,26 @@ handles invalid blocks. Not read in its source: what the tables say, on the mode
 
 Path A is a run in which the load comes back, B one in which it fails, C has several claims. The
 mechanism promises nothing of eviction: neither pool nor tier excludes what a claim needs, and no
-loss is reported.
+loss is reported. In the runs of the tables a store is complete before the next request comes, and
+the tier has room; so it is by default, and not in the variant `lag`.
 
-Left out: the same as in `models.runtimes.vllm_offload`, the connector's own repetition of what the
+Left out: the same as in `models.runtimes.vllm_connector`, the connector's own repetition of what the
 scheduler reported, and the end of claims.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from models.model import Emitted, fact
-from models.runtimes.vllm_offload import State, VllmOffload
+from models.runtimes.vllm_connector import State, VllmOffload
 from models.shims import claim_of
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
-__all__ = ["Blames", "PatchedVllmOffload"]
+__all__ = ["TAKES", "VARIANTS", "Blames", "PatchedVllmOffload"]
 
 
 class Blames(StrEnum):
@@ -87,3 +89,13 @@ class PatchedVllmOffload(VllmOffload):
             fact(Kind.CLAIM_RESTORATION_FAILED, claim_id=claim, outcome="refusal", **of),
             fact(Kind.REQUEST_REFUSED, blocking_claim_ids=(claim,), restore=True, **of),
         )
+
+
+TAKES: Final = (Mode.OFFLOADABLE,)
+
+VARIANTS: Final[Mapping[str, Callable[[], PatchedVllmOffload]]] = {
+    str(Mode.OFFLOADABLE): lambda: PatchedVllmOffload(lag=False),
+    "lag": PatchedVllmOffload,
+    "another": lambda: PatchedVllmOffload(lag=False, blames=Blames.ANOTHER),
+    "nobody": lambda: PatchedVllmOffload(lag=False, blames=Blames.NOBODY),
+}

@@ -28,7 +28,9 @@ _OF_REQUESTS: Final = FAILURES | {"restore"}
 
 
 class Shared(Exception):
-    """Another claim is on the object of the claim: it cannot be followed by itself."""
+    """Another claim is on the object of the claim, or is named with a request: it cannot be
+    followed by itself.
+    """
 
 
 def stands_alone(followed: Followed) -> bool:
@@ -59,7 +61,7 @@ class Alone(Stepper):
 
         Raises:
             SpecError: it contradicts those before it.
-            Shared: it is of another claim on the same object.
+            Shared: it is of another claim, and on the same object or of a request.
         """
         if not self._matters(event):
             return
@@ -79,9 +81,9 @@ class Alone(Stepper):
         if event.claim_id == self._tracked:
             return True
         if event.claim_id is not None:
-            if event.object_id == self._about:
+            if event.object_id == self._about or (self._of_requests and event.request_id):
                 raise Shared(event.claim_id)
-            return self._of_requests and event.request_id is not None
+            return False
         if event.request_id is not None and self._of_requests:
             return True
         if event.object_id is not None:
