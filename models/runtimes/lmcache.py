@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from models.inference import Inference
 from models.model import Action, Emitted, Model, Next, fact, signal
-from models.runtimes import vllm_connector
+from models.runtimes.vllm_connector import State as Engine
 from models.runtimes.vllm_connector import VllmOffload
 from models.shims import Shim
 from spec.claims.claim import Mode
@@ -228,9 +228,7 @@ class LMCacheRetrieve(VllmOffload):
         super().__init__(lag=False, **sizes)
         self.adapter = adapter
 
-    def _failed(
-        self, state: vllm_connector.State, name: str, bad: int
-    ) -> Next[vllm_connector.State]:
+    def _failed(self, state: Engine, name: str, bad: int) -> Next[Engine]:
         """The multi-process adapter logs the failure, and the engine goes on as after a load.
 
         The blocks are cached by their hashes, and no fact says that they hold anything.
@@ -247,7 +245,7 @@ class LMCacheRetrieve(VllmOffload):
     def _says(
         self,
         what: str,
-        state: vllm_connector.State,
+        state: Engine,
         object_id: str,
         name: str | None = None,
     ) -> tuple[Emitted, ...]:

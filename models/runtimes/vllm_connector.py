@@ -113,7 +113,8 @@ class VllmOffload(Model[State]):
         """What clients, the scheduler and the transfers can do next."""
         if state.over:
             return
-        known = self._known(state)
+        holding = (*state.loading, *state.running)
+        known = {*state.waiting, *state.ended, *(name for name, _ in holding)}
         begun = {self.prompts[name] for name in known}
         for holder in self.objects:
             if holder not in state.asked and holder not in begun:
@@ -131,11 +132,6 @@ class VllmOffload(Model[State]):
                 yield Action("fail", (name, position))
         for name, _ in state.running:
             yield Action("finish", (name,))
-
-    @staticmethod
-    def _known(state: State) -> list[str]:
-        holding = (name for name, _ in (*state.loading, *state.running))
-        return [*state.waiting, *holding, *state.ended]
 
     def _loads(self, state: State) -> set[str]:
         return {self.prompts[name] for name, _ in state.loading}
@@ -276,15 +272,10 @@ class VllmOffload(Model[State]):
         """A load is complete: its blocks are cached, and the request reuses them."""
         blocks = dict(state.loading)[name]
         says = self._says("loaded", state, self.prompts[name], name)
-        return self._go_on(_without(state, name), name, blocks, len(blocks), says)
+        return self._go_on(_without(state, name), name, blocks, len(blocks), *says)
 
     def _go_on(
-        self,
-        state: State,
-        name: str,
-        blocks: tuple[int, ...],
-        done: int,
-        says: tuple[Emitted, ...] = (),
+        self, state: State, name: str, blocks: tuple[int, ...], done: int, *says: Emitted
     ) -> Next[State]:
         """What a load brought is cached, and the request runs with its first blocks done."""
         held = self._held(state, blocks)
@@ -371,9 +362,8 @@ class VllmOffload(Model[State]):
         return {
             "every block is free or in use": accounted,
             "the tier has room": lambda state: self._room(state.tier),
-            "what is loaded has a copy": lambda state: (
-                self._loads(state) <= {*state.tier} - {*state.storing}
-            ),
+            "what is loaded has a copy": lambda state: self._loads(state) <= {*state.copied},
+            "what is loaded stays": lambda state: self._loads(state) <= {*state.tier},
         }
 
     @property

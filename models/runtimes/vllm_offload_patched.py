@@ -10,8 +10,8 @@ mechanism promises nothing of eviction: neither pool nor tier excludes what a cl
 loss is reported. In the runs of the tables a store is complete before the next request comes, and
 the tier has room; so it is by default, and not in the variant `lag`.
 
-Left out: the same as in `models.runtimes.vllm_connector`, the connector's own repetition of what the
-scheduler reported, and the end of claims.
+Left out: what `models.runtimes.vllm_connector` leaves out, the connector's own repetition of what
+the scheduler reported, and the end of claims.
 """
 
 from __future__ import annotations
