@@ -28,8 +28,8 @@ _OF_REQUESTS: Final = FAILURES | {"restore"}
 
 
 class Shared(Exception):
-    """Another claim is on the object of the claim, or is named with a request: it cannot be
-    followed by itself.
+    """Another claim is on the object of the claim, or is named or accused with a request: it cannot
+    be followed by itself.
     """
 
 
@@ -61,7 +61,7 @@ class Alone(Stepper):
 
         Raises:
             SpecError: it contradicts those before it.
-            Shared: it is of another claim, and on the same object or of a request.
+            Shared: it is of another claim, or accuses one.
         """
         if not self._matters(event):
             return
@@ -78,6 +78,9 @@ class Alone(Stepper):
             self.pool.requests.update({name: Request() for name in self.requests})
 
     def _matters(self, event: Event) -> bool:
+        accused = {*event.accused} - {self._tracked} if self._of_requests else set()
+        if accused:
+            raise Shared(min(accused))
         if event.claim_id == self._tracked:
             return True
         if event.claim_id is not None:
