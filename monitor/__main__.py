@@ -25,6 +25,7 @@ from monitor.report.pages import pages
 from monitor.report.text import as_text
 from monitor.report.text_evidence import evidence_text
 from monitor.report.verdict import ModeChoice, verdict_schema
+from spec.cli.arguments import claim_option, file_name, path_option
 from spec.cli.common import (
     Format,
     FormatOption,
@@ -72,7 +73,9 @@ app = new_app(
 def check_traces(
     traces: Annotated[
         list[str],
-        typer.Argument(metavar="TRACE", help="Files, plain or gzip; - is standard input."),
+        typer.Argument(
+            parser=file_name, metavar="TRACE", help="Files, plain or gzip; - is standard input."
+        ),
     ],
     mode: Annotated[
         str,
@@ -82,7 +85,7 @@ def check_traces(
         ),
     ] = ModeChoice.AUTO,
     bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
-    claim: Annotated[str | None, typer.Option(metavar="ID", help="Judge only this claim.")] = None,
+    claim: Annotated[str | None, claim_option("Judge only this claim.")] = None,
     form: Annotated[
         CheckFormat,
         typer.Option(
@@ -133,8 +136,6 @@ def check_traces(
     choice = resolve(mode, ModeChoice, what="mode")
     judged_by = None if choice == ModeChoice.AUTO else find_mode(choice).mode
     of_bundle = find_bundle(bundle)
-    if claim == "":
-        raise SpecError("--claim names no claim", "give the id of one, or leave it out")
     if reference and lenient:
         raise SpecError("--reference reads every line", "leave out --lenient")
     try:
@@ -171,11 +172,14 @@ def check_traces(
     "--mode offloadable -o build/evidence.yaml",
 )
 def evidence(
-    traces: Annotated[list[str], typer.Argument(metavar="TRACE", help="Files, plain or gzip.")],
+    traces: Annotated[
+        list[str],
+        typer.Argument(parser=file_name, metavar="TRACE", help="Files, plain or gzip."),
+    ],
     mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the evidence to this file, in YAML."),
+        path_option("--output", "-o", help="Write the evidence to this file, in YAML."),
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
@@ -209,7 +213,10 @@ def evidence(
 @app.command("follow", epilog="Example: python -m monitor follow resident-claims.4711.jsonl.sock")
 def follow_socket(
     socket: Annotated[
-        str, typer.Argument(metavar="SOCKET", help="The socket of the serving process.")
+        str,
+        typer.Argument(
+            parser=file_name, metavar="SOCKET", help="The socket of the serving process."
+        ),
     ],
     form: FormatOption = Format.TEXT,
 ) -> None:

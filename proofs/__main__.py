@@ -25,6 +25,7 @@ from proofs.report.text import print_check
 from proofs.traces.itf import check_suffix
 from spec import __version__
 from spec.claims.claim import Mode
+from spec.cli.arguments import path_option
 from spec.cli.common import (
     Format,
     FormatOption,
@@ -74,18 +75,21 @@ def check(
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print all results.")] = False,
     certificate: Annotated[
-        Path | None, typer.Option(help="Write a certificate for `recheck` to this folder.")
+        Path | None,
+        path_option("--certificate", help="Write a certificate for `recheck` to this folder."),
     ] = None,
     trace: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--output",
             "-o",
             help="Write the witness, or the counterexample, to FILE.jsonl or FILE.itf.json.",
         ),
     ] = None,
     form: FormatOption = Format.TEXT,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
+    junit: Annotated[
+        Path | None, path_option("--junit", help="Write JUnit XML to this file.")
+    ] = None,
 ) -> None:
     """Prove a mode's obligations sound, consistent and necessary.
 
@@ -108,7 +112,8 @@ def check(
 
     Exit 0: everything asked is shown. 1: refuted; a lemma fails; an obligation became redundant,
     or necessary again, unlike what proofs/checks/redundancy.py lists; or, with --full, a clause
-    is never compared. 2: bad input. 3: unknown, vacuous, or shown only up to a bound.
+    is never compared. 2: bad input. 3: unknown, shown only up to a bound,
+    or without a witness.
     """
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)

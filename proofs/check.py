@@ -24,7 +24,7 @@ from proofs.checks.soundness import sound_by
 from proofs.engines.answers import EngineName
 from proofs.engines.assumption_bmc import AssumptionBmc, readable_contract
 from proofs.engines.background import Task
-from proofs.report.results import SCHEMA, Added, Check, Checks, Consistent, proof_schema
+from proofs.report.results import NOT_FOUND, SCHEMA, Added, Check, Checks, Consistent, proof_schema
 from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
 from proofs.traces.narrative import tell
@@ -223,7 +223,7 @@ def _apart(mode: Mode, depth: int, plain: bool, proof: Proof, *, full: bool) -> 
 
 def _consistent(readable: Model, runs: _Runs) -> Consistent:
     outcome, found = runs.witness, runs.witness.found
-    missing = "vacuous" if outcome.complete else "unknown"
+    missing = NOT_FOUND if outcome.complete else "unknown"
     return Consistent(
         result="witnessed" if found else missing,
         depth=outcome.depth,

@@ -10,6 +10,7 @@ from monitor.check.files import EXIT_CODES
 from monitor.input.errors import InputError
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain
+from spec.cli.arguments import claim_option, file_name
 from spec.cli.common import Format, FormatOption, OutputOption, json_page, print_text
 from spec.contract.modes import MODES, Bundle
 from spec.contract.names import find_mode
@@ -34,14 +35,14 @@ def explain_trace(
     trace: Annotated[
         str,
         typer.Argument(
-            metavar="TRACE", help="A trace that the monitor reads, or ITF; - is standard input."
+            parser=file_name,
+            metavar="TRACE",
+            help="A trace that the monitor reads, or ITF; - is standard input.",
         ),
     ],
     mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
     bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
-    claim: Annotated[
-        str | None, typer.Option(metavar="ID", help="Explain this claim only.")
-    ] = None,
+    claim: Annotated[str | None, claim_option("Explain this claim only.")] = None,
     form: FormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:

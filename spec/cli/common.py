@@ -21,6 +21,7 @@ import typer
 from rich.console import Console
 
 from spec import __version__
+from spec.cli.arguments import path_option
 from spec.digest import short_digest
 from spec.files.writing import stale, write_bytes, write_pages
 from spec.language.errors import SpecError
@@ -77,7 +78,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")
 
 
 OutputOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
+    Path | None, path_option("--output", "-o", help="Write to this file instead.")
 ]
 
 
@@ -209,7 +210,7 @@ def add_docs(app: typer.Typer, make: Callable[[], Mapping[str, str]], *, of: str
         check: Annotated[
             bool, typer.Option("--check", help="Write nothing; exit 1 if a page is stale.")
         ] = False,
-        folder: Annotated[Path, typer.Option("--dir", help="The folder of the pages.")] = Path(
+        folder: Annotated[Path, path_option("--dir", help="The folder of the pages.")] = Path(
             "docs"
         ),
         form: FormatOption = Format.TEXT,
@@ -286,8 +287,9 @@ def _usage(problem: Exception, name: str) -> int:
         return Code.BAD_INPUT
     context = getattr(problem, "ctx", None)
     path = context.command_path if context is not None else name
-    form = getattr(problem, "format_message", lambda: message)()
-    return _complain(f"{' '.join(form.split())} See {path} --help", Code.BAD_INPUT)
+    form = " ".join(getattr(problem, "format_message", lambda: message)().split())
+    stop = "" if form.endswith((".", "?", "!", ")")) else "."
+    return _complain(f"{form}{stop} See {path} --help", Code.BAD_INPUT)
 
 
 def _complain(text: str, code: Code) -> int:

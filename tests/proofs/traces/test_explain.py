@@ -280,7 +280,7 @@ class TestCommand:
             (["t.jsonl", "--mode", "expirin"], "did you mean expiring?"),
             (["t.jsonl", "--mode", "expiring", "--bundle", "papr"], "did you mean paper?"),
             (["t.jsonl", "--mode", "expiring"], "t.jsonl:1: "),
-            (["t.jsonl"], "--mode"),
+            (["t.jsonl", "--claim", ""], "it names no claim"),
             (["no_such.itf.json", "--mode", "expiring"], "No such file"),
         ],
     )
