@@ -29,6 +29,7 @@ from spec.cli.common import json_page
 from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
+from spec.files.json_text import decode_json
 from spec.files.writing import write_bytes
 from spec.language.errors import SpecError
 
@@ -237,10 +238,9 @@ def _manifest(folder: Path) -> list[Entry]:
 
 def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
     try:
-        return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        said = " ".join(str(problem).split())[:200]
-        raise CertificateError(f"{path} is not a manifest: {said}", _AGAIN) from None
+        return decode_json(content, kind)
+    except ValueError as problem:
+        raise CertificateError(f"{path} is not a manifest: {problem}", _AGAIN) from None
 
 
 def _checked(folder: Path, entry: Entry) -> dict[str, Page]:

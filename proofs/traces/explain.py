@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from io import BufferedReader
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import msgspec
 
@@ -25,6 +25,7 @@ from spec.contract.modes import Bundle
 from spec.digest import spec_digest
 from spec.events.alphabet import FACTS
 from spec.events.fields import fields_of
+from spec.files.json_text import decode_json
 from spec.files.plain import open_plain
 from spec.language.verdicts import Verdict
 
@@ -191,8 +192,8 @@ def _content(trace: str) -> bytes:
 def _of_itf(trace: str) -> Iterator[Record]:
     """The events in an ITF trace, one a record."""
     try:
-        document = msgspec.json.decode(_content(trace))
-    except (OSError, ValueError, RecursionError) as problem:
+        document: Any = decode_json(_content(trace), object)
+    except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError(trace, reason, hint="name an ITF trace in JSON") from None
     for line, event in enumerate(events_of(document), start=1):
