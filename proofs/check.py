@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, NamedTuple
 
 from proofs.certificates.recheck import solved
@@ -34,11 +36,12 @@ from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.names import find_bundle, find_mode
 from spec.language.errors import SpecError
+from spec.language.given import require
+from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
-    from pathlib import Path
 
     from proofs.checks.cores import Cores
     from proofs.checks.coverage import Reached
@@ -106,9 +109,15 @@ def check_mode(
         trace: a file for the counterexample to the theorem, or else for the witness.
 
     Raises:
-        SpecError: `certificate` or `trace` cannot be written.
+        SpecError: `certificate` or `trace` cannot be written, or an argument is of another type.
     """
     mode, bundle = find_mode(mode).mode, find_bundle(bundle)  # names would be equal to, and not be
+    engine = EngineName(resolve(engine, EngineName, what="engine"))
+    require(depth, int, "depth", "a number of events")
+    if depth < 1:
+        raise SpecError(f"depth is {depth!r:.60}", "give a number of events from 1")
+    for what, path in (("certificate", certificate), ("trace", trace)):
+        require(path, (Path, NoneType), what, "a pathlib.Path, or None")
     started, wanted = time.perf_counter(), certificate is not None
     runs = Task(worker, partial(_runs, mode, bundle, depth, full=full, wanted=wanted))
     progress(f"{mode}: proving the theorem")

@@ -6,6 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from spec.language.errors import UnknownName
+from spec.language.given import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,6 +41,8 @@ def resolve(
         UnknownName: there is none; the remedy is the nearest names, or a list of all where short.
     """
     names = tuple(known)
+    if not isinstance(text, str):
+        raise UnknownName(f"the {what} is of type {type_name(text)}", "give its name")
     meant = {_plain(alias): name for alias, name in (aliases or {}).items() if name in names}
     meant.update((_plain(name), name) for name in names)
     typed = _plain(text[:_LONGEST])
