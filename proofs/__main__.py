@@ -40,6 +40,7 @@ from spec.cli.common import (
 from spec.contract.modes import Bundle
 from spec.digest import spec_digest
 from spec.files.writing import check_target, write_bytes
+from spec.language.called import called
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
@@ -212,7 +213,7 @@ _CERTIFIABLE = (EngineName.AUTO, EngineName.RECORDED, EngineName.SPACER)
 
 def _modes(mode: str | None, every: bool) -> list[Mode]:
     if every == (mode is not None):
-        raise SpecError("name one mode, or use --all", "python -m proofs check hard_protected")
+        raise SpecError("name one mode, or use --all", called("proofs check hard_protected"))
     return list(Mode) if mode is None else [Mode(resolve(mode, list(Mode), what="mode"))]
 
 

@@ -24,6 +24,7 @@ from spec import __version__
 from spec.cli.arguments import path_option
 from spec.digest import short_digest
 from spec.files.writing import stale, write_bytes, write_pages
+from spec.language.called import retold
 from spec.language.errors import SpecError
 from spec.language.prose import printable
 
@@ -224,7 +225,7 @@ def add_docs(app: typer.Typer, make: Callable[[], Mapping[str, str]], *, of: str
             if not changed:
                 typer.echo("every page is up to date")
         if check and changed:
-            typer.echo(f"run {command} to write them again", err=True)
+            typer.echo(f"run {retold(command)} to write them again", err=True)
             raise typer.Exit(Code.VIOLATED)
 
     says = f"Write the pages made from {of}, or compare them."

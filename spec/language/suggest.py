@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from spec.language.called import called
 from spec.language.errors import UnknownName
 from spec.language.given import type_name
 
@@ -65,4 +66,4 @@ def _remedy(close: tuple[str, ...], names: tuple[str, ...]) -> str:
         return f"did you mean {' or '.join(close)}?"
     if len(names) <= _LISTED:
         return f"use one of {', '.join(names)}"
-    return "python -m spec list shows the names"
+    return f"{called('spec list')} shows the names"
