@@ -93,3 +93,13 @@ def test_claim(package: str, command: str, capsys: pytest.CaptureFixture[str]) -
     """An empty text is the id of no claim."""
     err = refused(package, [command, "t.jsonl", "--claim", ""], capsys)
     assert "it names no claim; give the id of one, or leave it out" in err
+
+
+def test_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`-o -` makes no file of that name; `./-` does."""
+    monkeypatch.chdir(tmp_path)
+    assert 2 == run(spec, ["diagram", "lifecycle", "-o", "-"])
+    assert 2 == run(spec, ["schema", "-o", "-"])
+    assert [] == [*tmp_path.iterdir()]
+    assert 0 == run(spec, ["schema", "-o", "./-"])
+    assert ["-"] == [each.name for each in tmp_path.iterdir()]

@@ -206,9 +206,13 @@ def _found_at(path: str, beside: Path) -> str:
     seen = path
     if "\0" not in path:
         folder, name = os.path.split(path)  # a link there may make `..` lead elsewhere
-        there = os.path.join(os.path.realpath(folder), name)
+        try:
+            there = os.path.join(os.path.realpath(folder), name)
+            seen = os.path.relpath(there, os.path.realpath(beside))
+        except OSError as error:  # the working folder was removed
+            reason = f"cannot be found from the working folder: {error.strerror or error}"
+            raise InputError(path, reason, hint="change to a folder that exists") from None
         piped = piped or there.startswith(_PASSING)
-        seen = os.path.relpath(there, os.path.realpath(beside))
     if path == STDIN or piped:
         hint = "write it to a file first"
         raise InputError(path, "evidence refers to a file, and this is none", hint=hint)

@@ -22,6 +22,12 @@ def file_name(text: str) -> str:
     return text
 
 
+def _file(text: str | Path) -> Path:
+    if str(text) == "-":
+        raise typer.BadParameter("it is -, which is no file here; for one of that name give ./-")
+    return path(text)
+
+
 def _claim_id(text: str) -> str:
     if not text:
         raise typer.BadParameter("it names no claim; give the id of one, or leave it out")
@@ -29,8 +35,8 @@ def _claim_id(text: str) -> str:
 
 
 def path_option(*names: str, help: str, metavar: str = "PATH", **more: Any) -> Any:
-    """An option that takes a path, which is not empty."""
-    return typer.Option(*names, parser=path, help=help, metavar=metavar, **more)
+    """An option that takes a path, which is neither empty nor `-`."""
+    return typer.Option(*names, parser=_file, help=help, metavar=metavar, **more)
 
 
 def claim_option(help: str) -> Any:

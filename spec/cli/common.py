@@ -22,6 +22,7 @@ from rich.console import Console
 
 from spec import __version__
 from spec.cli.arguments import path_option
+from spec.cli.interrupts import every_interrupt
 from spec.digest import short_digest
 from spec.files.writing import stale, write_bytes, write_pages
 from spec.language.called import retold
@@ -263,7 +264,8 @@ def run(
         return _complain("standard output is closed; send it somewhere", Code.BAD_INPUT)
     theirs: tuple[type[Exception], ...] = (SpecError, *bad_input)
     try:
-        code = command.main(arguments, prog_name=name, standalone_mode=False)
+        with every_interrupt():
+            code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except theirs as problem:
         return _complain(str(problem), Code.BAD_INPUT)
@@ -284,7 +286,8 @@ def _usage(problem: Exception, name: str) -> int:
     """What the parser found wrong, in one line; the whole help where nothing was asked."""
     message = " ".join(str(getattr(problem, "message", problem)).split())
     if type(problem).__name__ == "NoArgsIsHelpError":
-        getattr(problem, "show", lambda: None)()
+        with suppress(OSError):
+            getattr(problem, "show", lambda: None)()
         return Code.BAD_INPUT
     context = getattr(problem, "ctx", None)
     path = context.command_path if context is not None else name

@@ -90,6 +90,18 @@ def test_several(tmp_path: Path) -> None:
     assert "--mode demotable" in caught.value.remedy
 
 
+def test_no_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """From a working folder that was removed, no path leads to the trace."""
+    path = write(tmp_path / "t.jsonl", canonical_refusal())
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert 2 == main(["evidence", path])
+    assert "change to a folder that exists" in capsys.readouterr().err
+
+
 def test_stdin(tmp_path: Path, capsys: Capture) -> None:
     """Standard input is refused before anything is read."""
     assert 2 == main(["evidence", "-"])
