@@ -39,7 +39,7 @@ from spec.cli.common import (
 )
 from spec.contract.modes import Bundle
 from spec.digest import spec_digest
-from spec.files.writing import check_target, write_bytes
+from spec.files.writing import check_apart, check_target, write_bytes
 from spec.language.called import called
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
@@ -113,8 +113,7 @@ def check(
 
     Exit 0: everything asked is shown. 1: refuted; a lemma fails; an obligation became redundant,
     or necessary again, unlike what proofs/checks/redundancy.py lists; or, with --full, a clause
-    is never compared. 2: bad input. 3: unknown, shown only up to a bound,
-    or without a witness.
+    is never compared. 2: bad input. 3: unknown, shown only up to a bound, or without a witness.
     """
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
@@ -151,8 +150,7 @@ def check(
         if len(modes) > 1:
             raise SpecError("-o writes one run, and --all finds one for each mode", "name one mode")
         check_suffix(trace)
-        if junit is not None and junit.resolve() == trace.resolve():
-            raise SpecError(f"-o and --junit both write {trace}", "name two files")
+    check_apart(certificate=certificate, o=trace, junit=junit)
     check_target(trace)
     check_target(junit)
     check_target(certificate, folder=True)
