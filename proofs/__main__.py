@@ -11,7 +11,8 @@ import typer
 
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
 from proofs.checks.frame.command import FRAME, run_frame
-from proofs.cli import cores, explain, recheck
+from proofs.cli import cores, counterexamples, explain, recheck, runtimes
+from proofs.cli.capacity import CAPACITY, run_capacity
 from proofs.engines.answers import EngineName
 from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
@@ -44,6 +45,8 @@ from spec.language.called import called
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
+_SUBJECTS = [*Mode, LOWERING, CAPACITY, FRAME]
+
 app = new_app("proofs", "Prove properties of the contract and of what runs, for every run.")
 
 
@@ -53,7 +56,7 @@ def check(
         list[str] | None,
         typer.Argument(
             metavar="MODE",
-            help=f"One of {', '.join(Mode)}, {LOWERING}, {FRAME}; after {FRAME}, any modes.",
+            help=f"One of {', '.join(_SUBJECTS)}; after {FRAME}, any modes.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
@@ -87,6 +90,10 @@ def check(
             help="Write the witness, or the counterexample, to FILE.jsonl or FILE.itf.json.",
         ),
     ] = None,
+    of_runtime: Annotated[
+        str | None,
+        typer.Option("--runtime", metavar="NAME", help="Check this runtime's model in the mode."),
+    ] = None,
     form: FormatOption = Format.TEXT,
     junit: Annotated[
         Path | None, path_option("--junit", help="Write JUnit XML to this file.")
@@ -107,6 +114,13 @@ def check(
     With lowering in place of a mode: the relation that labels runtimes fails closed for every
     descriptor, and its two implementations agree.
 
+    With --runtime the model of a runtime is searched instead, together with the observers: each
+    obligation is kept in every reachable state, broken by a shortest run, never put to the test, or
+    not supplied.
+
+    With capacity in place of a mode: what the block pool of vLLM, and hard exclusion, do with a
+    prefix and a request that do not fit together, for all sizes.
+
     With frame in place of a mode: an event that is not delivered to a claim changes nothing of
     it, and the Python that the monitor runs equals the specification. For the modes named after
     it, or for all.
@@ -118,15 +132,24 @@ def check(
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
     strange = any((*asked, full, story, certificate, trace))
-    special = None if name is None else resolve(name, [*Mode, LOWERING, FRAME], what="mode")
-    if special == LOWERING:
+    if of_runtime is not None:
+        if strange or every or more or name is None or junit is not None:
+            raise SpecError(
+                "--runtime takes one mode, -v and --format",
+                "python -m proofs check hard_protected --runtime vllm_pool",
+            )
+        one = Mode(resolve(name, list(Mode), what="mode"))
+        raise typer.Exit(runtimes.run_runtime_check(one, of_runtime, form, verbose=verbose))
+    special = None if name is None else resolve(name, _SUBJECTS, what="mode")
+    if special in (LOWERING, CAPACITY):
         if strange or every or more:
             raise SpecError(
-                "lowering is not a mode: it takes only -v, --format and --junit",
+                f"{special} is not a mode: it takes only -v, --format and --junit",
                 "omit the other options",
             )
         check_target(junit)
-        raise typer.Exit(run_check(form, junit, verbose=verbose))
+        check_it = run_check if special == LOWERING else run_capacity
+        raise typer.Exit(check_it(form, junit, verbose=verbose))
     if special == FRAME:
         if strange or (every and more):
             raise SpecError(
@@ -196,6 +219,8 @@ def check(
 explain.register(app)
 recheck.register(app)
 cores.register(app)
+counterexamples.register(app)
+runtimes.register(app)
 commands_mutation.register(app)
 command_lower.register(app)
 add_docs(app, pages, of="proofs")
