@@ -65,12 +65,11 @@ def changed(action: str, **sets: Any) -> Relation:
     return Relation({**NATIVE.actions, action: (guard, {**before, **sets})})
 
 
+_TAKE, _EVICT = NATIVE.actions["take"], NATIVE.actions["evict"]
+_WANTS = _EVICT[0].args[0]
 CACHED_FIRST = Relation(
     {
-        "evict": (
-            NATIVE.actions["evict"][0].args[0] & (Const(0) < CACHED),
-            NATIVE.actions["evict"][1],
-        ),
+        "evict": (_WANTS & (Const(0) < CACHED), _EVICT[1]),
         "take": (_TAKE[0] & CACHED.eq(0), _TAKE[1]),
     }
 )
