@@ -136,7 +136,7 @@ def check(
         if strange or every or more or name is None or junit is not None:
             raise SpecError(
                 "--runtime takes one mode, -v and --format",
-                "python -m proofs check hard_protected --runtime vllm_pool",
+                called("proofs check hard_protected --runtime vllm_pool"),
             )
         one = Mode(resolve(name, list(Mode), what="mode"))
         raise typer.Exit(runtimes.run_runtime_check(one, of_runtime, form, verbose=verbose))
