@@ -82,7 +82,9 @@ def test_none(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [None, 5, b"x", [None], [b"x"], [[TRACE]], object(), io.BytesIO(b"x")], ids=repr
+    "given",
+    [None, 5, b"x", [None], [b"x"], [[TRACE]], object(), io.BytesIO(b"x")],
+    ids=lambda given: type(given).__name__,
 )
 def test_paths(given: Any) -> None:
     """What is to be checked is named by texts and paths; what is none of them is not looked for."""
@@ -145,7 +147,9 @@ def test_event(given: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [None, 5, b"x", [], object(), io.StringIO(), io.BytesIO, True], ids=repr
+    "given",
+    [None, 5, b"x", [], object(), io.StringIO(), io.BytesIO, True],
+    ids=lambda given: type(given).__name__,
 )
 def test_target(given: Any) -> None:
     """A trace is written to a path, or to a file open for writing bytes."""
