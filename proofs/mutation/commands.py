@@ -26,6 +26,7 @@ from proofs.mutation.campaign import (
 from proofs.mutation.checks import CHECKS
 from proofs.mutation.state import State, runs_digest, usual_place
 from spec import __version__
+from spec.cli.arguments import path_option
 from spec.cli.common import Code, Format, FormatOption, console, page, print_json
 from spec.digest import spec_digest
 from spec.files.writing import check_target
@@ -82,8 +83,10 @@ def _mutate(
     form: FormatOption = Format.TEXT,
     state: Annotated[
         Path | None,
-        typer.Option(
-            help="JSONL file of results: resume from it, append to it.", show_default="in build"
+        path_option(
+            "--state",
+            help="JSONL file of results: resume from it, append to it.",
+            show_default="in build",
         ),
     ] = None,
 ) -> None:

@@ -11,12 +11,13 @@ from rich.text import Text
 
 from proofs.report.cores import print_cores
 from proofs.report.layout import indented
+from proofs.report.results import NOT_FOUND
 from proofs.report.runs import print_run
 from proofs.report.soundness import counterexample_to_induction, how
 from proofs.report.verdict import sentence
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
-from spec.language.prose import printable
+from spec.language.prose import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,11 +39,10 @@ _STYLE = {
     "found": "green",
     "necessary": "green",
     "refuted": "red",
-    "vacuous": "red",
-    "not found": "red",
+    NOT_FOUND: "red",
     "failed": "red",
 }
-_FOUND = {"told": "found", "untold": "not found"}
+_FOUND = {"told": "found", "untold": NOT_FOUND}
 _PAPER = "Paper's bundle"
 _INDENT = 4
 _SIGNS = {"proved": "holds", "refuted": "not broken", "bounded": "so far"}
@@ -101,8 +101,9 @@ def _print_consistent(console: Console, found: Consistent, obligations: int) -> 
             f"{len(found.story)} events are the fewest in which all {obligations} obligations "
             "are exercised and satisfied:"
         )
-    elif found.result == "vacuous":
-        said = f"no run of up to {found.depth} events exercises and satisfies every obligation."
+    elif found.result == NOT_FOUND:
+        length = counted(found.depth, "event")
+        said = f"no run of up to {length} exercises and satisfies every obligation."
     else:
         said = f"the work limit was reached after {found.depth} events."
     _headline(console, "Consistent", found.result, said)

@@ -324,7 +324,7 @@ class TestAgainst:
             ('"mode": "soft_priority"', '"mode": "best_effort"', "one row stands twice"),
             ("{", "", "Expected `object`"),
             ("{", "{,", "JSON is malformed"),
-            ("{", '{"x": ' + "[" * 100_000, "maximum recursion depth"),
+            ("{", '{"x": ' + "[" * 100_000, "nested too deep"),
         ],
         ids=str,
     )

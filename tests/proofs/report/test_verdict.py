@@ -80,7 +80,7 @@ CASES: list[tuple[Change, str, str]] = [
     (lemma("proved"), "holds", "every length"),
     (lemma("failed"), "refuted", "The lemma swap fails"),
     (lemma("unknown"), "undecided", "The lemma swap is neither proved nor refuted"),
-    (consistent(result="vacuous"), "undecided", "exercises and satisfies every obligation"),
+    (consistent(result="not found"), "undecided", "exercises and satisfies every obligation"),
     (consistent(result="unknown"), "undecided", "no witness was found"),
     (receptive("proved"), "holds", "every length"),
     (
@@ -148,7 +148,7 @@ class TestVerdict:
 
     def test_undecided_names_all(self) -> None:
         """All that is left open is said."""
-        check = lemma("unknown")(consistent(result="vacuous")(good()))
+        check = lemma("unknown")(consistent(result="not found")(good()))
 
         assert 2 == len(undecided(check))
 
