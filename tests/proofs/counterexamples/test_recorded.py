@@ -78,7 +78,7 @@ def test_every_mode_is_tempting() -> None:
 
 @EACH
 def test_the_monitor_and_the_reference_agree(row: Row) -> None:
-    """Event by event both judges say the same of the obligation, and it breaks at the last event."""
+    """Event by event both judges say the same, and the obligation breaks at the last event."""
     events, name = events_of(row), shown(row)
     claim, monitor = claim_of(INFERENCES[row.inference].tracked), EventMonitor(row.mode)
     naive = Naive([line_of(e, n) for n, e in enumerate(events, 1)], Mode(row.mode))
