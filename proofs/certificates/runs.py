@@ -23,7 +23,7 @@ from proofs.certificates.page import (
     title,
     variable_name,
 )
-from proofs.engines.unrolling import value_of
+from proofs.engines.bounded.unrolling import value_of
 from proofs.logic.encode import Integers
 from proofs.logic.smtlib import Writer
 from proofs.model.of_mode import model_of
@@ -32,7 +32,7 @@ from spec.cli.common import json_page
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from proofs.engines.unrolling import Found, Value
+    from proofs.engines.bounded.unrolling import Found, Value
     from proofs.logic.encode import Expr
     from proofs.logic.smtlib import Tree
     from proofs.model.of_mode import Model

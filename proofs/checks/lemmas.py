@@ -15,8 +15,8 @@ import z3
 
 from proofs.checks import other_claims
 from proofs.checks.control import CONTROLS, Control, find
-from proofs.engines.recorded import prove
-from proofs.engines.spacer import Invariant, ProofResult
+from proofs.engines.invariants.recheck import Invariant, ProofResult
+from proofs.engines.invariants.recorded import prove
 from proofs.logic.encode import Expr, Integers
 from proofs.model.pair import swap_lemma
 from proofs.model.system import System
@@ -30,7 +30,7 @@ from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from proofs.engines.unrolling import Found
+    from proofs.engines.bounded.unrolling import Found
 
 __all__ = ["LEMMAS", "Always", "Lemma", "Proven", "Runs", "Valid", "lemmas_of"]
 

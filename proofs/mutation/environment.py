@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from proofs.engines.minimise import CARRIES
+from proofs.engines.bounded.minimise import CARRIES
 from proofs.model import environment
 from spec.contract.ledgers import kind
 from spec.contract.vocabulary import EVENT_FIELDS, e

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proofs.engines.minimise import CARRIES
+from proofs.engines.bounded.minimise import CARRIES
 from proofs.mutation import detection, judge, pins
 from proofs.mutation.campaign import PLACES, everything
 from proofs.mutation.checks import CHECKS, forget

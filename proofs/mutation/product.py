@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.engines.search import find_refutation
-from proofs.engines.spacer import ProofResult, prove
+from proofs.engines.bounded.search import find_refutation
+from proofs.engines.invariants.recheck import ProofResult
+from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Bits, Expr, Integers, Numbers, encode
 from proofs.model.system import BEFORE, LEDGERS, Step, System, waited_for
 from proofs.model.theorems import Clause

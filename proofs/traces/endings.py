@@ -11,7 +11,7 @@ from spec.events.alphabet import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from proofs.engines.unrolling import Found
+    from proofs.engines.bounded.unrolling import Found
     from proofs.model.of_mode import Model
 
 __all__ = ["WORDED", "Ending", "endings"]

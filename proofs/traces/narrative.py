@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proofs.engines.minimise import CARRIES, CHOICE
+from proofs.engines.bounded.minimise import CARRIES, CHOICE
 from proofs.traces.endings import Ending, endings
 from spec.claims.states import ClaimState, next_state
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, KINDS, Kind
@@ -15,7 +15,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from proofs.engines.unrolling import Found, Value
+    from proofs.engines.bounded.unrolling import Found, Value
     from proofs.model.of_mode import Model
 
 __all__ = ["Line", "Standing", "tell"]

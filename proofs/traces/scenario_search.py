@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import z3
 
-from proofs.engines.search import find_witness
+from proofs.engines.bounded.search import find_witness
 from proofs.logic.encode import Bits
 from proofs.model.instrumented import Instrumented, Mark
 from proofs.model.of_mode import model_of

@@ -10,7 +10,7 @@ import typer
 import monitor.samples
 from monitor.check.files import check
 from proofs.cli.explain import register
-from proofs.engines.search import find_witness
+from proofs.engines.bounded.search import find_witness
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from proofs.report.explanation import as_page

@@ -10,11 +10,11 @@ import pytest
 from proofs.checks.cores import proof_of, question_of, rests_on
 from proofs.checks.lemmas import LEMMAS
 from proofs.checks.necessity import question_without
-from proofs.engines import recorded, spacer
 from proofs.engines.answers import EngineName, Question
+from proofs.engines.invariants import recorded, spacer
+from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult
+from proofs.engines.invariants.recorded import file_of, prove, recall
 from proofs.engines.portfolio import Auto, Recorded
-from proofs.engines.recorded import file_of, prove, recall
-from proofs.engines.spacer import Invariant, ProofResult
 from proofs.logic.encode import Integers
 from proofs.logic.smtlib import INVARIANT, Writer, show, sort_of
 from proofs.model.of_mode import Model
@@ -98,7 +98,7 @@ class TestFresh:
     def test_lemmas(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """No lemma has to be searched for (written anew where the goldens are)."""
 
-        def search(name: str, system: Model) -> spacer.Proof:
+        def search(name: str, system: Model) -> Proof:
             found = spacer.prove(system)
             assert WRITE in os.environ, f"no invariant is kept for {name}"
             assert found.invariant is not None

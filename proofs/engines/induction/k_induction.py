@@ -1,7 +1,7 @@
 """Proves by k-induction over mathematical integers, with invariants found by Houdini.
 
-Of the candidates of `proofs.engines.templates`, Houdini keeps the largest inductive set; the
-clauses are then proved by k-induction relative to it. Fresh solvers check the result again.
+Of the candidates of `proofs.engines.induction.templates`, Houdini keeps the largest inductive set;
+the clauses are then proved by k-induction relative to it. Fresh solvers check the result again.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.engines.explicit import machine_of
-from proofs.engines.search import RLIMIT
-from proofs.engines.spacer import Invariant, ProofResult, recheck
-from proofs.engines.templates import Candidate, candidates, holds_at, survives
-from proofs.engines.unrolling import value_of
+from proofs.engines.bounded.search import RLIMIT
+from proofs.engines.bounded.unrolling import value_of
+from proofs.engines.explicit.state_space import machine_of
+from proofs.engines.induction.templates import Candidate, candidates, holds_at, survives
+from proofs.engines.invariants.recheck import Invariant, ProofResult, recheck
 
 if TYPE_CHECKING:
-    from proofs.engines.unrolling import Value
+    from proofs.engines.bounded.unrolling import Value
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from proofs.engines.finite import Finite
-from proofs.engines.ranked import Ranked
+from proofs.engines.explicit.finite import Finite
+from proofs.engines.explicit.ranked import Ranked
 from spec.claims.claim import Mode
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.language.terms import Sort
@@ -18,7 +18,7 @@ from spec.language.terms import Sort
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from proofs.engines.finite import Move, State, Value
+    from proofs.engines.explicit.finite import Move, State, Value
     from proofs.model.of_mode import Model
     from spec.events.alphabet import Kind
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from proofs.engines.finite import Move
+from proofs.engines.explicit.finite import Move
 from proofs.model.pair import FIRST_LOSS
 from spec.events.alphabet import FACTS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from proofs.engines.finite import Finite, State
+    from proofs.engines.explicit.finite import Finite, State
 
 __all__ = ["Ranked"]
 

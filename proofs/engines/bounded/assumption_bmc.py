@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.engines.minimise import plainest
-from proofs.engines.search import RLIMIT, Outcome
-from proofs.engines.unrolling import Found, Run
+from proofs.engines.bounded.minimise import plainest
+from proofs.engines.bounded.search import RLIMIT, Outcome
+from proofs.engines.bounded.unrolling import Found, Run
 from proofs.logic.encode import Bits, Expr
 from proofs.model.of_mode import model_of
 from proofs.model.system import REPLAY, switch
@@ -55,7 +55,7 @@ def readable_contract(mode: Mode) -> Model:
 class AssumptionBmc:
     """Runs of the most general runtime under a mode's contract, or under less of it.
 
-    Witnesses and counterexamples are minimised (`proofs.engines.minimise`).
+    Witnesses and counterexamples are minimised (`proofs.engines.bounded.minimise`).
 
     Args:
         plain: also minimise runs without an obligation or rule; that takes longer than finding

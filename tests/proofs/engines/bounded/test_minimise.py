@@ -8,10 +8,10 @@ import pytest
 import z3
 
 from monitor.check.files import check
-from proofs.engines import minimise as minimising
-from proofs.engines.minimise import CARRIES, LIFE, minimise, plainest
-from proofs.engines.search import Found, find_refutation, find_witness
-from proofs.engines.unrolling import Run
+from proofs.engines.bounded import minimise as minimising
+from proofs.engines.bounded.minimise import CARRIES, LIFE, minimise, plainest
+from proofs.engines.bounded.search import Found, find_refutation, find_witness
+from proofs.engines.bounded.unrolling import Run
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.replay import TRACKED, as_jsonl, predicted, to_events

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.engines.minimise import plainest
-from proofs.engines.unrolling import Found, Run, read_run
+from proofs.engines.bounded.minimise import plainest
+from proofs.engines.bounded.unrolling import Found, Run, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

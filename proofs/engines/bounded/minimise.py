@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.engines.unrolling import Found, Run, value_of
+from proofs.engines.bounded.unrolling import Found, Run, value_of
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 if TYPE_CHECKING:

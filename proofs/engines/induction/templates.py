@@ -2,7 +2,7 @@
 
 The template: every literal over the registers and the observers' states; every pair of literals of
 which one must hold; a literal or a pair in a state of an observer; and a literal wherever certain
-observers owe nothing. `proofs.engines.induction` decides which of these are invariants.
+observers owe nothing. `proofs.engines.induction.k_induction` decides which of these are invariants.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 
-from proofs.engines.explicit import Bounds, explore
+from proofs.engines.explicit.state_space import Bounds, explore
 from proofs.logic.encode import Integers, encode
 from proofs.logic.partial_evaluation import Known, specialize
 from proofs.model.auditor import BELIEFS
@@ -26,8 +26,8 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from proofs.engines.explicit import Machine
-    from proofs.engines.finite import State, Value
+    from proofs.engines.explicit.finite import State, Value
+    from proofs.engines.explicit.state_space import Machine
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.engines.search import RLIMIT
-from proofs.engines.spacer import Invariant, Proof, ProofResult, recheck
+from proofs.engines.bounded.search import RLIMIT
+from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult, recheck
 
 if TYPE_CHECKING:
     from proofs.logic.encode import Expr

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import z3
 
-from proofs.engines import spacer
-from proofs.engines.spacer import RLIMIT, Invariant, Proof, ProofResult, recheck
+from proofs.engines.invariants import spacer
+from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult, recheck
+from proofs.engines.invariants.spacer import RLIMIT
 from proofs.logic.smtlib import INVARIANT, SmtlibError, invariant_body, show, sort_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLDER", "file_of", "prove", "recall"]
 
-FOLDER: Final = Path(__file__).parents[1] / "recorded"
+FOLDER: Final = Path(__file__).parents[2] / "recorded"
 
 
 def file_of(name: str) -> Path:
