@@ -16,7 +16,7 @@ from proofs.engines.answers import EngineName
 from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
 from proofs.lowering.command import LOWERING, run_check
-from proofs.mutation import commands as commands_mutation
+from proofs.mutation.campaign import command as mutation_command
 from proofs.report.junit import to_junit
 from proofs.report.pages import pages
 from proofs.report.summary import print_summary
@@ -192,7 +192,7 @@ def check(
 explain.register(app)
 recheck.register(app)
 cores.register(app)
-commands_mutation.register(app)
+mutation_command.register(app)
 command_lower.register(app)
 add_docs(app, pages, of="proofs")
 add_schema(
