@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
-from monitor.stream.claim_store import Keep
+from monitor.stream.known_claims import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState

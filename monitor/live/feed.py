@@ -17,7 +17,7 @@ from msgspec import Meta
 from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
 from monitor.pool.bloom_filter import BloomFilter
-from monitor.stream.claim_store import Keep
+from monitor.stream.known_claims import Keep
 from monitor.stream.order import Order
 from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode

@@ -12,7 +12,8 @@ from monitor.pool.unreported import is_unsaid
 from monitor.requests.blame import Early
 from monitor.requests.observability import ObservabilityLoss
 from monitor.stream.authority import authorised, differs
-from monitor.stream.claim_store import ClaimStore, Keep
+from monitor.stream.claim_store import ClaimStore
+from monitor.stream.known_claims import Keep
 from monitor.stream.order import Order
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
