@@ -15,7 +15,7 @@ from monitor.check.reference import check_by_reference
 from monitor.engine import ModeVerdict, Monitor
 from monitor.input.errors import InputError
 from monitor.input.records import At
-from monitor.report.text import as_text
+from monitor.report.report_text import as_text
 from monitor.report.verdict import Report, verdict_schema
 from spec import __version__
 from spec.claims.claim import Mode

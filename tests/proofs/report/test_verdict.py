@@ -11,9 +11,9 @@ from proofs.checks.coverage import Reached
 from proofs.checks.receptiveness import Receptive
 from proofs.checks.redundancy import Redundancy
 from proofs.checks.results import Leaned
+from proofs.report.details import print_check
 from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
-from proofs.report.text import print_check
 from proofs.report.verdict import exit_code, refuting, sentence, undecided, verdict
 from proofs.traces.scenario_search import FoundScenario
 from spec.claims.claim import Mode

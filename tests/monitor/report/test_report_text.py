@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from monitor.report.headline import headline
-from monitor.report.text import as_text
+from monitor.report.report_text import as_text
 from monitor.report.verdict import Report
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
