@@ -320,8 +320,8 @@ class Monitor:
 
     def _other(self, claim: ClaimRun) -> Mode | None:
         """The mode that a claim asked for, where that is another one."""
-        said = claim.declared_mode
-        return Mode(said) if said in MODES and said != self.mode else None
+        asked = claim.declared_mode
+        return Mode(asked) if asked in MODES and asked != self.mode else None
 
     def _unclear(self, claim: ClaimRun) -> str:
         return unclear_mode(claim.declared_mode, claim.other_mode) if self.own else ""

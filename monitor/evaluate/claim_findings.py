@@ -50,8 +50,8 @@ class ClaimFindings(ClaimRecord):
             for places, watches in scopes
             for index, watch in zip(places, watches, strict=True)
         )
-        told = self.state in TERMINAL or self.unwatched
-        return not owed and (told or bool(self.broken))
+        reported = self.state in TERMINAL or self.unwatched
+        return not owed and (reported or bool(self.broken))
 
     @property
     def broken(self) -> list[int]:

@@ -171,12 +171,12 @@ class Blocks(Holders):
         Args:
             meant: the claims that the event names, or that are on the object that it names.
         """
-        nobody = event.claim_id is None and event.object_id is None
+        anonymous = event.claim_id is None and event.object_id is None
         losers: dict[str, ClaimRun] = {}
         strays: dict[str, ClaimRun] = {}
         blocks = event.block_ids
         self._placed.difference_update(blocks)
-        if not blocks and nobody:
+        if not blocks and anonymous:
             return self._lose_all()
         if not blocks:  # all of these claims, and of the object
             blocks = tuple(set[int]().union(*(claim.held.blocks for claim in meant)))
@@ -220,7 +220,7 @@ class Blocks(Holders):
                 if claim.held.sole if claim.held.unnamed else its_own:
                     losers[claim.claim_id] = claim  # whichever position it was
                     forgot += [claim] if self.stated.forgot(claim) else []
-            if nobody and not holders:
+            if anonymous and not holders:
                 unseen.update(self._unnamed)
                 self._unnamed.clear()
         self.stated.lose(blocks)

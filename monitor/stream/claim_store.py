@@ -87,8 +87,8 @@ class ClaimStore(KnownClaims):
         claim.step(view)
         if claim.responsible and not responsible:
             claim.took, self.responsible[name] = number, claim
-            for untold in self._untold.values():
-                untold[name] = claim
+            for undelivered in self._undelivered.values():
+                undelivered[name] = claim
         elif responsible and not claim.responsible:
             claim.left = number
             del self.responsible[name]
@@ -239,13 +239,13 @@ class ClaimStore(KnownClaims):
             return
         self.past.add(claim, alike)
         self.clock.liken(alike.run, claim)
-        if self._keep.told is not None and claim.past is not alike.run:
-            self._keep.told(claim)
+        if self._keep.on_retired is not None and claim.past is not alike.run:
+            self._keep.on_retired(claim)
         self._drop(claim)
 
     def _drop(self, claim: ClaimRun) -> None:
         """Nothing in hand is about the claim any more."""
-        for known in (self.claims, *self._untold.values()):
+        for known in (self.claims, *self._undelivered.values()):
             known.pop(claim.claim_id, None)
         self.blocks.forget(claim)
         self.ranks.forget(claim)

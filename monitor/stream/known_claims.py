@@ -51,7 +51,7 @@ class Keep:
         one: a claim id that stays in hand.
         elsewhere: whether another mode judges the claim of an id. Where that is given, claims that
             asked for another mode are guests: they are followed for the sake of the pool alone.
-        told: called with each claim that is retired.
+        on_retired: called with each claim that is retired.
         seen: knows those of which nothing else is known; one for each stream, by default.
         order: of the lines; one for each stream, by default.
     """
@@ -60,7 +60,7 @@ class Keep:
     records: int = REMEMBERED
     one: str | None = None
     elsewhere: Callable[[str], bool] | None = None
-    told: Callable[[ClaimRun], None] | None = None
+    on_retired: Callable[[ClaimRun], None] | None = None
     seen: BloomFilter | None = None
     order: Order | None = None
 
@@ -90,7 +90,7 @@ class KnownClaims:
         self.past, self._unmet = RetiredClaims(seen, keep.records), Unmet(seen)
         self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
         self._constants = MODES[compiled.mode].constants
-        self._untold: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they were not told of
+        self._undelivered: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they did not get yet
         self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
         self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
         self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
@@ -207,8 +207,8 @@ class KnownClaims:
 
     def _take_in(self, claim: ClaimRun) -> None:
         self.claims[claim.claim_id], claim.observed = claim, self.observed
-        for untold in self._untold.values():
-            untold[claim.claim_id] = claim
+        for undelivered in self._undelivered.values():
+            undelivered[claim.claim_id] = claim
 
     def meant(self, event: Event) -> list[ClaimRun]:
         """The claims on the object of an event, with the last one that was forgotten."""
@@ -225,5 +225,5 @@ class KnownClaims:
 
     def _tell(self, what: Hashable) -> list[ClaimRun]:
         """The live claims that this was not delivered to yet; for the others it is nothing new."""
-        untold, self._untold[what] = self._untold.get(what, self.claims), {}
-        return list(untold.values())
+        undelivered, self._undelivered[what] = self._undelivered.get(what, self.claims), {}
+        return list(undelivered.values())

@@ -8,7 +8,7 @@ from monitor.evaluate.event_view import EventView
 from monitor.input.records import CANONICAL, Doubt
 from monitor.pool.bloom_filter import BloomFilter, digest
 from monitor.pool.terms import binds, fix_terms, predicate_of
-from monitor.pool.unreported import is_unsaid
+from monitor.pool.unreported import is_unreported
 from monitor.requests.blame import Early
 from monitor.requests.observability import ObservabilityLoss
 from monitor.stream.authority import authorised, differs
@@ -35,7 +35,7 @@ BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 REGISTRY = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 INTRODUCES = BEGINS | {Kind.CLAIM_ACCEPTED}
 _ABOUT_CLAIMS = REPORTS | REGISTRY | BEGINS
-_SPEAKS = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
+_NAMES_CLAIM = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
 _OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
 
 
@@ -192,7 +192,7 @@ class StreamState:
                 self._clock.tell(claim)
             if claim.declared_mode not in (None, self._compiled.mode):
                 self._store.invite(claim, at)
-        elif self._mode["watched"] and not claim.registered and event.kind in _SPEAKS:
+        elif self._mode["watched"] and not claim.registered and event.kind in _NAMES_CLAIM:
             claim.distrust(at, "an event named it before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(predicate_of(event.predicate))
@@ -238,7 +238,7 @@ class StreamState:
         if kind is Kind.CLAIM_BLOCK_LOST:
             held = claim.fact("lead") if claim.unwatched else claim.lead
             view.breaks = held < claim.constants.threshold
-            view.unsaid = is_unsaid(claim, event)
+            view.unsaid = is_unreported(claim, event)
         elif kind is Kind.PREFIX_LOOKUP and claim.predicate is not None:
             view.covers = event.asked is not None and event.asked >= claim.predicate.end
         elif kind in ENDS:
@@ -248,7 +248,7 @@ class StreamState:
     def _deliver(
         self, claim: ClaimRun, view: EventView, among: dict[str, ClaimRun] | None = None
     ) -> None:
-        claim.heard = self._count
+        claim.last_event = self._count
         self._store.step(claim, view, self._count, among)
         if claim.contradicted is not None:
             broken, claim.contradicted = claim.contradicted, None

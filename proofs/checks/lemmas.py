@@ -98,7 +98,7 @@ class Lemma:
         match self.states:
             case Always() as always:
                 proof = prove(f"lemma {self.name}", always.model())
-                return Proven(_SAID[proof.result], invariant=proof.invariant)
+                return Proven(_LEMMA_TEXTS[proof.result], invariant=proof.invariant)
             case Valid() as valid:
                 answers = [_valid(formula) for formula in valid.formulas.values()]
                 return Proven(next((a for a in answers if a != "proved"), "proved"))
@@ -122,7 +122,7 @@ class Lemma:
         return self.prove().result == "proved"
 
 
-_SAID = {ProofResult.PROVED: "proved", ProofResult.REFUTED: "failed"} | dict.fromkeys(
+_LEMMA_TEXTS = {ProofResult.PROVED: "proved", ProofResult.REFUTED: "failed"} | dict.fromkeys(
     (ProofResult.UNKNOWN, ProofResult.BOUNDED), "unknown"
 )
 

@@ -73,8 +73,8 @@ def _word(luck: random.Random) -> str:
 
 def _otherwise(word: str, luck: random.Random) -> str:
     """The event with another value in one of its fields."""
-    name, *told = word.split(":")
-    fields = dict(field.split("=") for field in told)
+    name, *stated = word.split(":")
+    fields = dict(field.split("=") for field in stated)
     plain = usual(Kind(name))
     carried = [f for f in CARRIES.get(Kind(name), ()) if f in EVENT_FIELDS]
     field = luck.choice((*carried, *carried, *_WHOM))
@@ -112,9 +112,9 @@ def _shorter(line: str) -> Iterator[str]:
     for at in range(len(words)) if len(words) > 1 else ():
         yield " ".join((threshold, *words[:at], *words[at + 1 :]))
     for at, word in enumerate(words):
-        name, *told = word.split(":")
-        for number in range(len(told)):
-            less = ":".join((name, *told[:number], *told[number + 1 :]))
+        name, *fields = word.split(":")
+        for number in range(len(fields)):
+            less = ":".join((name, *fields[:number], *fields[number + 1 :]))
             yield " ".join((threshold, *words[:at], less, *words[at + 1 :]))
     if threshold != "1":
         yield " ".join(("1", *words))

@@ -36,18 +36,18 @@ def page(lines: Iterable[str], known: Mapping[str, Mapping[str, str]] | None = N
     """
     found = known or {}
     each = ((line, found.get(line) or pins_of(line)) for line in lines)
-    told = ((line, "; ".join(f"{n}: {t}" for n, t in pins.items())) for line, pins in each)
-    return _HEAD + "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in told)
+    written = ((line, "; ".join(f"{n}: {t}" for n, t in pins.items())) for line, pins in each)
+    return _HEAD + "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in written)
 
 
 def pins_of(line: str) -> dict[str, str]:
     """By what is pinned, followed by the constants of the mode where it depends on them."""
     each: dict[str, dict[str, str]] = {}
     for mode in Mode:
-        told = pinned_of(mode, line, unchanged().outcome(mode, line), unchanged())
+        pinned = pinned_of(mode, line, unchanged().outcome(mode, line), unchanged())
         codes = (OBLIGATIONS[name].code for name in MODES[mode].names())
-        for name in ("world", *(codes if is_faithful(alike(mode), line) else ()), *told):
-            each.setdefault(name, {})[alike(mode)] = told.get(name, "")
+        for name in ("world", *(codes if is_faithful(alike(mode), line) else ()), *pinned):
+            each.setdefault(name, {})[alike(mode)] = pinned.get(name, "")
     found: dict[str, str] = {}
     for name, pins in each.items():
         if len(set(pins.values())) == 1:

@@ -97,26 +97,26 @@ def print_check(
 
 def _print_consistent(console: Console, found: Consistent, obligations: int) -> None:
     if found.result == "witnessed":
-        said = (
+        text = (
             f"{len(found.story)} events are the fewest in which all {obligations} obligations "
             "are exercised and satisfied:"
         )
     elif found.result == "vacuous":
-        said = f"no run of up to {found.depth} events exercises and satisfies every obligation."
+        text = f"no run of up to {found.depth} events exercises and satisfies every obligation."
     else:
-        said = f"the work limit was reached after {found.depth} events."
-    _headline(console, "Consistent", found.result, said)
+        text = f"the work limit was reached after {found.depth} events."
+    _headline(console, "Consistent", found.result, text)
     print_run(console, found.story)
 
 
 def _print_scenarios(console: Console, scenarios: Sequence[FoundScenario], *, story: bool) -> None:
     for scenario in scenarios:
-        said = "; ".join(scenario.episodes.values())
+        text = "; ".join(scenario.episodes.values())
         far = f"in up to {scenario.depth} events"
         if scenario.result == "told":
             far = f"{scenario.depth} events are the fewest"
         found = _FOUND.get(scenario.result, scenario.result)
-        _headline(console, "Scenario", found, f"{far}: {said}.")
+        _headline(console, "Scenario", found, f"{far}: {text}.")
         if story:
             print_run(console, scenario.lines)
 
@@ -124,11 +124,11 @@ def _print_scenarios(console: Console, scenarios: Sequence[FoundScenario], *, st
 def _print_reached(console: Console, found: Reached) -> None:
     """Print how many states and rules some run reaches, and why the others are unreachable."""
     every = len(found.fewest) + len(found.dead) + len(found.missing)
-    said = f"each in at most {max(found.fewest.values(), default=0)} events"
+    text = f"each in at most {max(found.fewest.values(), default=0)} events"
     if found.dead:
-        said += f"; {len(found.dead)} proved unreachable for runs of every length:"
+        text += f"; {len(found.dead)} proved unreachable for runs of every length:"
     result = f"{len(found.fewest)} of {every} states and rules"
-    _headline(console, "Reached", result, said if found.dead else f"{said}.")
+    _headline(console, "Reached", result, text if found.dead else f"{text}.")
     reasons = dict.fromkeys(found.dead.values())
     for why in reasons:
         names = ", ".join(name for name, reason in found.dead.items() if reason == why)
@@ -138,11 +138,11 @@ def _print_reached(console: Console, found: Reached) -> None:
             console, Text(f"neither reached nor proved unreachable: {', '.join(found.missing)}"), 4
         )
     every = len(found.compared) + len(found.uncompared)
-    said = f"each in at most {max(found.compared.values(), default=0)} events"
+    text = f"each in at most {max(found.compared.values(), default=0)} events"
     if found.uncompared:
-        said += f"; never within {found.depth} events: {', '.join(found.uncompared)}"
+        text += f"; never within {found.depth} events: {', '.join(found.uncompared)}"
     result = f"{len(found.compared)} of {every} ways in which a clause could fail"
-    _headline(console, "Compared", result, f"{said}.")
+    _headline(console, "Compared", result, f"{text}.")
 
 
 def _print_lemmas(console: Console, lemmas: Sequence[Leaned]) -> None:
@@ -166,13 +166,13 @@ def _print_lemmas(console: Console, lemmas: Sequence[Leaned]) -> None:
 
 def _print_receptive(console: Console, found: Receptive) -> None:
     if found.result == "proved":
-        said = (
+        text = (
             "for runs of every length: no event outside the runtime's control breaks an "
             "obligation, and the runtime can always report what it owes."
         )
     else:
-        said = ", ".join(found.failed)
-    _headline(console, "Receptiveness", found.result, said)
+        text = ", ".join(found.failed)
+    _headline(console, "Receptiveness", found.result, text)
 
 
 def _print_sound(console: Console, sound: Sound) -> None:
@@ -249,12 +249,12 @@ def _print_redundancy(console: Console, found: Redundancy) -> None:
 def _print_guards(console: Console, found: Mapping[str, Lacking]) -> None:
     """Print how many rules are necessary, and the names of those that are not."""
     counts = Counter(each.result for each in found.values())
-    said = f"{counts['necessary']} of {len(found)} guards of the contract"
+    text = f"{counts['necessary']} of {len(found)} guards of the contract"
     rest = [name for name, each in found.items() if each.result == "redundant"]
     others = (
         f"; every clause is proved without any single one of: {', '.join(rest)}" if rest else ""
     )
-    _headline(console, "Guards", said, f"without which a run breaks a clause{others}.")
+    _headline(console, "Guards", text, f"without which a run breaks a clause{others}.")
     unknown = [name for name, each in found.items() if each.result == "unknown"]
     if unknown:
         indented(console, Text(f"unknown: {', '.join(unknown)}"), 4)
@@ -290,8 +290,8 @@ def _print_results(console: Console, found: Mapping[str, tuple[str, str, str]]) 
     console.print(Padding(rows, (0, 0, 0, _INDENT), expand=False))
 
 
-def _headline(console: Console, title: str, result: str, said: str) -> None:
+def _headline(console: Console, title: str, result: str, text: str) -> None:
     row = Text(f"{title}: ")
     row.append(result, style=_STYLE.get(result, "yellow"))
-    row.append(f", {said}")
+    row.append(f", {text}")
     indented(console, row)

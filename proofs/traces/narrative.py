@@ -33,9 +33,9 @@ _BELIEF = {
     "believed.restored": ("believes it restored", "believes a restore is due"),
 }
 _DERIVED = frozenset({"intact", "alleges", "behind", "oldest"})  # no event carries these fields
-_TOLD_OTHERWISE = _DERIVED | {"smear", "echo", "authorised", "passed", "spared", *CHOICE}
+_OTHER_SENTENCES = _DERIVED | {"smear", "echo", "authorised", "passed", "spared", *CHOICE}
 _FIELDS: dict[Kind, tuple[str, ...]] = {
-    kind: tuple(name for name in names if name not in _TOLD_OTHERWISE)
+    kind: tuple(name for name in names if name not in _OTHER_SENTENCES)
     for kind, names in CARRIES.items()
     if kind not in CONFLICT_ACTIONS | {Kind.CLAIM_RETIRED}  # blame, and what others gave up
 }

@@ -180,6 +180,6 @@ def _left(pool: Pool, event: Event) -> frozenset[Placed]:
 def _agrees(about: str | Object, event: Event) -> bool:
     """Whether an event may be about this object, as far as both say."""
     return isinstance(about, Object) and all(
-        said is None or stated is None or said == stated
-        for said, stated in zip(about, about_of(event), strict=True)
+        own is None or stated is None or own == stated
+        for own, stated in zip(about, about_of(event), strict=True)
     )

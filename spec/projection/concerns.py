@@ -58,8 +58,8 @@ def _by_object(sight: Sight) -> bool:
 
 
 def _by_blocks(sight: Sight) -> bool:
-    nobody = sight.event.claim_id is None and sight.event.object_id is None
-    return nobody and _is_among(sight.claim, owners(sight.pool, sight.event.block_ids))
+    anonymous = sight.event.claim_id is None and sight.event.object_id is None
+    return anonymous and _is_among(sight.claim, owners(sight.pool, sight.event.block_ids))
 
 
 def _by_content(sight: Sight) -> bool:
@@ -185,8 +185,8 @@ def unsaid(claim: Claim, event: Event) -> bool:
     """Whether a report of lost blocks is of blocks that no report named; if their ids are unknown
     it may.
     """
-    told = frozenset(event.block_ids)
-    return bool(claim.unsaid) and (None in claim.unsaid or told <= claim.unsaid)
+    blocks = frozenset(event.block_ids)
+    return bool(claim.unsaid) and (None in claim.unsaid or blocks <= claim.unsaid)
 
 
 def is_named(sight: Sight) -> bool:

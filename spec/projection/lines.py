@@ -34,13 +34,13 @@ class Line(NamedTuple):
     foreign: bool = False
 
 
-def line_of(said: Event | StreamMark, at: int) -> Line:
+def line_of(given: Event | StreamMark, at: int) -> Line:
     """A line of the canonical form."""
-    if isinstance(said, Event):
-        return Line(at, (said,), said.sequence, said.time_ns)
-    stated = getattr(said, "observes", None)
+    if isinstance(given, Event):
+        return Line(at, (given,), given.sequence, given.time_ns)
+    stated = getattr(given, "observes", None)
     observes = None if stated is None else frozenset(map(Kind, stated))
-    return Line(at, (), said.sequence, said.time_ns, mark=said.kind, observes=observes)
+    return Line(at, (), given.sequence, given.time_ns, mark=given.kind, observes=observes)
 
 
 @dataclass

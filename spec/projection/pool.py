@@ -258,12 +258,12 @@ def bind(claim: Claim, event: Event) -> bool:
 
     What it states besides is bound as well, if it does.
     """
-    said = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
-    if "predicate" in said:
-        said["predicate"] = predicate_of(said["predicate"]).plain
-    agrees = all(claim.stated.get(name, value) == value for name, value in said.items())
+    stated = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
+    if "predicate" in stated:
+        stated["predicate"] = predicate_of(stated["predicate"]).plain
+    agrees = all(claim.stated.get(name, value) == value for name, value in stated.items())
     if agrees:
-        claim.stated |= said
+        claim.stated |= stated
     return agrees
 
 
@@ -303,7 +303,7 @@ def means(about: Object, claim: Claim) -> bool:
     if not claim.known or claim.unwatched or claim.stated.get("object_id") != about.object_id:
         return False
     pairs = [(getattr(about, name), claim.stated.get(name)) for name in _WITHIN]
-    return all(said is None or stated is None or said == stated for said, stated in pairs)
+    return all(own is None or stated is None or own == stated for own, stated in pairs)
 
 
 # Blocks.

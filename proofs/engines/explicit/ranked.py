@@ -44,10 +44,10 @@ class Ranked:
         """The clauses that fail in a state."""
         size, failed = self._size, []
         rank_a, rank_b = state[size + 1], state[2 * size + 3]
-        first, said, reset, either = state[-4:]
+        first, reported, reset, either = state[-4:]
         sides = (state[:size], state[size + 2 : 2 * size + 2])
         if not reset and all(self._one.says(FIRST_LOSS, of) for of in sides):
-            failed += ["first loss"] * (first != said)
+            failed += ["first loss"] * (first != reported)
         if either and not (rank_a <= rank_b if first == 1 else rank_b <= rank_a):
             failed.append("promise")
         return tuple(failed)
@@ -65,7 +65,7 @@ class Ranked:
             there_a = live(*state[2 * reads : of_b])
             there_b = live(*state[of_b : of_b + len(places)])
             lost_a, rank_a, lost_b, rank_b, *both = state[of_b + len(places) :]
-            first, said, reset, either = both
+            first, reported, reset, either = both
             mine_a, mine_b = e.mine_A, e.mine_B
             if mine_a and mine_b and not fact:
                 return None
@@ -86,10 +86,10 @@ class Ranked:
                 either = bool((there_b and e.takeable_B) if loses_a else (there_a and e.takeable_A))
             if loses_a or loses_b:
                 first = first or (2 if loses_b else 1)  # both at once: no order, and `reset`
-            if loses and not said:
-                said = 1 if named_a else 2 if named_b else 0
+            if loses and not reported:
+                reported = 1 if named_a else 2 if named_b else 0
             reset = reset or (resets and (mine_a or mine_b)) or (loses_a and loses_b)
-            after = (lost_a or loses_a, lost_b or loses_b, first, said, bool(reset), either)
+            after = (lost_a or loses_a, lost_b or loses_b, first, reported, bool(reset), either)
             return (*after_a[0], *after_b[0], *after), failed
 
         return Move(

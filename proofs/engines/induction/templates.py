@@ -214,7 +214,7 @@ def _atoms(model: Model, machine: Machine, seen: Iterable[State]) -> list[Atom]:
         atoms += [Atom("==", one, other), Atom("<=", one, other), Atom("<=", other, one)]
         atoms += [Atom("one more", one, other), Atom("one more", other, one)]
     terms = dict.fromkeys(t for clause in model.clauses for t in _parts(clause.holds))
-    return atoms + [Atom("term", term=t) for t in terms if _speaks(t, machine)]
+    return atoms + [Atom("term", term=t) for t in terms if _is_over_state(t, machine)]
 
 
 def _related(one: str, other: str, together: list[set[str]]) -> bool:
@@ -250,7 +250,7 @@ def _parts(term: Term) -> Iterator[Term]:
             yield from _parts(child)
 
 
-def _speaks(term: Term, machine: Machine) -> bool:
+def _is_over_state(term: Term, machine: Machine) -> bool:
     """Whether the term reads only state variables of the small instance."""
     found = list(variables(term))
     return bool(found) and all(

@@ -54,8 +54,8 @@ def _read(path: Path, system: Model) -> Invariant | None:
         return None
     head = show(("define-fun", INVARIANT, tuple(sorts.items()), "Bool", body))
     given = {variable: state[name] for variable, name in names.items()}
-    said = f"{head}\n(assert ({INVARIANT} {' '.join(names)}))"
-    (formula,) = z3.parse_smt2_string(said, decls={n: v.decl() for n, v in given.items()})
+    text = f"{head}\n(assert ({INVARIANT} {' '.join(names)}))"
+    (formula,) = z3.parse_smt2_string(text, decls={n: v.decl() for n, v in given.items()})
 
     def at(there: dict[str, Expr]) -> Expr:
         return z3.substitute(formula, *((state[name], there[name]) for name in state))

@@ -121,10 +121,10 @@ def _judge_changes(changes: Sequence[Change | DeliveryChange | TableChange]) -> 
     started = time.perf_counter()
     for change, same in zip(left, shown_same(left), strict=True):
         about = (change.part, change.name, change.operator, change.says)
-        result, said = (
+        result, detail = (
             (EQUIVALENT, str(Compared.REACHED)) if same else _explained(*compare_change(change))
         )
-        yield _fate(about, result, [], said, started)
+        yield _fate(about, result, [], detail, started)
         started = time.perf_counter()
 
 
@@ -144,8 +144,8 @@ def _judge(group: Sequence[Mutant]) -> Iterator[Fate]:
         started = time.perf_counter()
         noticed = dict(_noticed(mutant))
         if noticed:
-            said = next(iter(noticed.values()))
-            yield _fate(_about(mutant), KILLED, list(noticed), said, started)
+            detail = next(iter(noticed.values()))
+            yield _fate(_about(mutant), KILLED, list(noticed), detail, started)
         elif mutant.observer is None:
             yield _fate(_about(mutant), SURVIVED, [], "no run is condemned by it alone", started)
         else:
@@ -163,9 +163,9 @@ def _judge(group: Sequence[Mutant]) -> Iterator[Fate]:
 
 def _noticed(mutant: Tried) -> Iterator[tuple[str, str]]:
     for name, check in CHECKS.items():
-        said = check(mutant)
-        if said is not None:
-            yield name, said
+        found = check(mutant)
+        if found is not None:
+            yield name, found
             if name == "structure":  # nothing to judge runs with
                 return
 

@@ -120,8 +120,8 @@ class State:
         except FileNotFoundError:
             return b""
         except NoFile as problem:
-            said = f"cannot read {self._path}: {problem.strerror}"
-            raise OutputError(said, "name another file") from None
+            reason = f"cannot read {self._path}: {problem.strerror}"
+            raise OutputError(reason, "name another file") from None
         except (OSError, ValueError) as problem:
             raise OutputError(f"cannot read {self._path}: {problem}", "name another") from None
         if len(content) > _MOST:
@@ -156,5 +156,5 @@ def _head() -> _Head:
     return _Head(__version__, spec_digest(), runs_digest(), code_digest())
 
 
-def _line(told: _Head | Fate) -> bytes:
-    return msgspec.json.encode(told) + b"\n"
+def _line(entry: _Head | Fate) -> bytes:
+    return msgspec.json.encode(entry) + b"\n"

@@ -95,8 +95,8 @@ def _kept(name: str, found: Sequence[Verdict], breach: Breach) -> bool:
 
 def hand(mutant: Mutant) -> str | None:
     """A hand-written trace of the test suite no longer gets its recorded verdict."""
-    told = (t for t in traces() if t.mode == mutant.mode)
-    return next((t.name for t in told if not _as_written(mutant, t)), None)
+    written = (t for t in traces() if t.mode == mutant.mode)
+    return next((t.name for t in written if not _as_written(mutant, t)), None)
 
 
 def _as_written(mutant: Mutant, trace: Trace) -> bool:

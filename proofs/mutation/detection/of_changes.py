@@ -29,9 +29,9 @@ __all__ = ["NOTICES", "distinguishes", "forget", "noticed", "pinned_of"]
 def noticed(change: Change) -> Iterator[tuple[str, str]]:
     """The checks that detect a change, by name, with what each found."""
     for name, check in NOTICES.items():
-        said = check(change)
-        if said is not None:
-            yield name, said
+        found = check(change)
+        if found is not None:
+            yield name, found
             if name == "structure":  # nothing to judge runs with
                 return
 
@@ -222,8 +222,8 @@ def pinned_of(mode: Mode, line: str, outcome: Outcome, judged: Judged) -> dict[s
     if not is_faithful(alike(mode), line):
         return found
     for name in MODES[mode].names():
-        if told := trail(outcome.verdicts(name)):
-            found[OBLIGATIONS[name].code] = told
+        if changes := trail(outcome.verdicts(name)):
+            found[OBLIGATIONS[name].code] = changes
     for clause in judged.trusted.clauses.get(mode, ()):
         if fails := outcome.breaks(clause):
             found[f"{mode}.{clause.name}"] = " ".join(map(str, fails))

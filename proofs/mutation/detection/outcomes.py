@@ -97,7 +97,7 @@ class Judged:
     def __init__(self, trusted: Trusted, base: Judged | None = None) -> None:
         self.trusted, self.base, self._compiled = trusted, base, Compiled(trusted)
         self._judges: dict[str, Judge] = {}
-        self._heard: dict[tuple[str, str], tuple[Received, ...]] = {}
+        self._steps: dict[tuple[str, str], tuple[Received, ...]] = {}
         self._outcomes: dict[tuple[Mode, str], Outcome] = {}
         self._verdicts: dict[tuple[str, str, str], tuple[Verdict, ...]] = {}
         self._ends: dict[tuple[str, str], int] = {}
@@ -106,7 +106,7 @@ class Judged:
 
     def forget(self) -> None:
         """Clear the caches of runs."""
-        self._heard.clear()
+        self._steps.clear()
         self._outcomes.clear()
         self._verdicts.clear()
         self._ends.clear()
@@ -182,15 +182,15 @@ class Judged:
         key = constants, line
         if self.base is not None and not self._other_ledgers:
             return self.base.received(constants, line)
-        if key not in self._heard:
+        if key not in self._steps:
             known = None if self.base is None else self.base.received(constants, line)
             if known is not None and not any(self._compiled.moved(*step) for step in known):
-                self._heard[key] = known
+                self._steps[key] = known
             else:
-                self._heard[key] = self._hear(constants, line)
-        return self._heard[key]
+                self._steps[key] = self._received(constants, line)
+        return self._steps[key]
 
-    def _hear(self, constants: str, line: str) -> tuple[Received, ...]:
+    def _received(self, constants: str, line: str) -> tuple[Received, ...]:
         run, found = read_run(line), []
         c = _constants(constants, run.threshold)
         was, asked = initial(Scope.WAS), initial(Scope.REQ_WAS)

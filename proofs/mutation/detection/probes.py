@@ -181,8 +181,8 @@ def _shows(signal: Signal) -> Descriptor:
 def rows() -> dict[str, str]:
     """What is pinned of the probes."""
     lines = ROWS.read_text(encoding="utf-8").splitlines()
-    told = (line.partition(": ") for line in lines if line and not line.startswith("#"))
-    return {question: answers for question, _, answers in told}
+    parts = (line.partition(": ") for line in lines if line and not line.startswith("#"))
+    return {question: answers for question, _, answers in parts}
 
 
 @cache

@@ -83,11 +83,11 @@ def preserved(
         solver.push()
         solver.add(z3.Or([breaks[i] for i in kept]))
         answer = solver.check([holds[i] for i in kept])
-        told = solver.model() if answer == z3.sat else None
+        model = solver.model() if answer == z3.sat else None
         solver.pop()
-        if told is None:
+        if model is None:
             return kept if answer == z3.unsat else None
-        kept = [i for i in kept if not z3.is_true(told.eval(breaks[i], model_completion=True))]
+        kept = [i for i in kept if not z3.is_true(model.eval(breaks[i], model_completion=True))]
     return kept
 
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proofs.mutation.equivalence.product import (
+    Comparable,
     Compared,
     Comparison,
-    Said,
     compared,
     same_step,
     same_terms,
@@ -68,8 +68,8 @@ def shown_same(changes: Sequence[Change]) -> list[bool]:
             for one, other in question.observers:
                 observers.setdefault((question.mode, one.name), []).append((number, other))
             allowed = None if question.allowed is None else TRUE
-            for said in question.terms:
-                terms.setdefault((question.mode, allowed), []).append((number, said))
+            for term in question.terms:
+                terms.setdefault((question.mode, allowed), []).append((number, term))
     for (mode, name), each in observers.items():
         others = [(number, other) for number, other in each if found[number]]
         if not others:
@@ -81,7 +81,7 @@ def shown_same(changes: Sequence[Change]) -> list[bool]:
     return found
 
 
-_Pairs = dict[tuple[Mode, Term | None], list[tuple[int, tuple[Said, Said]]]]
+_Pairs = dict[tuple[Mode, Term | None], list[tuple[int, tuple[Comparable, Comparable]]]]
 
 
 def _ask_terms(terms: _Pairs, found: list[bool]) -> None:

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from spec.language.machine import Ledger, Observer
 
 __all__ = [
+    "Comparable",
     "Compared",
     "Comparison",
-    "Said",
     "compare",
     "compared",
     "difference",
@@ -48,8 +48,8 @@ __all__ = [
     "shortest",
 ]
 
-Said = Term | Clause
-"""What can be said of an event: a clause says nothing where what it waits for is owed."""
+Comparable = Term | Clause
+"""What original and mutant are compared by; a clause that is suspended holds trivially."""
 RLIMIT = 60_000_000
 WIDTH = 7  # wide enough for the number of every kind
 DEEPEST = 12
@@ -83,7 +83,7 @@ class Comparison:
 
     mode: Mode
     observers: tuple[tuple[Observer, Observer], ...] = ()
-    terms: tuple[tuple[Said, Said], ...] = ()
+    terms: tuple[tuple[Comparable, Comparable], ...] = ()
     allowed: Term | None = None
     ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = ()
 
@@ -152,12 +152,12 @@ class _Both(System):
             for verdict in Verdict
         ]
 
-        def said(each: Said) -> Expr:
+        def formula(each: Comparable) -> Expr:
             if isinstance(each, Clause):
                 return z3.Implies(waited_for(each, made.owing), term(each.holds))
             return term(each)
 
-        agree = [said(one) == said(other) for one, other in self.comparison.terms]
+        agree = [formula(one) == formula(other) for one, other in self.comparison.terms]
         following = {
             name: value
             for name, value in made.following.items()
@@ -241,7 +241,7 @@ def compared(comparison: Comparison) -> Compared:
 
 
 def same_terms(
-    mode: Mode, pairs: Sequence[tuple[Said, Said]], allowed: Term | None = None
+    mode: Mode, pairs: Sequence[tuple[Comparable, Comparable]], allowed: Term | None = None
 ) -> list[bool]:
     """For each pair of terms, whether they are proved equal for every event of every run.
 

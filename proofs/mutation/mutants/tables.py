@@ -102,24 +102,24 @@ def table_changes() -> tuple[TableChange, ...]:
 
 
 def _entry(
-    table: str, key: Any, before: frozenset[Any], each: Any, speaks: tuple[str, ...] = ()
+    table: str, key: Any, before: frozenset[Any], each: Any, about: tuple[str, ...] = ()
 ) -> TableChange:
     there = each in before
     operator = "fewer" if there else "more"
     says = f"{table}, {key}: {'without' if there else 'with'} {each}"
     name = f"{table}.{key}:{operator}-{each}"
-    return TableChange(name, operator, says, table, key, before ^ {each}, speaks)
+    return TableChange(name, operator, says, table, key, before ^ {each}, about)
 
 
 def _may_supply() -> Iterator[TableChange]:
     for depth, names in depths.MAY_SUPPLY.items():
         for name in OBLIGATIONS if depth is not Depth.NONE else ():
-            speaks: tuple[str, ...] = ()
+            about: tuple[str, ...] = ()
             if name not in names and depth is Depth.TELEMETRY_JOIN and name in NEVER_BY_TELEMETRY:
-                speaks = ("telemetry",)
+                about = ("telemetry",)
             if name not in names and name in _HOOKS and depth is not Depth.BACKEND_PATCH:
-                speaks += ("scheduler alone", "allocator alone")
-            yield _entry("MAY_SUPPLY", depth, names, name, speaks)
+                about += ("scheduler alone", "allocator alone")
+            yield _entry("MAY_SUPPLY", depth, names, name, about)
 
 
 def _preconditions() -> Iterator[TableChange]:
@@ -156,8 +156,8 @@ def _evidence() -> Iterator[TableChange]:
     for name in OBLIGATIONS:
         atoms = vocabulary.ATOMS_FOR.get(name, frozenset())
         for atom in Atom:
-            speaks = ("pressure is observed",) if atom in atoms else ()
-            yield _entry("ATOMS_FOR", name, atoms, atom, speaks)
+            about = ("pressure is observed",) if atom in atoms else ()
+            yield _entry("ATOMS_FOR", name, atoms, atom, about)
 
 
 def _rejected() -> Iterator[TableChange]:

@@ -27,7 +27,7 @@ __all__ = ["HAND", "RUNS", "Run", "Trace", "read_run", "runs", "traces", "usual"
 RUNS: Final = files("proofs.mutation.runs") / "runs.txt"
 HAND: Final = files("proofs.mutation.runs") / "traces.txt"
 
-_NOBODY: Final = CONFLICT_ACTIONS | {
+_OF_NO_CLAIM: Final = CONFLICT_ACTIONS | {
     Kind.REQUEST_ARRIVED,
     Kind.REQUEST_FINISHED,
     Kind.STREAM_DISORDER,
@@ -71,9 +71,9 @@ def write_run(threshold: int, events: Iterable[tuple[Kind, Mapping[str, Any]]]) 
 
 
 def _event(word: str) -> EventView:
-    name, *told = word.split(":")
+    name, *stated = word.split(":")
     fields = usual(Kind(name))
-    for field in told:
+    for field in stated:
         key, _, value = field.partition("=")
         if key not in EVENT_FIELDS:
             raise ValueError(f"not a field of an event: {key}")
@@ -83,8 +83,10 @@ def _event(word: str) -> EventView:
 
 def _word(kind: Kind, fields: Mapping[str, Any]) -> str:
     fixed = usual(kind)
-    told = ((name, int(fields.get(name, plain)), plain) for name, plain in fixed.items())
-    return str(kind) + "".join(f":{name}={value}" for name, value, plain in told if value != plain)
+    values = ((name, int(fields.get(name, plain)), plain) for name, plain in fixed.items())
+    return str(kind) + "".join(
+        f":{name}={value}" for name, value, plain in values if value != plain
+    )
 
 
 def usual(kind: Kind) -> dict[str, Any]:
@@ -93,7 +95,7 @@ def usual(kind: Kind) -> dict[str, Any]:
         name: name == "authorised" if sort is Sort.BOOL else 0
         for name, (sort, _) in EVENT_FIELDS.items()
     }
-    about = kind not in _NOBODY
+    about = kind not in _OF_NO_CLAIM
     return plain | {"mine": about, "named": about, "here": kind in REQUEST_KINDS}
 
 
@@ -101,24 +103,24 @@ def usual(kind: Kind) -> dict[str, Any]:
 def runs() -> dict[str, dict[str, str]]:
     """Every run, by its line, with the verdicts pinned of it (`proofs.mutation.pins`)."""
     found: dict[str, dict[str, str]] = {}
-    told = ""
+    run = ""
     for line in RUNS.read_text(encoding="utf-8").splitlines():
         if line.startswith(" "):
-            found[told] = dict(pin.split(": ") for pin in line.strip().split("; "))
+            found[run] = dict(pin.split(": ") for pin in line.strip().split("; "))
         elif not line.startswith("#"):
-            found[told := line] = {}
+            found[run := line] = {}
     return found
 
 
 @cache
 def traces() -> tuple[Trace, ...]:
     """The hand-written traces of the test suite, as claims and requests see them."""
-    told: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
     for line in HAND.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             name, mode, run = line.split(" ", 2)
-            told.setdefault((name, mode), []).append(run)
+            found.setdefault((name, mode), []).append(run)
     return tuple(
         Trace(name, mode, name.partition(".")[0], name.endswith(".kept"), tuple(lines))
-        for (name, mode), lines in told.items()
+        for (name, mode), lines in found.items()
     )

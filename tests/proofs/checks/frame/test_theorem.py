@@ -161,7 +161,7 @@ class TestOtherObservers:
 
     def test_reads_what_is_not_delivered(self) -> None:
         """A rule that fires at somebody else's events is refuted, at the kind that it waits for."""
-        rule = Rule(Guard.BROKE, "odd", ~e.mine & kind(Kind.BLOCK_CACHED), VIOLATED, why="")
+        rule = Rule(Guard.FORBIDDEN, "odd", ~e.mine & kind(Kind.BLOCK_CACHED), VIOLATED, why="")
         results = of_any(an_observer(rule))
         failures = results[CLAIM_OBSERVERS].failures
         assert [f"at {Kind.BLOCK_CACHED}"] == [failure.part for failure in failures]
