@@ -100,7 +100,7 @@ class Monitor:
     Args:
         only: judge this claim id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
-        keep: what is kept of claims that are over; all that can be said of them, by default.
+        keep: what is kept of claims that are over; everything, by default.
         own: judge the claims alone that ask for the mode by name, and were accepted in no other.
     """
 
@@ -129,7 +129,7 @@ class Monitor:
             stream.doubt(doubt, record.at)
 
     def reject(self, at: At) -> None:
-        """A line could not be read: what it said is missing from every stream of its file."""
+        """A line could not be read: what it states is missing from every stream of its file."""
         self._rejected += 1
         why = f"line {at.line} could not be read"
         self._spoiled.setdefault(at.file, (at, why))
@@ -260,8 +260,8 @@ class Monitor:
         return self._cut() or self._torn()
 
     def _cut(self) -> str:
-        """A stream that has two forms, or not the end that it promised, if there is one: nobody
-        knows what is missing there, though no claim was alive.
+        """A stream that has two forms, or not the end that it promised, if there is one: it is
+        unknown what is missing there, though no claim was alive.
         """
         cuts = ((stream.name, stream.order.cut) for stream in self._streams.values())
         return next((f"{name}: {cut[1]}" for name, cut in cuts if cut is not None), "")

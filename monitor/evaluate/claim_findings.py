@@ -28,7 +28,7 @@ class ClaimFindings(ClaimRecord):
 
     @property
     def settled(self) -> bool:
-        """Whether its end was told, and nothing is owed of it."""
+        """Whether its end was reported, and nothing is owed of it."""
         return not (
             self.alive or any(found.verdict is Verdict.PENDING for _, found in self.findings())
         )

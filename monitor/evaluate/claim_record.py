@@ -164,7 +164,7 @@ class ClaimRecord:
 
     @property
     def ended(self) -> bool:
-        """Whether its responsibility ended and that was told, or it was turned away.
+        """Whether its responsibility ended and that was reported, or it was turned away.
 
         In modes without acceptance news is owed for ever.
         """
@@ -172,7 +172,7 @@ class ClaimRecord:
 
     @property
     def alive(self) -> bool:
-        """Whether its end was not told, or the runtime is responsible for it all the same."""
+        """Whether its end was not reported, or the runtime is responsible for it all the same."""
         return self.state not in TERMINAL or self.responsible
 
     @property

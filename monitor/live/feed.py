@@ -73,7 +73,7 @@ class LiveVerdict(
 
 
 class LiveEnd(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-end/1"):
-    """The stream has ended, and every claim's last verdict has been told."""
+    """The stream has ended, and every claim's last verdict has been emitted."""
 
     stream: Text
 
@@ -149,7 +149,7 @@ class Live:
         """The verdicts that are not what they were; none where it is too early to look again.
 
         Args:
-            final: the stream is over, and every verdict is told.
+            final: the stream is over, and every verdict is emitted.
         """
         found, self._new = self._new, []
         if self.due or final:
@@ -166,7 +166,7 @@ class Live:
 
     @property
     def standing(self) -> list[LiveVerdict]:
-        """The verdicts as they were last told."""
+        """The verdicts as they were last emitted."""
         return [*self._last, *self._emitted.values()]
 
     def _exceeds(self, event: Event) -> Doubt | None:

@@ -64,7 +64,7 @@ class Followed:
     def __init__(self) -> None:
         self.ended = False
         self._open: dict[str, Verdict] = {}
-        self._verdicts: set[Verdict] = set()  # that stand, whatever is told of their claims later
+        self._verdicts: set[Verdict] = set()  # that stand, whatever is reported later
 
     def take(self, line: LiveLine) -> None:
         """One more line."""

@@ -34,7 +34,7 @@ class Held(NamedTuple):
 
 class Moved(NamedTuple):
     """The claims that hold a block of an event at another position, or with another content, and
-    those that held it elsewhere until then, of whom nobody follows it.
+    those that held it elsewhere until then, which are not tracked any more.
     """
 
     clash: list[ClaimRun]
@@ -42,8 +42,8 @@ class Moved(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Who loses a position by an event, and of whom nobody knows whether; `strays` are those that
-    lose none of their own, but some behind their end.
+    """Who loses a position by an event, and for which claims that is unknown; `strays` are those
+    that lose none of their own, but some behind their end.
     """
 
     losers: dict[str, ClaimRun]
@@ -92,7 +92,7 @@ class Blocks(Holders):
         self._placed.clear()
 
     def are_unseen(self, blocks: Iterable[int]) -> bool:
-        """Whether lines are missing, and some block is nobody's and was not stated since."""
+        """Whether lines are missing, and some block has no owner and was not stated since."""
         return self.missed >= 0 and any(
             not self._owners.get(block) and block not in self._placed for block in blocks
         )
@@ -112,9 +112,9 @@ class Blocks(Holders):
             mates[claim.claim_id] = claim
 
     def move(self, event: Event, claim: ClaimRun | None = None) -> Moved:
-        """Blocks are at some position: at no other for anybody who is not tracked.
+        """Blocks are at some position: at no other for a claim that is not tracked.
 
-        What is said of an object is remembered for the sake of claims to come.
+        What is stated of an object is remembered for the sake of claims to come.
 
         Args:
             claim: the one that the event names.
@@ -270,7 +270,7 @@ class Blocks(Holders):
     ) -> Moved:
         """The claims that hold one of these blocks elsewhere, or with another content.
 
-        Those that are not tracked any more do not: their blocks may be gone unsaid.
+        Those that are not tracked any more do not: their blocks may be gone without a report.
         """
         clash: dict[str, ClaimRun] = {}
         left: dict[str, ClaimRun] = {}

@@ -25,12 +25,12 @@ class Holders:
 
     Blocks of an object belong to every claim on it. A load may not name its blocks: `_unnamed` are
     the claims of which some were never named. Of the claims that were forgotten the last one stays
-    known as an owner of its blocks, in `_forgotten`, without positions. Whoever holds anything is
-    among `_holding`, and among those `_on` its object. `mixed` are the blocks that are held for
-    more than one object; `claims` are those in hand. What is said of blocks is said for the sake of
-    claims that are tracked: of others nothing is known once they ended. `now` is the number of the
-    event in hand, `lost` that of the last one before track was lost, `missed` the same where lines
-    may be missing. `full` says that claims share more than is followed.
+    known as an owner of its blocks, in `_forgotten`, without positions. A claim that holds anything
+    is among `_holding`, and among those `_on` its object. `mixed` are the blocks that are held for
+    more than one object; `claims` are those in hand. Blocks are followed for the sake of claims
+    that are tracked: of others nothing is known once they ended. `now` is the number of the event
+    in hand, `lost` that of the last one before track was lost, `missed` the same where lines may be
+    missing. `full` says that claims share more than is followed.
     """
 
     claims: Mapping[str, ClaimRun]

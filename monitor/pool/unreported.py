@@ -22,7 +22,7 @@ UNREPORTED_KEPT: Final = 10_000
 def is_moot(claim: ClaimRun, event: Event) -> bool:
     """Whether a report that names a claim is not owed: about a route, or about a loss where
     the claim is ranked, and the claim is over; and nothing like it that happened before is still to
-    be told.
+    be reported.
     """
     if not claim.known or claim.watched:
         return False

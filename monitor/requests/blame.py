@@ -82,7 +82,7 @@ class Early:
     def add(
         self, names: list[str], event: Event, at: At, blame: Blame, unknown: tuple[Unknown, ...]
     ) -> None:
-        """These ids were named in an action on a request; what each hears of it is the same. Of
+        """These ids were named in an action on a request; the same is delivered to each. Of
         actions of one kind that say the same of failures the first counts.
 
         Args:

@@ -185,7 +185,7 @@ class ClaimStore(KnownClaims):
     def too_late(self, claim: ClaimRun, event: Event) -> bool:
         """Whether it is about a request that a claim had in hand when it was forgotten.
 
-        What is said of it may rest on what is no longer kept, unless it names a claim that has
+        A report about it may rest on what is no longer kept, unless it names a claim that has
         ended; and so may what is owed for a route or a reuse. What else is done with it changes
         nothing.
         """

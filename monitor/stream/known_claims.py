@@ -160,8 +160,8 @@ class KnownClaims:
         self._place(claim)
 
     def late(self, event: Event, claims: Iterable[ClaimRun], at: At) -> None:
-        """Blocks of these claims are there, or gone, and it is not said which. Where one of them
-        was forgotten, others may share what it held: those that state contents, or any.
+        """Blocks of these claims are there, or gone, and the event does not name them. Where one of
+        them was forgotten, others may share what it held: those that state contents, or any.
         """
         late = (event.claim_id is None and self.past.others_on(event.object_id)) or any(
             (claim.past is not None or claim.lost) and not (claim.keys or claim.unwatched)

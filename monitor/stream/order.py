@@ -136,7 +136,9 @@ class Clock:
 
     _ends: list[tuple[int, int, str]] = field(default_factory=list)
     _running: dict[str, dict[int, ClaimRun]] = field(default_factory=dict)
-    _left: dict[str, dict[int, ClaimRun]] = field(default_factory=dict)  # nobody answers for these
+    _left: dict[str, dict[int, ClaimRun]] = field(
+        default_factory=dict
+    )  # without a responsible runtime
     _ties: Iterator[int] = field(default_factory=itertools.count)
     _most: int = _ENDS
     _until: dict[str, int] = field(default_factory=dict)

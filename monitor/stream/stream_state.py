@@ -58,7 +58,7 @@ class StreamState:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
-        self._losses = self._missing = 0  # of track, and lines, that the blocks were told of
+        self._losses = self._missing = 0  # of track, and lines, that the blocks know of
         self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events

@@ -135,7 +135,9 @@ def _items(oracle: Oracle) -> Iterator[tuple[bool, str]]:
 
 
 def _preconditions(oracle: Oracle) -> Iterator[tuple[bool, str]]:
-    """Whether an adapter is ready: each precondition unsaid, said without an anchor, or with."""
+    """Whether an adapter is ready: each precondition not stated, stated without an anchor, or with
+    one.
+    """
     for depth in LADDER[1:]:
         ways: list[list[tuple[Holds | None, Point]]] = []
         for each in PRECONDITIONS[depth]:

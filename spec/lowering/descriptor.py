@@ -58,7 +58,7 @@ class Anchor(_Record):
     """Where something is shown: a path, a public source, or a path below a source.
 
     `order`, `claim` and `basis` say what a run preserves, and are for runs alone; what is not
-    said is not preserved.
+    stated is not preserved.
     """
 
     kind: AnchorKind

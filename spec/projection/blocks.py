@@ -63,7 +63,7 @@ def after(pool: Pool, event: Event) -> Pool:
 
 def _unmoved(pool: Pool, event: Event) -> frozenset[Placed]:
     """What is held, without what was held in one of the blocks of an event at another position for
-    nobody who is tracked: that may have gone unsaid.
+    no claim that is tracked: that may be gone without a report.
     """
     places: dict[int | None, int] = dict(zip(event.block_ids, event.positions, strict=False))
     return frozenset(

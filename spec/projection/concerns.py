@@ -1,7 +1,7 @@
 """Determines the claims that an event is about, for every kind.
 
-An event of a request belongs to that request, whatever claim it is about; and some events are told
-to every claim of the pool without being about any.
+An event of a request belongs to that request, whatever claim it is about; and some events are
+delivered to every claim of the pool without being about any.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def is_mine(sight: Sight) -> bool:
 def _is_moot(sight: Sight) -> bool:
     """Whether a report is about what no longer matters: of a route, or of a loss where the
     claim is ranked, and the claim is over; and nothing like it that happened before is still to be
-    told.
+    reported.
     """
     kind, claim = sight.event.kind, sight.claim
     if not _names(sight) or not sight.binds or not claim.known or claim.watched:

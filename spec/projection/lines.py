@@ -19,7 +19,7 @@ class Line(NamedTuple):
     (None for all that are alive) of which nothing more is concluded, or nothing of the obligations
     beside them. `derived` are kinds of facts that are read from reports in the form of the stream,
     and contradict none. `foreign` says that the line has another form than the first: from there on
-    nobody knows the order of lines, nor which are missing.
+    the order of lines is unknown, and so is which are missing.
     """
 
     at: int

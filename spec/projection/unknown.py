@@ -145,7 +145,7 @@ def _has_part(sight: Sight, seen: Mapping[str, object]) -> bool:
 def may_be_gone(sight: Sight) -> bool:
     """Whether a block is gone that may hold a position of the claim: one that a load did not name.
 
-    It is if nobody is known to hold it, or if the event names or means the claim, which does not
+    It is if no claim is known to hold it, or if the event names or means the claim, which does not
     hold it, and does not say which position it held.
     """
     event, held = sight.event, held_by(sight.pool, sight.claim)

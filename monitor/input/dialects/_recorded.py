@@ -167,7 +167,7 @@ class Bound(Recorded, frozen=True):
 
     @property
     def binding(self) -> dict[str, Any]:
-        """Whom the line is about: nobody, unless it names a claim."""
+        """The claim that the line is about; none, unless it names one."""
         if self.claim_id is None:
             return {}
         return {
@@ -233,7 +233,7 @@ def materialized(line: Recorded, binding: dict[str, Any]) -> Event:
 
 @dataclass(slots=True)
 class Ended:
-    """What was said to become of a claim, so that nothing is said twice of it.
+    """The reported ends of a claim, so that none is emitted twice.
 
     An outcome of a failed restore and the event that it states are one, in either order; of a
     harm, where both name one request.

@@ -37,7 +37,7 @@ _HOOKS: Final = frozenset(
 class TableChange:
     """One change of a table: an entry of a mapping, or the whole of a set or sequence.
 
-    `theorems` are those of the lowering relation that speak of what was changed.
+    `theorems` are those of the lowering relation about what was changed.
     """
 
     name: str

@@ -32,8 +32,8 @@ __all__ = ["ORIGINAL", "Change", "Trusted", "dependents", "original", "renamed",
 
 @dataclass(frozen=True)
 class Trusted:
-    """Ledgers, obligations, the clauses of the theorem, what a faithful stream may hold, and of
-    which kinds the theorem speaks.
+    """Ledgers, obligations, the clauses of the theorem, what a faithful stream may hold, and which
+    kinds the theorem is about.
     """
 
     ledgers: tuple[tuple[Ledger, Scope, Scope], ...] = LEDGERS
