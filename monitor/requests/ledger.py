@@ -163,7 +163,7 @@ class Requests:
         return True
 
     def end(self, request_id: str) -> None:
-        """The request ended: what it needed no longer matters; what failed may still be reported."""
+        """The request ended: its need no longer matters; what failed may still be reported."""
         request = self._requests.get(request_id)
         self._leave_hand(request_id)
         if request is None:

@@ -78,7 +78,7 @@ class TestForgotten:
             ]
             assert [(claim, Verdict.SATISFIED, True) for claim in claims] == known(told.take(new))
         assert not told.live._full
-        assert {} == told.live._told
+        assert {} == told.live._emitted
 
     @pytest.mark.parametrize("ended", [0, 5])
     def test_harm_of_a_forgotten_claim(self, ended: int) -> None:
