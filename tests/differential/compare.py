@@ -223,7 +223,7 @@ def _agree(fast: Verdicts, outcome: Outcome, where: str, *, forgets: bool) -> No
 
 
 def _is_later(found: Found, than: Found) -> bool:
-    """Whether a breach was found after another one, or nobody knows where."""
+    """Whether a breach was found after another one, or it is unknown where."""
     if not found[0] is than[0] is Verdict.VIOLATED:
         return False
     return found[1] is None or than[1] is None or found[1] >= than[1]

@@ -152,7 +152,7 @@ class TestReport:
             check([str(path)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
 
     def test_progress(self, tmp_path: Path) -> None:
-        """Progress is told in bytes, and ends at the size of all files."""
+        """Progress is reported in bytes, and ends at the size of all files."""
         path = tmp_path / "long.jsonl"
         path.write_bytes(text([allocator("gpu_hiccup", None) for _ in range(10_000)]))
         told: list[int] = []

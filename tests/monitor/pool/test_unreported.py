@@ -78,7 +78,7 @@ class TestMoot:
     """Reports after the end."""
 
     def test_after_the_end(self) -> None:
-        """What happens after the end may be told, and need not be."""
+        """What happens after the end may be reported, and need not be."""
         first = cached(1, 2), OVER, evicted(2)
         assert "violated" != verdict(*first)
         assert "violated" != verdict(*first, told(2))

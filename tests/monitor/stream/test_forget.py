@@ -250,7 +250,7 @@ class TestLate:
 
     @pytest.mark.parametrize("mode", ENDING)
     def test_second_harm(self, mode: Mode) -> None:
-        """In a second life, which is one too many, the harm is told: nothing else is broken."""
+        """In a second life, which is one too many, the harm is reported: nothing else is broken."""
         lost = Event(kind=Kind.BLOCK_LOST, block_ids=blocks(A, 0, 1, 2)["block_ids"])
         again = [*accepted(A, ""), *filled(A, ""), lost, say(Kind.CLAIM_HARMED, A), AFTER]
         stream = [*lives(A, B), AFTER, *again]

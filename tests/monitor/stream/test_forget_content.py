@@ -1,4 +1,4 @@
-"""Claims share blocks with claims that ended and were forgotten: nobody knows which, and nobody
+"""Claims share blocks with claims that ended and were forgotten: it is unknown which, and nobody
 says that they are there."""
 
 from __future__ import annotations

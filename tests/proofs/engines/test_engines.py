@@ -100,7 +100,7 @@ class TestContract:
 
     @pytest.mark.parametrize("mode", Mode)
     def test_search(self, mode: Mode) -> None:
-        """The search finds nothing, and says how many events and blocks it speaks of."""
+        """The search finds nothing, and says how many events and blocks it is about."""
         answer = Search(DEPTH).answer(Question(mode))
 
         assert (ProofResult.BOUNDED, DEPTH, 7) == (answer.result, answer.bound, answer.blocks)

@@ -140,14 +140,14 @@ class TestVerdict:
         assert 3 == exit_code([])
 
     def test_several_reasons(self) -> None:
-        """All that refutes a mode is said."""
+        """All that refutes a mode is reported."""
         check = lemma("failed")(bad())
 
         assert 2 == len(refuting(check))
         assert "breaks harm; the lemma swap fails" in sentence(check)
 
     def test_undecided_names_all(self) -> None:
-        """All that is left open is said."""
+        """All that is left open is reported."""
         check = lemma("unknown")(consistent(result="vacuous")(good()))
 
         assert 2 == len(undecided(check))

@@ -292,7 +292,7 @@ class TestCommand:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        """What is wrong with the input is said in one line, as the monitor says it; exit 2."""
+        """What is wrong with the input is reported in one line, as the monitor says it; exit 2."""
         monkeypatch.chdir(tmp_path)
         Path("t.jsonl").write_text('{"kind": 7}\n')
 

@@ -42,14 +42,14 @@ class TestEquivalent:
         assert (Compared.DIFFERENT, True) == (found, run is not None and distinguishes(other, run))
 
     def test_kinds(self) -> None:
-        """A theorem that speaks of fewer kinds is another, though every term is the same."""
+        """A theorem that is about fewer kinds is another, though every term is the same."""
         other = named("world", "best_effort:without-block_cached")
 
         assert [False] == shown_same([other])
         assert (Compared.DIFFERENT, None) == compare_change(other)
 
     def test_rest(self) -> None:
-        """What the others hold is told with each event: it may not come to something else."""
+        """What the others hold is reported with each event: it may not come to something else."""
         other = named("ledgers", "pool.rest:swap-15")
         found, run = compare_change(other)
 
