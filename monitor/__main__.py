@@ -19,12 +19,12 @@ from monitor.check.reference import MOST_BYTES, MOST_LINES, check_by_reference
 from monitor.input.errors import InputError
 from monitor.live.feed import LiveVerdict
 from monitor.live.follow import Followed, follow, live_line
+from monitor.report.evidence_text import evidence_text
 from monitor.report.github import as_github
 from monitor.report.junit import as_junit
 from monitor.report.mode_option import ModeOption, mode_asked
 from monitor.report.pages import pages
-from monitor.report.text import as_text
-from monitor.report.text_evidence import evidence_text
+from monitor.report.report_text import as_text
 from monitor.report.verdict import ModeChoice, verdict_schema
 from spec.cli.arguments import claim_option, file_name, path_option
 from spec.cli.common import (

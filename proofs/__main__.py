@@ -17,12 +17,12 @@ from proofs.engines.answers import EngineName
 from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
 from proofs.lowering.command import LOWERING, run_check
-from proofs.mutation import commands as commands_mutation
+from proofs.mutation.campaign import command as mutation_command
+from proofs.report.details import print_check
 from proofs.report.junit import to_junit
 from proofs.report.pages import pages
 from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
-from proofs.report.text import print_check
 from proofs.traces.itf import check_suffix
 from spec import __version__
 from spec.claims.claim import Mode
@@ -221,7 +221,7 @@ recheck.register(app)
 cores.register(app)
 counterexamples.register(app)
 runtimes.register(app)
-commands_mutation.register(app)
+mutation_command.register(app)
 command_lower.register(app)
 add_docs(app, pages, of="proofs")
 add_schema(

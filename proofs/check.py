@@ -24,8 +24,8 @@ from proofs.checks.redundancy import redundancy
 from proofs.checks.results import Lacking, Leaned, Paper
 from proofs.checks.soundness import sound_by
 from proofs.engines.answers import EngineName
-from proofs.engines.assumption_bmc import AssumptionBmc, readable_contract
 from proofs.engines.background import Task
+from proofs.engines.bounded.assumption_bmc import AssumptionBmc, readable_contract
 from proofs.report.results import NOT_FOUND, SCHEMA, Added, Check, Checks, Consistent, proof_schema
 from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from proofs.checks.coverage import Reached
     from proofs.checks.receptiveness import Receptive
     from proofs.checks.results import Sound
-    from proofs.engines.search import Found, Outcome
-    from proofs.engines.spacer import Proof
+    from proofs.engines.bounded.search import Found, Outcome
+    from proofs.engines.invariants.recheck import Proof
     from proofs.model.of_mode import Model
     from proofs.traces.scenario_search import FoundScenario
     from spec.claims.claim import Mode

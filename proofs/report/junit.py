@@ -46,7 +46,7 @@ def _written(check: Check, case: _Case) -> JunitCase:
         failure=case.failure,
         details="\n".join(f"{line.number} {line.kind}" for line in case.story),
         error=case.error,
-        said=case.said,
+        output=case.said,
     )
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from proofs.engines.minimise import CARRIES
-from proofs.engines.unrolling import Found
+from proofs.engines.bounded.minimise import CARRIES
+from proofs.engines.bounded.unrolling import Found
 from proofs.traces.replay import as_jsonl, to_events
 from spec import __version__
 from spec.cli.common import json_page
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from proofs.engines.unrolling import Value
+    from proofs.engines.bounded.unrolling import Value
     from proofs.model.of_mode import Model
     from spec.events.alphabet import Kind
 

@@ -297,7 +297,7 @@ def _usage(problem: Exception, name: str) -> int:
 
 
 def _complain(text: str, code: Code) -> int:
-    with suppress(OSError):  # nobody reads it; the code still tells
+    with suppress(OSError):  # no reader is left; the exit code still tells
         print(f"error: {printable(text)}", file=sys.stderr, flush=True)
     return code
 

@@ -5,7 +5,8 @@ import pytest
 
 from proofs.check import DEPTH, Checks, check_mode, exit_code
 from proofs.engines.background import second_process
-from proofs.engines.spacer import Invariant, ProofResult, prove, recheck
+from proofs.engines.invariants.recheck import Invariant, ProofResult, recheck
+from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.report.verdict import verdict

@@ -9,7 +9,7 @@ import pytest
 
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
-from proofs.engines.assumption_bmc import guards_of
+from proofs.engines.bounded.assumption_bmc import guards_of
 from proofs.traces.scenarios import SCENARIOS
 from spec.claims.claim import Mode
 from spec.cli.common import json_page

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 import monitor.samples
 from monitor.check.files import check
 from proofs.cli.explain import register
-from proofs.engines.search import find_witness
+from proofs.engines.bounded.search import find_witness
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from proofs.report.explanation import as_page
@@ -396,7 +396,7 @@ class TestCommand:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        """What is wrong with the input is said in one line, as the monitor says it; exit 2."""
+        """What is wrong with the input is reported in one line, as the monitor says it; exit 2."""
         monkeypatch.chdir(tmp_path)
         Path("t.jsonl").write_text('{"kind": 7}\n')
 

@@ -83,7 +83,7 @@ class TestQueue:
         assert (Mark.STREAM_CLOSED, 32) == (sink.lines[-1].kind, sink.lines[-1].sequence)
 
     def test_not_finished(self, caplog: pytest.LogCaptureFixture) -> None:
-        """Where the end is not written in time that is said."""
+        """Where the end is not written in time that is reported."""
         sink = Stuck()
         journal = Journal("s", [sink], 10)
         fill(journal, 0, 1)
