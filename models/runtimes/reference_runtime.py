@@ -227,10 +227,11 @@ class ReferenceRuntime(Model[State]):
             cached[block] = (prompt.object_id, position)
         after = with_request(state, request._replace(blocks=(*hits, *taken)))
         after = after._replace(cached=tuple(cached))
-        if blocks:
-            kind, at = Kind.LOAD_FINISHED if away else Kind.BLOCK_CACHED, tuple(blocks.values())
-            emits += (fact(kind, block_ids=tuple(blocks), positions=at, **on),)
+        placed = {"block_ids": tuple(blocks), "positions": tuple(blocks.values())}
+        if blocks and not away:
+            emits += (fact(Kind.BLOCK_CACHED, **placed, **on),)
         for claim in away:
+            emits += said(claim, Kind.LOAD_FINISHED, request_id=name, **placed)
             emits += said(claim, Kind.CLAIM_RESTORED, request_id=name, from_tier=True)
             emits += said(claim, Kind.PREFIX_REUSED, request_id=name)
         rose = (c for c in after.live if c not in away and after.holds(c) and not state.holds(c))
