@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from models.inference import Inference
-from models.model import Action, Emitted, Model
+from models.model import Action, Emitted, Fact, Model
 from models.shims import Shim, claim_of
 from monitor import check_files
 from proofs.product.search import Outcome, search
 from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER
 
 
@@ -83,3 +84,8 @@ def judged(outcome: Outcome, shim: Shim, mode: Mode, holder: str, folder: Path) 
     report = check_files(str(path), mode)
     claim = next(each for each in report.claims if each.claim_id == claim_of(holder))
     return str(claim.obligations[outcome.obligation].verdict)
+
+
+def without(emits: tuple[Emitted, ...], kind: Kind) -> tuple[Emitted, ...]:
+    """What an action emits without the events of a kind."""
+    return tuple(each for each in emits if not (isinstance(each, Fact) and each.event.kind is kind))
