@@ -47,8 +47,14 @@ def test_size(variant: str, states: int, moves: int) -> None:
 
 def test_sizes_with_claims() -> None:
     """Claims add reports, and no state."""
-    for variant, states in {"offloadable": 340, "lag": 592, "another": 340, "nobody": 340}.items():
-        assert reach(vllm_offload_patched.VARIANTS[variant]()).states == states
+    states = {each: reach(make()).states for each, make in vllm_offload_patched.VARIANTS.items()}
+    assert states == {
+        "offloadable": 340,
+        "lag": 592,
+        "small_tier": 328,
+        "another": 340,
+        "nobody": 340,
+    }
 
 
 @pytest.mark.parametrize("name", MODES[MODE].names(Bundle.CONTRACT))
@@ -170,6 +176,14 @@ def test_store_under_way(tmp_path: Path) -> None:
     assert run.actions[-3:] == ["schedule(r1)", "finish(r1)", "schedule(r2)"]
     told = kinds(run.events)
     assert told.index("block_evicted") < told.index("store_finished")
+
+
+def test_tier_without_room(tmp_path: Path) -> None:
+    """A copy that gives room to another is lost, and the mechanism reports no harm."""
+    model = vllm_offload_patched.VARIANTS["small_tier"]()
+    run = found(model, MODE, "claim_harm_attribution", "a", tmp_path)
+    assert (run.answer, run.rule) == (Answer.BROKEN, "harm_not_reported")
+    assert "host_copy_lost" in kinds(run.events)
 
 
 class _LatestVictim(VllmOffload):
