@@ -30,6 +30,9 @@ RUNTIMES: Final[Mapping[str, str | None]] = {
     "kv_lease": None,
     "vllm_pool_exclusion": None,
     "pool_counts": None,
+    "continuum": "continuum",
+    "retention": "vllm_retention_directives",
+    "processfork": "processfork",
 }
 """The models in the order in which they are listed, each with the curated descriptor, if any, of
 the same runtime."""
