@@ -93,9 +93,9 @@ def test_released_and_intact(tmp_path: Path) -> None:
         assert _found(_Generous(), name, tmp_path).answer in {Answer.KEPT, Answer.UNTESTED}
 
 
-@pytest.mark.parametrize("inference", INFERENCES)
-def test_inferences(inference: object, tmp_path: Path) -> None:
+def test_inference(tmp_path: Path) -> None:
     """The inference is refuted in the line where the restore is reported."""
-    run = _found(KvLease(), R, tmp_path)
-    assert run.line == 10
+    (it,) = INFERENCES
+    run = found(it.model(), it.mode, R, it.tracked, tmp_path, it.shim)
+    assert (run.answer, run.line) == (Answer.BROKEN, 10)
     assert kinds(run.events)[9] == "claim_restored"
