@@ -41,7 +41,7 @@ def test_served_from_released_blocks(tmp_path: Path) -> None:
     """Without a heartbeat the blocks are released and given away, and the request reads them."""
     run = _found(KvLease(), R, tmp_path)
     assert (run.answer, run.rule) == (Answer.BROKEN, "restore_reported_while_incomplete")
-    assert run.actions[:5] == ["prefill(a)", "tick()", "tick()", "tick()", "reap(a)"]
+    assert run.actions[:5] == ["prefill(a)", "tick", "tick", "tick", "reap(a)"]
     assert run.actions[-2:] == ["reuse(a)", "read(a)"]
     assert "load_failed" not in kinds(run.events)  # the read itself succeeds
 
@@ -69,7 +69,7 @@ def test_heartbeats(tmp_path: Path) -> None:
     assert _found(_Punctual(), R, tmp_path).answer is Answer.KEPT
     short = _found(_Punctual(extension=1), R, tmp_path)
     assert short.answer is Answer.BROKEN
-    assert short.actions.count("heartbeat()") == short.actions.count("tick()") == 3
+    assert short.actions.count("heartbeat") == short.actions.count("tick") == 3
 
 
 def test_a_heartbeat_shortens_nothing() -> None:
