@@ -50,6 +50,7 @@ class PatchedVllmOffload(VllmOffload):
 
     name: ClassVar = "vllm_offload_patched"
     about: ClassVar = "The OffloadingConnector with claims, and an outcome for each failed load."
+    mode: ClassVar = Mode.OFFLOADABLE
 
     def __init__(self, *args: Any, blames: Blames = Blames.TARGET, **sizes: Any) -> None:
         super().__init__(*args, **sizes)
