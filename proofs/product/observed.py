@@ -48,7 +48,10 @@ class Observed:
         return len(self._known)
 
     def after(self, configuration: int, emits: tuple[Emitted, ...]) -> tuple[int, int]:
-        """The configuration after what an action emitted, and how many events that was."""
+        """The configuration after what an action emitted, and how many events that was.
+
+        What breaks the obligation breaks it for good: events after that one are not taken in.
+        """
         known = self._after.get((configuration, emits))
         return known or self._take(configuration, emits)
 
@@ -56,19 +59,25 @@ class Observed:
         events = self._events.get(emits)
         if events is None:
             events = self._events[emits] = events_of(self.shim, emits)
-        number = configuration
+        number, taken = configuration, 0
         if events:
             self._stepper.thaw(self._known[configuration])
             for event in events:
                 self._stepper.take(event)
+                taken += 1
+                if self._verdict() is Verdict.VIOLATED:
+                    break
             number = self._number()
-        self._after[configuration, emits] = number, len(events)
-        return number, len(events)
+        self._after[configuration, emits] = number, taken
+        return number, taken
+
+    def _verdict(self) -> Verdict:
+        return self._stepper.verdicts()[self.obligation]
 
     def _number(self) -> int:
         frozen = self._stepper.frozen()
         number = self._numbers.setdefault(frozen, len(self._known))
         if number == len(self._known):
             self._known.append(frozen)
-            self.verdicts.append(self._stepper.verdicts()[self.obligation])
+            self.verdicts.append(self._verdict())
         return number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -24,8 +24,9 @@ def events_of(shim: Shim, emits: tuple[Emitted, ...]) -> list[Event]:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a model: its actions, and what each of them emitted."""
+    """A run of a model: its first state, its actions, and what each of them emitted."""
 
+    start: Any
     steps: tuple[tuple[Action, tuple[Emitted, ...]], ...]
 
     @property
@@ -40,6 +41,20 @@ class Run:
             msgspec.structs.replace(event, stream=STREAM, sequence=number)
             for number, event in enumerate(told)
         ]
+
+    def until(self, shim: Shim, events: int) -> Run:
+        """The run up to the emission in which a reader writes the event of this number, from 1."""
+        steps, left = [], events
+        for action, emits in self.steps:
+            kept = []
+            for each in emits:
+                if left > 0:
+                    kept.append(each)
+                    left -= len(shim.events(each))
+            steps.append((action, tuple(kept)))
+            if left <= 0:
+                break
+        return Run(self.start, tuple(steps))
 
 
 def plainness(run: Run, shim: Shim) -> tuple[int, int, int, int, tuple[str, ...]]:

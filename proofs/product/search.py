@@ -48,6 +48,7 @@ class Answer(StrEnum):
     OWED = "owed at the end of a run"
     UNCLEAR = "inconclusive"
     BOUNDED = "not broken within the bound"
+    STOPPED = "not broken until the search was stopped"
 
 
 @dataclass(frozen=True)
@@ -107,13 +108,12 @@ class _Search:
             while self.todo and not self.broken and len(self.costs) <= self.limit:
                 self.longest = min(self.todo)
                 self._visit(self.longest, progress)
-            stopped = bool(self.todo)
         except KeyboardInterrupt:
             stopped = True
         if self.broken:
             return self._outcome(Answer.BROKEN, *self.broken)
-        if stopped:
-            return self._outcome(Answer.BOUNDED)
+        if stopped or self.todo:
+            return self._outcome(Answer.STOPPED if stopped else Answer.BOUNDED)
         if Verdict.INCONCLUSIVE in self.shown:
             return self._outcome(Answer.UNCLEAR, self.shown[Verdict.INCONCLUSIVE])
         if self.owed is not None:
@@ -173,4 +173,4 @@ class _Search:
         while (parent := self.parents[node]) is not None:
             node, action = parent
             steps.append((action, self.model.apply(node[0], action).emits))
-        return Run(tuple(reversed(steps)))
+        return Run(node[0], tuple(reversed(steps)))
