@@ -25,11 +25,22 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from models.inference import Inference
 from models.model import Action, Emitted, Model, Next, Signal, fact, signal
+from models.premises import forbids
 from models.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
-__all__ = ["DEFAULT", "INFERENCES", "Ask", "Block", "Range", "Scheduler", "State", "TensorrtLlm"]
+__all__ = [
+    "DEFAULT",
+    "INFERENCES",
+    "VARIANTS",
+    "Ask",
+    "Block",
+    "Range",
+    "Scheduler",
+    "State",
+    "TensorrtLlm",
+]
 
 DEFAULT: Final = 35
 """The priority of a block without a retention config."""
@@ -52,17 +63,18 @@ class Range(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A request: a prefix of one block that others may have too, its own blocks, its config."""
+    """A request: a prefix of one block that others may have, its own blocks, its config."""
 
     request_id: str
-    object_id: str
+    object_id: str | None
     own: int = 0
     ranges: tuple[Range, ...] = ()
 
     @property
     def contents(self) -> tuple[str, ...]:
         """What its blocks hold, each the parent of the next."""
-        return (self.object_id, *(f"{self.request_id}.{at}" for at in range(self.own)))
+        own = (f"{self.request_id}.{at}" for at in range(self.own))
+        return (*own,) if self.object_id is None else (self.object_id, *own)
 
     def retention(self, at: int) -> Range | None:
         """The first range that contains a block."""
@@ -109,6 +121,7 @@ class TensorrtLlm(Model[State]):
         blocks: blocks of the primary pool.
         asks: the requests. Each is the holder of what it asks for its prefix.
         host: blocks of the host pool.
+        in_order: requests come in the order of `asks`, not in any.
         scheduler: what happens to started requests.
     """
 
@@ -127,8 +140,9 @@ class TensorrtLlm(Model[State]):
         ),
         host: int = 1,
         scheduler: Scheduler = Scheduler.GUARANTEED_NO_EVICT,
+        in_order: bool = False,
     ) -> None:
-        self.size, self.host, self.scheduler = blocks, host, scheduler
+        self.size, self.host, self.scheduler, self.in_order = blocks, host, scheduler, in_order
         self.asks = {each.request_id: each for each in asks}
         self.requests = tuple(self.asks)
         self.configs = {name: r for name, ask in self.asks.items() if (r := ask.retention(0))}
@@ -140,9 +154,9 @@ class TensorrtLlm(Model[State]):
 
     def actions(self, state: State) -> Iterator[Action]:
         """Requests come; the scheduler starts the first that waits; requests end; time passes."""
-        for name in self.requests:
-            if name not in state.arrived:
-                yield Action("arrive", (name,))
+        coming = [name for name in self.requests if name not in state.arrived]
+        for name in coming[:1] if self.in_order else coming:
+            yield Action("arrive", (name,))
         if state.waiting:
             if self._fits(state, self.asks[state.waiting[0]]):
                 yield Action("start", (state.waiting[0],))
@@ -187,8 +201,9 @@ class TensorrtLlm(Model[State]):
         return [self._to(name, word, **fields) for name in self._of(state, content)]
 
     def _of(self, state: State, content: str) -> list[str]:
-        """The requests that stated a priority for what a block holds."""
-        return [n for n in state.arrived if n in self.configs and content in self.asks[n].contents]
+        """The started requests that stated a priority for what a block holds."""
+        started = (*(name for name, _ in state.running), *state.ended)
+        return [n for n in started if n in self.configs and content in self.asks[n].contents]
 
     def _stated(self, name: str) -> dict[str, Any]:
         config = self.configs[name]
@@ -229,7 +244,8 @@ class TensorrtLlm(Model[State]):
         about = {"request_id": name, "object_id": ask.object_id}
         there, known = bool(hits) and hits[0] >= 0, {block.content for block in state.blocks}
         emits: list[Emitted] = [self._to(name, "started")]
-        emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=int(there), asked=1))
+        if ask.object_id is not None:
+            emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=int(there), asked=1))
         if hits and not there:
             emits.append(fact(Kind.HOST_COPY_FOUND, object_id=ask.object_id))
         copied = {content: rank for content, rank in state.host if content in ask.contents}
@@ -257,7 +273,7 @@ class TensorrtLlm(Model[State]):
             used.append(taken)
         if name in self.configs:
             emits.append(self._to(name, "claim_block", **self._stated(name)))
-        if hits:
+        if hits and ask.object_id is not None:
             emits.append(fact(Kind.PREFIX_REUSED, **about))
         return Next(after._replace(running=(*after.running, (name, tuple(used)))), tuple(emits))
 
@@ -390,86 +406,106 @@ def _with(blocks: tuple[Block, ...], at: int, new: Block) -> tuple[Block, ...]:
     return (*blocks[:at], new, *blocks[at + 1 :])
 
 
-_PRESSURE: Final = Ask("r3", "c")
 _HIGH: Final = Ask("r1", "a", 0, (Range(0, 1, 80),))
 _BRIEF: Final = Ask("r1", "a", 0, (Range(0, 1, 80, 2),))
 _LOW: Final = Ask("r2", "b", 0, (Range(0, 1, 50),))
+_REUSE: Final = (_HIGH, Ask("r3", None, 1), _LOW, Ask("r5", "a"), Ask("r4", None, 1))
+
+VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
+    "guaranteed_no_evict": TensorrtLlm,
+    "max_utilization": lambda: TensorrtLlm(scheduler=Scheduler.MAX_UTILIZATION),
+    "no_host": lambda: TensorrtLlm(host=0),
+    "durations": lambda: TensorrtLlm(2, (_BRIEF, _LOW, Ask("r3", None, 1)), host=0),
+    "reuse_without_config": lambda: TensorrtLlm(2, _REUSE, host=0, in_order=True),
+    "no_evict": lambda: TensorrtLlm(1, (Ask("r1", "a"), Ask("r2", None, 1)), host=0),
+}
+
+
+def _shim(mode: Mode, accepts: str, means: Mapping[str, Kind] | None = None) -> Shim:
+    return Shim(mode, frozenset({accepts}), means or {})
+
+
 _REMOVED: Final = {"removed": Kind.CLAIM_BLOCK_LOST}
-
-
-def _expiring(means: Mapping[str, Kind]) -> Shim:
-    return Shim(Mode.EXPIRING, frozenset({"retention_config"}), means)
-
+_ELAPSED: Final = {"ttl_elapsed": Kind.DURATION_ELAPSED}
 
 INFERENCES: Final = (
     Inference(
         name="priority_value_in_event -> soft_priority",
-        feature="the priority in the stored event",
+        feature="the priority that a stored event states",
         mode=Mode.SOFT_PRIORITY,
-        shim=Shim(Mode.SOFT_PRIORITY, frozenset({"stored"}), _REMOVED),
-        model=lambda: TensorrtLlm(2, (_BRIEF, _LOW, _PRESSURE), host=0),
+        shim=_shim(Mode.SOFT_PRIORITY, "stored", _REMOVED),
+        model=VARIANTS["durations"],
         tracked="r1",
         premises=("priority_value_in_event",),
+        row=1,
     ),
     Inference(
         name="priority stated -> soft_priority under reuse without config",
-        feature="KvCacheRetentionConfig, retentionPriority",
+        feature="retentionPriority of a KvCacheRetentionConfig",
         mode=Mode.SOFT_PRIORITY,
-        shim=Shim(Mode.SOFT_PRIORITY, frozenset({"claim_block"}), _REMOVED),
-        model=lambda: TensorrtLlm(
-            2, (_HIGH, _LOW, _PRESSURE, Ask("r4", "d", 1), Ask("r5", "a")), host=0
-        ),
+        shim=_shim(Mode.SOFT_PRIORITY, "claim_block", _REMOVED),
+        model=VARIANTS["reuse_without_config"],
         tracked="r1",
         premises=("retention_priority",),
         parent="priority_value_in_event -> soft_priority",
-        adds="A prefix that was evicted and is computed again by a request without a config has "
-        "the default priority.",
+        adds="The priority is of the block: a prefix that was evicted has the default priority "
+        "when a request without a config computes it again.",
+    ),
+    Inference(
+        name="retention priority 100 -> hard_protected",
+        feature="retentionPriority of a KvCacheRetentionConfig, the highest",
+        mode=Mode.HARD_PROTECTED,
+        shim=_shim(Mode.HARD_PROTECTED, "claim_block"),
+        model=lambda: TensorrtLlm(
+            1, (Ask("r1", "a", 0, (Range(0, 1, 100),)), Ask("r2", None, 1)), host=0
+        ),
+        tracked="r1",
+        premises=("retention_priority",),
     ),
     Inference(
         name="duration_metadata -> expiring",
-        feature="KvCacheRetentionConfig, durationMs",
+        feature="durationMs of a KvCacheRetentionConfig",
         mode=Mode.EXPIRING,
-        shim=_expiring({"ttl_elapsed": Kind.DURATION_ELAPSED}),
-        model=lambda: TensorrtLlm(1, (_BRIEF, _LOW), host=0),
+        shim=_shim(Mode.EXPIRING, "retention_config", _ELAPSED),
+        model=VARIANTS["durations"],
         tracked="r1",
         premises=("duration_metadata",),
+        row=2,
     ),
     Inference(
         name="TTL on the block -> expiring",
-        feature="KvCacheRetentionConfig, durationMs, with a hook on refresh()",
+        feature="durationMs of a KvCacheRetentionConfig, with a hook on refresh()",
         mode=Mode.EXPIRING,
-        shim=_expiring(
-            {"ttl_elapsed": Kind.DURATION_ELAPSED, "refresh": Kind.CLAIM_EXPIRED},
-        ),
-        model=lambda: TensorrtLlm(1, (_BRIEF, _LOW), host=0),
+        shim=_shim(Mode.EXPIRING, "retention_config", {**_ELAPSED, "refresh": Kind.CLAIM_EXPIRED}),
+        model=VARIANTS["durations"],
         tracked="r1",
-        concludes="claim_expired_boundary",
         premises=("duration_metadata",),
         parent="duration_metadata -> expiring",
-        adds="Even where the reset of the priority is reported as the expiry: it counts from the "
-        "release of the block, it is lost on a reuse, and it does not keep the block until then.",
+        adds="The reset of the priority is no expiry even where it is reported: it counts from the "
+        "release of the block, and nothing keeps the block until then.",
     ),
     Inference(
         name="active_no_evict -> future_resident hard_protected",
         feature="GUARANTEED_NO_EVICT",
         mode=Mode.HARD_PROTECTED,
-        shim=Shim(Mode.HARD_PROTECTED, frozenset({"started"})),
-        model=lambda: TensorrtLlm(1, (Ask("r1", "a"), Ask("r2", "b")), host=0),
+        shim=_shim(Mode.HARD_PROTECTED, "started"),
+        model=VARIANTS["no_evict"],
         tracked="r1",
         premises=("active_no_evict",),
+        also=(forbids("active_no_evict", Mode.HARD_PROTECTED, "It is about requests that run."),),
+        row=3,
     ),
     Inference(
         name="guaranteed no-evict -> hard_protected",
         feature="GUARANTEED_NO_EVICT, for as long as the request runs",
         mode=Mode.HARD_PROTECTED,
-        shim=Shim(
-            Mode.HARD_PROTECTED, frozenset({"started"}), {"request_done": Kind.CLAIM_RETIRED}
-        ),
-        model=lambda: TensorrtLlm(2, (Ask("r1", "a"), Ask("r2", "b"), Ask("r3", "c", 1)), host=0),
+        shim=_shim(Mode.HARD_PROTECTED, "started", {"request_done": Kind.CLAIM_RETIRED}),
+        model=VARIANTS["no_evict"],
         tracked="r1",
         premises=("active_no_evict",),
         parent="active_no_evict -> future_resident hard_protected",
-        adds="Victims are excluded while the request runs, and no report says when that ends.",
+        adds="The blocks of a request are no victims while it runs, but no report says when that "
+        "ends.",
     ),
 )
 """False inferences from the retention and the scheduler of TensorRT-LLM."""
