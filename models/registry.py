@@ -21,6 +21,9 @@ __all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
 
 RUNTIMES: Final[Mapping[str, str | None]] = {
     "vllm_pool": "vllm_upstream",
+    "tensorrt_llm": "tensorrt_llm_06cff70502",
+    "sglang_hicache": "sglang_hicache_bbe9c7e",
+    "dynamo": "dynamo_docs",
 }
 """The models in the order in which they are listed, each with the curated descriptor, if any, of
 the same runtime."""

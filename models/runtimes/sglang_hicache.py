@@ -4,9 +4,10 @@ Source: SGLang at bbe9c7e, `radix_cache.py` (`match_prefix`, `inc_lock_ref`, `ev
 `hiradix_cache.py` (`write_backup`, `load_back`, prefetch from L3), as read from the source; what
 happens to a page that is gone between `exists` and `get` is as reported in the issues 31108 (its
 content is used unchecked) and 31885 (it is counted as a hit, and computed again). Not read but
-inferred: that L3 is asked when a request comes; that a match raises the priority of a node to that
-of the request; that the host pool gives up only nodes that are not on the GPU, the oldest first;
-that a node whose copy the host pool cannot take is evicted without one.
+inferred: that L3 is asked when a request comes, and that `cached_tokens` counts what it promised;
+that a match raises the priority of a node to that of the request; that the host pool gives up only
+nodes that are not on the GPU, the oldest first; that a node whose copy the host pool cannot take is
+evicted without one.
 
 A request matches the longest prefix on the GPU and locks it up to the root. What is only on the
 host is loaded back, whole or not at all; if not, it is computed, and nothing says so. Victims are
@@ -354,20 +355,25 @@ class SglangHicache(Model[State]):
         emits: list[Emitted] = []
         after = state
         while len(self._free(after)) < need:
-            leaves = self._evictable(after)
-            victim = leaves[0]
+            victim = self._evictable(after)[0]
+            ranks = self._ranks(after)
             if self.write is Write.BACK:
                 after, copied = self._copy(after, victim, keep)
                 emits += copied
-            names = [node.name for node in leaves]
-            ranks = [p.priority for r in after.arrived if (p := self.prompts[r]).object_id in names]
-            gone = {"block_ids": victim.blocks, "request_id": prompt.request_id}
-            gone |= {"lowest_priority": min(ranks)} if ranks else {}
+            ranked = {"lowest_priority": min(ranks)} if ranks else {}
+            gone: dict[str, Any] = {"block_ids": victim.blocks}
+            emits.append(fact(Kind.BLOCK_EVICTED, request_id=prompt.request_id, **gone, **ranked))
+            emits += self._to_all(after, victim.name, "BlockRemoved", **gone)
             after = after._replace(gpu=tuple(n for n in after.gpu if n.name != victim.name))
-            emits.append(fact(Kind.BLOCK_EVICTED, **gone))
-            lost = {"block_ids": victim.blocks}
-            emits += self._to_all(after, victim.name, "BlockRemoved", **lost)
         return after, emits, tuple(self._free(after)[:need])
+
+    def _ranks(self, state: State) -> list[int]:
+        """Of each node that could be evicted the highest priority that was stated for it."""
+        came = [self.prompts[name] for name in state.arrived]
+        stated = (
+            [p.priority for p in came if p.object_id == n.name] for n in self._evictable(state)
+        )
+        return [max(each) for each in stated if each]
 
     def _finish(self, state: State, prompt: Prompt) -> Next[State]:
         """The locks of a request go (`dec_lock_ref`)."""
