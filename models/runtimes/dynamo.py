@@ -341,7 +341,6 @@ INFERENCES: Final = (
                 "cost": Kind.ROUTE_COST_REPORTED,
                 "worker_id": Kind.ROUTE_PLACEMENT_REPORTED,
                 "overlap": Kind.ROUTE_REUSE_REPORTED,
-                **_REMOVED,
             },
         ),
         model=VARIANTS["one_worker"],

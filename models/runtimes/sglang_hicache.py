@@ -5,22 +5,21 @@ Source: SGLang at bbe9c7e, `radix_cache.py` (`match_prefix`, `inc_lock_ref`, `ev
 happens to a page that is gone between `exists` and `get` is as reported in the issues 31108 (its
 content is used unchecked) and 31885 (it is counted as a hit, and computed again). Not read but
 inferred: that L3 is asked when a request comes, and that `cached_tokens` counts what it promised;
-that a match raises the priority of a node to that of the request; that the host pool gives up only
-nodes that are not on the GPU, the oldest first; that a node whose copy the host pool cannot take is
-evicted without one.
+that the host pool gives up only nodes that are not on the GPU, the oldest first; that a node whose
+copy the host pool cannot take is evicted without one.
 
 A request matches the longest prefix on the GPU and locks it up to the root. What is only on the
 host is loaded back, whole or not at all; if not, it is computed, and nothing says so. Victims are
 whole leaves without a lock, by the strategy. A prefix is one node here, and what a request adds to
 it another.
 
-Left out: splits of nodes, loads in progress, the stay of prefetched pages in the host pool, the
+Left out: splits of nodes, requests of different priority for one prefix, loads in progress, the stay of prefetched pages in the host pool, the
 policies by which a prefetch ends, and the 256 tokens from which on there is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -69,12 +68,11 @@ class Gone(StrEnum):
 
 
 class Prompt(NamedTuple):
-    """A request: a prefix that others may have, its own pages, and its priority."""
+    """A request: a prefix that others may have, and its own pages."""
 
     request_id: str
     object_id: str | None
     own: int = 0
-    priority: int = 0
 
 
 class Node(NamedTuple):
@@ -85,7 +83,6 @@ class Node(NamedTuple):
     blocks: tuple[int, ...]
     locks: int = 0
     hits: int = 1
-    priority: int = 0
     good: bool = True
 
 
@@ -115,12 +112,15 @@ class State(NamedTuple):
 
 
 class SglangHicache(Model[State]):
-    """The radix cache with HiCache, for requests that come once each, each a holder of its prefix.
+    """The radix cache with HiCache, for requests that come once each.
+
+    A prefix is a holder from the first request on that has it.
 
     Args:
         gpu: pages on the GPU.
         prompts: the requests.
         pages: of each prefix how many.
+        priorities: of each prefix that of the requests that have it.
         host: pages of the host pool.
         l3: whether copies go on to L3, which may drop them at any time.
         strategy: which leaf is evicted.
@@ -145,6 +145,7 @@ class SglangHicache(Model[State]):
             Prompt("r3", None, 2),
         ),
         pages: Mapping[str, int] | None = None,
+        priorities: Mapping[str, int] | None = None,
         *,
         host: int = 2,
         l3: bool = False,
@@ -161,9 +162,10 @@ class SglangHicache(Model[State]):
         self.least, self.most = threshold, gpu if quota is None else quota
         self.prompts = {each.request_id: each for each in prompts}
         shared = {each.object_id: 1 for each in prompts if each.object_id is not None}
+        self.priorities = {**dict.fromkeys(shared, 0), **(priorities or {})}
         own = {each.request_id: each.own for each in prompts}
         self.pages = {**own, **shared, **(pages or {})}
-        self.requests = self.holders = tuple(self.prompts)
+        self.requests, self.holders = tuple(self.prompts), tuple(shared)
 
     def initial(self) -> Iterator[State]:
         """Empty tiers."""
@@ -196,31 +198,26 @@ class SglangHicache(Model[State]):
         lost = () if name in state.host else (fact(Kind.HOST_COPY_LOST, object_id=name),)
         return Next(state._replace(l3=state.l3 - {name}), lost)
 
-    def _to(self, prompt: Prompt, word: str, **fields: Any) -> list[Signal]:
-        """A signal about what a request has of its prefix."""
-        if prompt.object_id is None:
+    def _to(self, name: str | None, word: str, **fields: Any) -> list[Signal]:
+        """A signal about a prefix; what only one request has is nobody's."""
+        if name not in self.holders:
             return []
-        footprint = self.pages[prompt.object_id]
-        about = {
-            "object_id": prompt.object_id,
-            "predicate": f"leading_prefix_at_least({footprint})",
-            "owner_scope": f"owner:{prompt.request_id}",
-            "footprint": footprint,
-        }
-        return [signal(word, prompt.request_id, **about, **fields)]
+        footprint = self.pages[name]
+        about = {"object_id": name, "predicate": f"leading_prefix_at_least({footprint})"}
+        return [
+            signal(word, name, owner_scope=f"owner:{name}", footprint=footprint, **about, **fields)
+        ]
 
-    def _to_all(self, state: State, name: str, word: str, **fields: Any) -> list[Signal]:
-        """The same about all that have this prefix."""
-        held = [p for r in state.arrived if (p := self.prompts[r]).object_id == name]
-        return [said for prompt in held for said in self._to(prompt, word, **fields)]
+    def _prefixes(self, names: Iterable[str]) -> set[str | None]:
+        return {self.prompts[name].object_id for name in names}
 
     def _arrive(self, state: State, prompt: Prompt) -> Next[State]:
         """L3 is asked for a prefix that is neither on the GPU nor on the host (`exists`)."""
         name, prefix = prompt.request_id, prompt.object_id
         promised = prefix in state.l3 - {*state.host} and state.find(prefix) is None
-        emits: list[Emitted] = [*self._to(prompt, "generate", priority=prompt.priority)]
-        if prefix in {*state.host, *state.l3}:
-            emits.append(fact(Kind.HOST_COPY_FOUND, object_id=prefix))
+        emits: list[Emitted] = []
+        if prefix is not None and prefix not in self._prefixes(state.arrived):
+            emits += self._to(prefix, "generate", priority=self.priorities[prefix])
         needed = {"needed": prompt.own, "usable": self.size}
         emits.append(fact(Kind.REQUEST_ARRIVED, request_id=name, **needed))
         return Next(state._replace(waiting=(*state.waiting, (name, promised))), tuple(emits))
@@ -231,7 +228,7 @@ class SglangHicache(Model[State]):
         leaves = [node for node in state.gpu if not node.locks and node.name not in parents]
         ranks: Mapping[Strategy, Callable[[Node], int]] = {
             Strategy.LFU: lambda node: node.hits,
-            Strategy.PRIORITY: lambda node: node.priority,
+            Strategy.PRIORITY: lambda node: self.priorities.get(node.name, 0),
         }
         return sorted(leaves, key=ranks.get(self.strategy, lambda node: 0))
 
@@ -255,7 +252,7 @@ class SglangHicache(Model[State]):
         if prompt.own:
             after, lost, blocks = self._take(after, prompt, prompt.own)
             emits += [*lost, self._cached(prompt, name, blocks)]
-            node = Node(name, prefix, blocks, locks=1, priority=prompt.priority)
+            node = Node(name, prefix, blocks, locks=1)
             after, copied = self._copied(after._replace(gpu=(*after.gpu, node)), node)
             emits += copied
         return Next(after, tuple(emits))
@@ -269,31 +266,29 @@ class SglangHicache(Model[State]):
         size, found, emits = self.pages[prefix], state.find(prefix), list[Emitted]()
         held = size if found and found.good else 0
         emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=held, asked=size))
-        emits += self._to(prompt, "inc_lock_ref")
-        if prefix in {*state.host, *state.l3}:
-            emits.append(fact(Kind.HOST_COPY_FOUND, object_id=prefix))
+        if prefix not in self._prefixes((*state.running[:-1], *state.ended)):
+            emits += self._to(prefix, "inc_lock_ref")
         if found:
             node = found._replace(hits=found.hits + 1, locks=found.locks + 1)
-            node = node._replace(priority=max(node.priority, prompt.priority))
             return self._again(state, found, node, prompt, emits)
         on_host = prefix in state.host
         missing = promised and not on_host and prefix not in state.l3
         loads = (on_host or promised) and not missing and self.least <= size <= self.most
         if on_host or promised:
-            emits += self._to_all(state, prefix, "host_hit", request_id=prompt.request_id)
+            emits += self._to(prefix, "host_hit", request_id=prompt.request_id)
         after, lost, blocks = self._take(state, prompt, size, keep=prefix)
         emits += lost
-        node = Node(prefix, None, blocks, locks=1, priority=prompt.priority)
+        node = Node(prefix, None, blocks, locks=1)
         if missing:
             emits.append(fact(Kind.LOAD_FAILED, **about))
             node = node._replace(good=self.gone is not Gone.GARBLED)
         if loads:
             places = {"block_ids": blocks, "positions": tuple(range(size))}
             emits.append(fact(Kind.LOAD_FINISHED, **about, **places))
-            emits += self._to_all(state, prefix, "load_back", **back)
+            emits += self._to(prefix, "load_back", **back)
         if loads or (missing and self.gone is not Gone.COMPUTED):
-            emits += self._to(prompt, "cached_tokens", **back)
-            emits += self._to_all(state, prefix, "cached_tokens_details", **back)
+            emits += self._to(prefix, "cached_tokens", **back)
+            emits += self._to(prefix, "cached_tokens_details", **back)
         after = after._replace(gpu=(*after.gpu, node))
         if loads or not node.good:
             return after, [*emits, fact(Kind.PREFIX_REUSED, **about)]
@@ -308,7 +303,7 @@ class SglangHicache(Model[State]):
         rest = tuple(each for each in state.gpu if each is not old)
         kept = tuple(node if each is old else each for each in state.gpu)
         after, copied = self._copied(state._replace(gpu=(*rest, node) if moves else kept), node)
-        said = self._to(prompt, "cached_tokens", request_id=prompt.request_id)
+        said = self._to(node.name, "cached_tokens", request_id=prompt.request_id)
         about = {"request_id": prompt.request_id, "object_id": node.name}
         return after, [*emits, *said, fact(Kind.PREFIX_REUSED, **about), *copied]
 
@@ -341,7 +336,7 @@ class SglangHicache(Model[State]):
         if self._room(host) < len(node.blocks):
             return after, emits
         emits.append(fact(Kind.STORE_FINISHED, object_id=node.name))
-        emits += self._to_all(state, node.name, "write_backup")
+        emits += self._to(node.name, "write_backup")
         l3 = state.l3 | {node.name} if self.l3 else state.l3
         return after._replace(host=(*host, node.name), l3=l3), emits
 
@@ -363,17 +358,14 @@ class SglangHicache(Model[State]):
             ranked = {"lowest_priority": min(ranks)} if ranks else {}
             gone: dict[str, Any] = {"block_ids": victim.blocks}
             emits.append(fact(Kind.BLOCK_EVICTED, request_id=prompt.request_id, **gone, **ranked))
-            emits += self._to_all(after, victim.name, "BlockRemoved", **gone)
+            emits += self._to(victim.name, "BlockRemoved", **gone)
             after = after._replace(gpu=tuple(n for n in after.gpu if n.name != victim.name))
         return after, emits, tuple(self._free(after)[:need])
 
     def _ranks(self, state: State) -> list[int]:
-        """Of each node that could be evicted the highest priority that was stated for it."""
-        came = [self.prompts[name] for name in state.arrived]
-        stated = (
-            [p.priority for p in came if p.object_id == n.name] for n in self._evictable(state)
-        )
-        return [max(each) for each in stated if each]
+        """The priorities of the prefixes that could be evicted."""
+        came, leaves = self._prefixes(state.arrived), self._evictable(state)
+        return [self.priorities[node.name] for node in leaves if node.name in came]
 
     def _finish(self, state: State, prompt: Prompt) -> Next[State]:
         """The locks of a request go (`dec_lock_ref`)."""
@@ -383,7 +375,7 @@ class SglangHicache(Model[State]):
         ended = tuple(sorted((*state.ended, prompt.request_id)))
         done = state._replace(gpu=gpu, running=running, ended=ended)
         finished = fact(Kind.REQUEST_FINISHED, request_id=prompt.request_id)
-        return Next(done, (finished, *self._to(prompt, "dec_lock_ref", by="runtime")))
+        return Next(done, (finished,))
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
@@ -412,7 +404,7 @@ class SglangHicache(Model[State]):
         """What becomes of a prefix that a request has had."""
 
         def gone(state: State) -> bool:
-            done = {self.prompts[name].object_id for name in state.ended} - {None}
+            done = self._prefixes(state.ended) - {None}
             return any(state.find(name) is None for name in done)
 
         return {"a prefix that was computed is not on the GPU": gone}
@@ -426,20 +418,18 @@ _L3: Final[Mapping[str, Any]] = {
     "l3": True,
     "one_by_one": True,
 }
+_RANKED: Final[Mapping[str, Any]] = {
+    "prompts": (Prompt("r1", "a"), Prompt("r2", "b"), Prompt("r3", None, 1)),
+    "priorities": {"a": 9, "b": 1},
+    "host": 0,
+}
 
 VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
     "write_through": SglangHicache,
     "write_through_selective": lambda: SglangHicache(write=Write.SELECTIVE),
     "write_back": lambda: SglangHicache(write=Write.BACK),
-    "priority": lambda: SglangHicache(
-        2,
-        (Prompt("r1", "a", 0, 9), Prompt("r2", "b", 0, 1), Prompt("r3", None, 1)),
-        host=0,
-        strategy=Strategy.PRIORITY,
-    ),
-    "priority_ignored": lambda: SglangHicache(
-        2, (Prompt("r1", "a", 0, 9), Prompt("r2", "b", 0, 1), Prompt("r3", None, 1)), host=0
-    ),
+    "priority": lambda: SglangHicache(**_RANKED, strategy=Strategy.PRIORITY),
+    "priority_ignored": lambda: SglangHicache(**_RANKED),
     "no_host": lambda: SglangHicache(1, (Prompt("r1", "a"), Prompt("r2", None, 1)), host=0),
     "short_span": lambda: SglangHicache(1, _TWICE, host=2, threshold=2, one_by_one=True),
     "l3": lambda: SglangHicache(**_L3),
@@ -466,7 +456,7 @@ INFERENCES: Final = (
         mode=Mode.HARD_PROTECTED,
         shim=Shim(Mode.HARD_PROTECTED, frozenset({"inc_lock_ref"})),
         model=VARIANTS["no_host"],
-        tracked="r1",
+        tracked="a",
         premises=("lock_reference",),
     ),
     Inference(
@@ -475,7 +465,7 @@ INFERENCES: Final = (
         mode=Mode.SOFT_PRIORITY,
         shim=Shim(Mode.SOFT_PRIORITY, _CALL, _REMOVED),
         model=VARIANTS["priority_ignored"],
-        tracked="r1",
+        tracked="a",
         premises=("retention_priority",),
     ),
     Inference(
@@ -484,7 +474,7 @@ INFERENCES: Final = (
         mode=Mode.OFFLOADABLE,
         shim=_TIERED,
         model=VARIANTS["short_span"],
-        tracked="r1",
+        tracked="a",
         premises=("load_back",),
     ),
     Inference(
@@ -493,7 +483,7 @@ INFERENCES: Final = (
         mode=Mode.OFFLOADABLE,
         shim=_TIERED,
         model=lambda: SglangHicache(1, _TWICE, host=1, write=Write.SELECTIVE),
-        tracked="r1",
+        tracked="a",
         premises=("storage_tier",),
         parent="storage_tier -> offloadable",
         adds="A prefix that was not hit often enough is evicted without a copy.",
@@ -504,7 +494,7 @@ INFERENCES: Final = (
         mode=Mode.OFFLOADABLE,
         shim=_TIERED,
         model=VARIANTS["l3"],
-        tracked="r1",
+        tracked="a",
         premises=("storage_tier", "load_back"),
         parent="storage_tier -> offloadable",
         adds="A page is gone between `exists` and `get`, and the prefix is computed.",
@@ -523,7 +513,7 @@ INFERENCES: Final = (
             },
         ),
         model=VARIANTS["l3_garbled"],
-        tracked="r1",
+        tracked="a",
         concludes="offload_restorability",
         premises=("cached_token_telemetry", "load_back"),
     ),
@@ -537,7 +527,7 @@ INFERENCES: Final = (
             {"cached_tokens": Kind.CLAIM_MATERIALIZED, "BlockRemoved": Kind.CLAIM_UNMATERIALIZED},
         ),
         model=VARIANTS["l3_counted"],
-        tracked="r2",
+        tracked="a",
         concludes="materialization_predicate",
         premises=("cached_token_telemetry",),
     ),

@@ -153,7 +153,7 @@ class TensorrtLlm(Model[State]):
         yield State(tuple(range(self.size)), (Block(),) * self.size)
 
     def actions(self, state: State) -> Iterator[Action]:
-        """Requests come; the scheduler starts the first that waits; requests end; time passes."""
+        """Requests come and end; before a step of time the scheduler starts what fits."""
         coming = [name for name in self.requests if name not in state.arrived]
         for name in coming[:1] if self.in_order else coming:
             yield Action("arrive", (name,))
@@ -164,7 +164,8 @@ class TensorrtLlm(Model[State]):
                 yield Action("pause", (state.running[-1][0],))
         for name, _ in state.running:
             yield Action("finish", (name,))
-        if state.clocks or any(block.left is not None for block in state.blocks):
+        idle = not (state.waiting and self._fits(state, self.asks[state.waiting[0]]))
+        if idle and (state.clocks or any(block.left is not None for block in state.blocks)):
             yield Action("step")
 
     def apply(self, state: State, action: Action) -> Next[State]:
@@ -181,8 +182,8 @@ class TensorrtLlm(Model[State]):
             return Next(done._replace(waiting=(*done.waiting, ask.request_id)))
         ended = tuple(sorted((*state.ended, ask.request_id)))
         finished = fact(Kind.REQUEST_FINISHED, request_id=ask.request_id)
-        said = self._to(ask.request_id, "request_done", by="runtime")
-        return Next(done._replace(ended=ended), (finished, said))
+        said = [self._to(ask.request_id, "request_done", by="runtime")] * bool(ask.object_id)
+        return Next(done._replace(ended=ended), (finished, *said))
 
     def _to(self, name: str, word: str, **fields: Any) -> Signal:
         """A signal about what a request has."""
@@ -243,8 +244,9 @@ class TensorrtLlm(Model[State]):
         name, hits = ask.request_id, self._hits(state, ask)
         about = {"request_id": name, "object_id": ask.object_id}
         there, known = bool(hits) and hits[0] >= 0, {block.content for block in state.blocks}
-        emits: list[Emitted] = [self._to(name, "started")]
+        emits: list[Emitted] = []
         if ask.object_id is not None:
+            emits.append(self._to(name, "started"))
             emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=int(there), asked=1))
         if hits and not there:
             emits.append(fact(Kind.HOST_COPY_FOUND, object_id=ask.object_id))
