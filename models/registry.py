@@ -23,6 +23,8 @@ __all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
 
 RUNTIMES: Final[Mapping[str, str | None]] = {
     "vllm_pool": "vllm_upstream",
+    "vllm_pool_exclusion": None,
+    "pool_counts": None,
     "tensorrt_llm": "tensorrt_llm_06cff70502",
     "sglang_hicache": "sglang_hicache_bbe9c7e",
     "dynamo": "dynamo_docs",
