@@ -367,7 +367,7 @@ class TensorrtLlm(Model[State]):
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:
-        """Blocks are accounted for, and no deadline runs while a block is in use."""
+        """Blocks are accounted for, the tree is whole, and a deadline runs in free blocks alone."""
 
         def accounted(state: State) -> bool:
             used = {at for _, blocks in state.running for at in blocks}
@@ -381,8 +381,13 @@ class TensorrtLlm(Model[State]):
         def only_free(state: State) -> bool:
             return all(b.left is None or at in state.free for at, b in enumerate(state.blocks))
 
+        def rooted(state: State) -> bool:
+            there = {block.content for block in state.blocks}
+            return {block.parent for block in state.blocks} <= there | {None}
+
         return {
             "every block is free or in use": accounted,
+            "the parent of a block of the primary pool is there, too": rooted,
             "a content is in one pool": once,
             "a deadline counts while a block is free": only_free,
         }
