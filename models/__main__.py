@@ -9,6 +9,7 @@ import typer
 
 from models.explore import simulate
 from models.inference import Inference
+from models.pages import pages
 from models.registry import RUNTIMES, model_of, runtime
 from models.screens import list_table, model_text, sweep_table
 from models.shims import PLAIN
@@ -18,6 +19,7 @@ from spec.cli.common import (
     Format,
     FormatOption,
     OutputOption,
+    add_docs,
     new_app,
     page,
     print_json,
@@ -148,6 +150,9 @@ def sweep_pools(
 def _inference(name: str, wanted: str) -> Inference:
     found = {each.name: each for each in runtime(name.partition(":")[0]).inferences}
     return found[resolve(wanted, list(found), what="inference of this model")]
+
+
+add_docs(app, pages, of="models")
 
 
 def main(argv: list[str] | None = None) -> int:

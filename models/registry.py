@@ -22,12 +22,16 @@ from spec.language.suggest import resolve
 __all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
 
 RUNTIMES: Final[Mapping[str, str | None]] = {
+    "micro": None,
     "vllm_pool": "vllm_upstream",
     "vllm_pool_exclusion": None,
     "pool_counts": None,
     "tensorrt_llm": "tensorrt_llm_06cff70502",
     "sglang_hicache": "sglang_hicache_bbe9c7e",
     "dynamo": "dynamo_docs",
+    "continuum": "continuum",
+    "retention": "vllm_retention_directives",
+    "processfork": "processfork",
 }
 """The models in the order in which they are listed, each with the curated descriptor, if any, of
 the same runtime."""

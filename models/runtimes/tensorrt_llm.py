@@ -480,7 +480,7 @@ INFERENCES: Final = (
         row=2,
     ),
     Inference(
-        name="TTL on the block -> expiring",
+        name="TTL on the block -> expiring (TensorRT-LLM)",
         feature="durationMs of a KvCacheRetentionConfig, with a hook on refresh()",
         mode=Mode.EXPIRING,
         shim=_shim(Mode.EXPIRING, "retention_config", {**_ELAPSED, "refresh": Kind.CLAIM_EXPIRED}),

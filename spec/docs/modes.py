@@ -52,6 +52,8 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
         f"each: {actions}",
         f"* depth at which an adapter can supply the mode: {depths}",
         f"* interpretations: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
+        "* runtimes whose features are taken for it, each with a run that breaks it: "
+        f"[bad lowerings](bad-lowerings.md#{view.name})",
     ]
     facts += [
         f"* in the terms of [obligations](obligations.md) `c.{name}` holds: {CONSTANTS[name][1]}"

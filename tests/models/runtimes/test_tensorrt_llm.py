@@ -25,7 +25,7 @@ from tests.models.runtimes.inferred import Found, facts, find, found, made, run
 
 BY_NAME = {inference.name: inference for inference in INFERENCES}
 PRIORITY = BY_NAME["priority_value_in_event -> soft_priority"]
-TTL = BY_NAME["TTL on the block -> expiring"]
+TTL = BY_NAME["TTL on the block -> expiring (TensorRT-LLM)"]
 NO_EVICT = BY_NAME["guaranteed no-evict -> hard_protected"]
 
 PR, T = "priority_influence", "claim_scoped_telemetry"
@@ -64,7 +64,7 @@ BROKEN = {
     "priority stated -> soft_priority under reuse without config": {PR: 26},
     "retention priority 100 -> hard_protected": {V: 10, X: 11, H: 11, M: 7},
     "duration_metadata -> expiring": {E: 8, H: 17},
-    "TTL on the block -> expiring": {E: 8, H: 17},
+    "TTL on the block -> expiring (TensorRT-LLM)": {E: 8, H: 17},
     "active_no_evict -> future_resident hard_protected": {V: 10, X: 11, H: 11, M: 7},
     "guaranteed no-evict -> hard_protected": {L: 11, M: 8},
 }
