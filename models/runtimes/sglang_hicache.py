@@ -6,7 +6,8 @@ happens to a page that is gone between `exists` and `get` is as reported in the 
 content is used unchecked) and 31885 (it is counted as a hit, and computed again). Not read but
 inferred: that L3 is asked when a request comes, and that `cached_tokens` counts what it promised;
 that the host pool gives up only nodes that are not on the GPU, the oldest first; that a node whose
-copy the host pool cannot take is evicted without one.
+copy the host pool cannot take is evicted without one; that write_through_selective copies at the
+second hit.
 
 A request matches the longest prefix on the GPU and locks it up to the root. What is only on the
 host is loaded back, whole or not at all; if not, it is computed, and nothing says so. Victims are
@@ -90,8 +91,8 @@ class Node(NamedTuple):
 class State(NamedTuple):
     """The three tiers, and the requests.
 
-    `gpu` are nodes, in the order of their last match, or of their insertion where the strategy is
-    FIFO or LFU; `host` and `l3` what has a copy there. `waiting` are requests, each with whether L3
+    `gpu` are nodes, in the order of their last match, or where the strategy is FIFO of their
+    insertion; `host` and `l3` what has a copy there. `waiting` are requests, each with whether L3
     promised its prefix when it came.
     """
 
@@ -300,7 +301,7 @@ class SglangHicache(Model[State]):
         self, state: State, old: Node, node: Node, prompt: Prompt, emits: list[Emitted]
     ) -> tuple[State, list[Emitted]]:
         """A node that is on the GPU is matched once more."""
-        moves = self.strategy in {Strategy.LRU, Strategy.PRIORITY}
+        moves = self.strategy is not Strategy.FIFO
         rest = tuple(each for each in state.gpu if each is not old)
         kept = tuple(node if each is old else each for each in state.gpu)
         after, copied = self._copied(state._replace(gpu=(*rest, node) if moves else kept), node)
@@ -433,104 +434,100 @@ VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
     "priority_ignored": lambda: SglangHicache(**_RANKED),
     "no_host": lambda: SglangHicache(1, (Prompt("r1", "a"), Prompt("r2", None, 1)), host=0),
     "short_span": lambda: SglangHicache(1, _TWICE, host=2, threshold=2, one_by_one=True),
+    "one_hit": lambda: SglangHicache(1, _TWICE, host=1, write=Write.SELECTIVE),
     "l3": lambda: SglangHicache(**_L3),
     "l3_counted": lambda: SglangHicache(**_L3, gone=Gone.COUNTED),
     "l3_garbled": lambda: SglangHicache(**_L3, gone=Gone.GARBLED),
 }
 
-_CALL: Final = frozenset({"generate"})
 _REMOVED: Final = {"BlockRemoved": Kind.CLAIM_BLOCK_LOST}
-_TIERED: Final = Shim(
-    Mode.OFFLOADABLE,
-    _CALL,
-    {
-        "write_backup": Kind.CLAIM_OFFLOADED,
-        "host_hit": Kind.CLAIM_RESTORE_REQUIRED,
-        "load_back": Kind.CLAIM_RESTORED,
-    },
-)
+_LEAVES: Final = {
+    "write_backup": Kind.CLAIM_OFFLOADED,
+    "host_hit": Kind.CLAIM_RESTORE_REQUIRED,
+}
+_RETURNS: Final = {**_LEAVES, "load_back": Kind.CLAIM_RESTORED}
+_COUNTED: Final = {
+    "cached_tokens": Kind.CLAIM_MATERIALIZED,
+    "BlockRemoved": Kind.CLAIM_UNMATERIALIZED,
+}
+
+
+def _inference(
+    name: str,
+    feature: str,
+    mode: Mode,
+    variant: str,
+    means: Mapping[str, Kind] | None = None,
+    accepts: str = "generate",
+    **given: Any,
+) -> Inference:
+    """An inference about the prefix a, in a variant of the model."""
+    shim = Shim(mode, frozenset({accepts}), means or {})
+    return Inference(name, feature, mode, shim, VARIANTS[variant], "a", **given)
+
 
 INFERENCES: Final = (
-    Inference(
-        name="lock reference -> hard_protected",
-        feature="inc_lock_ref: what a request uses is protected up to the root",
-        mode=Mode.HARD_PROTECTED,
-        shim=Shim(Mode.HARD_PROTECTED, frozenset({"inc_lock_ref"})),
-        model=VARIANTS["no_host"],
-        tracked="a",
+    _inference(
+        "lock reference -> hard_protected",
+        "inc_lock_ref: what a request uses is protected up to the root",
+        Mode.HARD_PROTECTED,
+        "no_host",
+        accepts="inc_lock_ref",
         premises=("lock_reference",),
     ),
-    Inference(
-        name="request priority -> soft_priority",
-        feature="the priority of a request, with the eviction strategy lru",
-        mode=Mode.SOFT_PRIORITY,
-        shim=Shim(Mode.SOFT_PRIORITY, _CALL, _REMOVED),
-        model=VARIANTS["priority_ignored"],
-        tracked="a",
+    _inference(
+        "request priority -> soft_priority",
+        "the priority of a request, with the eviction strategy lru",
+        Mode.SOFT_PRIORITY,
+        "priority_ignored",
+        _REMOVED,
         premises=("retention_priority",),
     ),
-    Inference(
-        name="load back -> offloadable",
-        feature="HiCache: what is on the host is loaded back when a request needs it",
-        mode=Mode.OFFLOADABLE,
-        shim=_TIERED,
-        model=VARIANTS["short_span"],
-        tracked="a",
+    _inference(
+        "load back -> offloadable",
+        "HiCache: what is on the host is loaded back when a request needs it",
+        Mode.OFFLOADABLE,
+        "short_span",
+        _RETURNS,
         premises=("load_back",),
     ),
-    Inference(
-        name="write_through_selective -> offloadable",
-        feature="HiCache: nodes are copied to the host after a number of hits",
-        mode=Mode.OFFLOADABLE,
-        shim=_TIERED,
-        model=lambda: SglangHicache(1, _TWICE, host=1, write=Write.SELECTIVE),
-        tracked="a",
+    _inference(
+        "write_through_selective -> offloadable",
+        "HiCache: nodes are copied to the host after a number of hits",
+        Mode.OFFLOADABLE,
+        "one_hit",
+        _RETURNS,
         premises=("storage_tier",),
         parent="storage_tier -> offloadable",
         adds="A prefix that was not hit often enough is evicted without a copy.",
     ),
-    Inference(
-        name="hit in L3 -> offloadable",
-        feature="HiCache: pages that exist in L3 are prefetched",
-        mode=Mode.OFFLOADABLE,
-        shim=_TIERED,
-        model=VARIANTS["l3"],
-        tracked="a",
+    _inference(
+        "hit in L3 -> offloadable",
+        "HiCache: pages that exist in L3 are prefetched",
+        Mode.OFFLOADABLE,
+        "l3",
+        _RETURNS,
         premises=("storage_tier", "load_back"),
         parent="storage_tier -> offloadable",
         adds="A page is gone between `exists` and `get`, and the prefix is computed.",
     ),
-    Inference(
-        name="cached tokens of a storage hit -> restored",
-        feature="cached_tokens_details: tokens that came from storage",
-        mode=Mode.OFFLOADABLE,
-        shim=Shim(
-            Mode.OFFLOADABLE,
-            _CALL,
-            {
-                "write_backup": Kind.CLAIM_OFFLOADED,
-                "host_hit": Kind.CLAIM_RESTORE_REQUIRED,
-                "cached_tokens_details": Kind.CLAIM_RESTORED,
-            },
-        ),
-        model=VARIANTS["l3_garbled"],
-        tracked="a",
+    _inference(
+        "cached tokens of a storage hit -> restored",
+        "cached_tokens_details: tokens that came from storage",
+        Mode.OFFLOADABLE,
+        "l3_garbled",
+        {**_LEAVES, "cached_tokens_details": Kind.CLAIM_RESTORED},
         concludes="offload_restorability",
         premises=("cached_token_telemetry", "load_back"),
     ),
-    Inference(
-        name="cached-token count -> materialized",
-        feature="cached_tokens of a request",
-        mode=Mode.BEST_EFFORT,
-        shim=Shim(
-            Mode.BEST_EFFORT,
-            _CALL,
-            {"cached_tokens": Kind.CLAIM_MATERIALIZED, "BlockRemoved": Kind.CLAIM_UNMATERIALIZED},
-        ),
-        model=VARIANTS["l3_counted"],
-        tracked="a",
+    _inference(
+        "cached-token count -> materialized",
+        "cached_tokens of a request",
+        Mode.BEST_EFFORT,
+        "l3_counted",
+        _COUNTED,
         concludes="materialization_predicate",
         premises=("cached_token_telemetry",),
     ),
 )
-"""False inferences from the radix cache and HiCache."""
+"""False inferences from the radix cache and HiCache, about the prefix a."""

@@ -414,6 +414,7 @@ def _with(blocks: tuple[Block, ...], at: int, new: Block) -> tuple[Block, ...]:
 
 
 _HIGH: Final = Ask("r1", "a", 0, (Range(0, 1, 80),))
+_HIGHEST: Final = Ask("r1", "a", 0, (Range(0, 1, 100),))
 _BRIEF: Final = Ask("r1", "a", 0, (Range(0, 1, 80, 2),))
 _LOW: Final = Ask("r2", "b", 0, (Range(0, 1, 50),))
 _REUSE: Final = (_HIGH, Ask("r3", None, 1), _LOW, Ask("r5", "a"), Ask("r4", None, 1))
@@ -424,91 +425,99 @@ VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
     "no_host": lambda: TensorrtLlm(host=0),
     "durations": lambda: TensorrtLlm(2, (_BRIEF, _LOW, Ask("r3", None, 1)), host=0),
     "reuse_without_config": lambda: TensorrtLlm(2, _REUSE, host=0, in_order=True),
+    "highest": lambda: TensorrtLlm(1, (_HIGHEST, Ask("r2", None, 1)), host=0),
     "no_evict": lambda: TensorrtLlm(1, (Ask("r1", "a"), Ask("r2", None, 1)), host=0),
 }
-
-
-def _shim(mode: Mode, accepts: str, means: Mapping[str, Kind] | None = None) -> Shim:
-    return Shim(mode, frozenset({accepts}), means or {})
 
 
 _REMOVED: Final = {"removed": Kind.CLAIM_BLOCK_LOST}
 _ELAPSED: Final = {"ttl_elapsed": Kind.DURATION_ELAPSED}
 
+
+def _inference(
+    name: str,
+    feature: str,
+    mode: Mode,
+    accepts: str,
+    variant: str,
+    means: Mapping[str, Kind] | None = None,
+    **given: Any,
+) -> Inference:
+    """An inference about what the first request has, in a variant of the model."""
+    shim = Shim(mode, frozenset({accepts}), means or {})
+    return Inference(name, feature, mode, shim, VARIANTS[variant], "r1", **given)
+
+
 INFERENCES: Final = (
-    Inference(
-        name="priority_value_in_event -> soft_priority",
-        feature="the priority that a stored event states",
-        mode=Mode.SOFT_PRIORITY,
-        shim=_shim(Mode.SOFT_PRIORITY, "stored", _REMOVED),
-        model=VARIANTS["durations"],
-        tracked="r1",
+    _inference(
+        "priority_value_in_event -> soft_priority",
+        "the priority that a stored event states",
+        Mode.SOFT_PRIORITY,
+        "stored",
+        "durations",
+        _REMOVED,
         premises=("priority_value_in_event",),
         row=1,
     ),
-    Inference(
-        name="priority stated -> soft_priority under reuse without config",
-        feature="retentionPriority of a KvCacheRetentionConfig",
-        mode=Mode.SOFT_PRIORITY,
-        shim=_shim(Mode.SOFT_PRIORITY, "claim_block", _REMOVED),
-        model=VARIANTS["reuse_without_config"],
-        tracked="r1",
+    _inference(
+        "priority stated -> soft_priority under reuse without config",
+        "retentionPriority of a KvCacheRetentionConfig",
+        Mode.SOFT_PRIORITY,
+        "claim_block",
+        "reuse_without_config",
+        _REMOVED,
         premises=("retention_priority",),
         parent="priority_value_in_event -> soft_priority",
         adds="The priority is of the block: a prefix that was evicted has the default priority "
         "when a request without a config computes it again.",
     ),
-    Inference(
-        name="retention priority 100 -> hard_protected",
-        feature="retentionPriority of a KvCacheRetentionConfig, the highest",
-        mode=Mode.HARD_PROTECTED,
-        shim=_shim(Mode.HARD_PROTECTED, "claim_block"),
-        model=lambda: TensorrtLlm(
-            1, (Ask("r1", "a", 0, (Range(0, 1, 100),)), Ask("r2", None, 1)), host=0
-        ),
-        tracked="r1",
+    _inference(
+        "retention priority 100 -> hard_protected",
+        "retentionPriority of a KvCacheRetentionConfig, the highest",
+        Mode.HARD_PROTECTED,
+        "claim_block",
+        "highest",
         premises=("retention_priority",),
     ),
-    Inference(
-        name="duration_metadata -> expiring",
-        feature="durationMs of a KvCacheRetentionConfig",
-        mode=Mode.EXPIRING,
-        shim=_shim(Mode.EXPIRING, "retention_config", _ELAPSED),
-        model=VARIANTS["durations"],
-        tracked="r1",
+    _inference(
+        "duration_metadata -> expiring",
+        "durationMs of a KvCacheRetentionConfig",
+        Mode.EXPIRING,
+        "retention_config",
+        "durations",
+        _ELAPSED,
         premises=("duration_metadata",),
         row=2,
     ),
-    Inference(
-        name="TTL on the block -> expiring (TensorRT-LLM)",
-        feature="durationMs of a KvCacheRetentionConfig, with a hook on refresh()",
-        mode=Mode.EXPIRING,
-        shim=_shim(Mode.EXPIRING, "retention_config", {**_ELAPSED, "refresh": Kind.CLAIM_EXPIRED}),
-        model=VARIANTS["durations"],
-        tracked="r1",
+    _inference(
+        "TTL on the block -> expiring (TensorRT-LLM)",
+        "durationMs of a KvCacheRetentionConfig, with a hook on refresh()",
+        Mode.EXPIRING,
+        "retention_config",
+        "durations",
+        {**_ELAPSED, "refresh": Kind.CLAIM_EXPIRED},
         premises=("duration_metadata",),
         parent="duration_metadata -> expiring",
         adds="The reset of the priority is no expiry even where it is reported: it counts from the "
         "release of the block, and nothing keeps the block until then.",
     ),
-    Inference(
-        name="active_no_evict -> future_resident hard_protected",
-        feature="GUARANTEED_NO_EVICT",
-        mode=Mode.HARD_PROTECTED,
-        shim=_shim(Mode.HARD_PROTECTED, "started"),
-        model=VARIANTS["no_evict"],
-        tracked="r1",
+    _inference(
+        "active_no_evict -> future_resident hard_protected",
+        "GUARANTEED_NO_EVICT",
+        Mode.HARD_PROTECTED,
+        "started",
+        "no_evict",
         premises=("active_no_evict",),
         also=(forbids("active_no_evict", Mode.HARD_PROTECTED, "It is about requests that run."),),
         row=3,
     ),
-    Inference(
-        name="guaranteed no-evict -> hard_protected",
-        feature="GUARANTEED_NO_EVICT, for as long as the request runs",
-        mode=Mode.HARD_PROTECTED,
-        shim=_shim(Mode.HARD_PROTECTED, "started", {"request_done": Kind.CLAIM_RETIRED}),
-        model=VARIANTS["no_evict"],
-        tracked="r1",
+    _inference(
+        "guaranteed no-evict -> hard_protected",
+        "GUARANTEED_NO_EVICT, for as long as the request runs",
+        Mode.HARD_PROTECTED,
+        "started",
+        "no_evict",
+        {"request_done": Kind.CLAIM_RETIRED},
         premises=("active_no_evict",),
         parent="active_no_evict -> future_resident hard_protected",
         adds="The blocks of a request are no victims while it runs, but no report says when that "
