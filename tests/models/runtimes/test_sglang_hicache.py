@@ -130,7 +130,7 @@ def _victim(steps: list[Any]) -> str:
     """The node that the last request evicted."""
     start = steps[-2]
     (event,) = facts(start.emits, Kind.BLOCK_EVICTED)
-    return next(node.name for node in start.before.gpu if node.blocks == event.block_ids)
+    return str(next(n.name for n in start.before.gpu if n.blocks == event.block_ids))
 
 
 @pytest.mark.parametrize(
