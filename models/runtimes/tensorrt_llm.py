@@ -114,7 +114,8 @@ class TensorrtLlm(Pools):
             return self._start(state, ask)
         done = self._release(state, ask.request_id)
         if action.name == "pause":
-            return Next(done._replace(waiting=(*done.waiting, ask.request_id)))
+            waiting, paused = (*done.waiting, ask.request_id), done.paused | {ask.request_id}
+            return Next(done._replace(waiting=waiting, paused=paused))
         ended = tuple(sorted((*state.ended, ask.request_id)))
         finished = fact(Kind.REQUEST_FINISHED, request_id=ask.request_id)
         said = [self._to(ask.request_id, "request_done", by="runtime")] * bool(ask.object_id)

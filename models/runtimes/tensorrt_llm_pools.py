@@ -57,8 +57,8 @@ class State(NamedTuple):
     """Both pools, and the requests.
 
     `free` are the blocks that no request uses, the least recently released first; `host` what was
-    copied, with its priority, the oldest first. `clocks` are, of each holder with a duration, the
-    steps from its call until the duration is over.
+    copied, with its priority, the oldest first. `paused` are requests that were paused at least
+    once. `clocks` are, of each holder with a duration, the steps from its call until it is over.
     """
 
     free: tuple[int, ...]
@@ -67,6 +67,7 @@ class State(NamedTuple):
     running: tuple[tuple[str, tuple[int, ...]], ...] = ()
     waiting: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
+    paused: frozenset[str] = frozenset()
     clocks: tuple[tuple[str, int], ...] = ()
 
     @property
@@ -102,8 +103,9 @@ class Pools(Model[State]):
 
     def _of(self, state: State, content: str) -> list[str]:
         """The started requests that stated a priority for what a block holds."""
-        started = (*(name for name, _ in state.running), *state.ended)
-        return [n for n in started if n in self.configs and content in self.asks[n].contents]
+        started = {*(name for name, _ in state.running), *state.ended, *state.paused}
+        stated = [name for name in self.configs if name in started]
+        return [name for name in stated if content in self.asks[name].contents]
 
     def _stated(self, name: str) -> dict[str, Any]:
         config = self.configs[name]
@@ -145,7 +147,7 @@ class Pools(Model[State]):
         there, known = bool(hits) and hits[0] >= 0, {block.content for block in state.blocks}
         emits: list[Emitted] = []
         if ask.object_id is not None:
-            emits.append(self._to(name, "started"))
+            emits += [self._to(name, "started")] * (name not in state.paused)
             emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=int(there), asked=1))
         if hits and not there:
             emits.append(fact(Kind.HOST_COPY_FOUND, object_id=ask.object_id))
@@ -172,7 +174,7 @@ class Pools(Model[State]):
             )
             after = after._replace(blocks=_with(after.blocks, taken, new))
             used.append(taken)
-        if name in self.configs:
+        if name in self.configs and name not in state.paused:
             emits.append(self._to(name, "claim_block", **self._stated(name)))
         if hits and ask.object_id is not None:
             emits.append(fact(Kind.PREFIX_REUSED, **about))
@@ -188,7 +190,7 @@ class Pools(Model[State]):
             yield from self._to_all(state, content, "updated_to_primary", request_id=name)
             return
         yield fact(Kind.BLOCK_CACHED, **about)
-        if content == ask.object_id and name in self.configs:
+        if content == ask.object_id and name in self.configs and name not in state.paused:
             yield self._to(name, "stored", **self._stated(name))
 
     def _leaves(self, state: State) -> list[int]:

@@ -50,10 +50,12 @@ TURNS = (Prompt("r1", "a"), Prompt("r3", None, 1), Prompt("r2", "a"))
         ("priority_ignored", (142, 231)),
         ("no_host", (17, 20)),
         ("short_span", (10, 9)),
+        ("one_hit", (82, 134)),
         ("l3", (38, 62)),
         ("l3_counted", (38, 62)),
         ("l3_garbled", (42, 66)),
     ],
+    ids=str,
 )
 def test_has_as_many_states_and_transitions(variant: str, size: tuple[int, int]) -> None:
     """The reachable states and transitions of each variant are counted, and its properties hold."""

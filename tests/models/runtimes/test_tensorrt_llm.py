@@ -38,10 +38,11 @@ L, M = "ordered_lifecycle_events", "claim_materialized_event"
     ("variant", "size"),
     [
         ("guaranteed_no_evict", (315, 580)),
-        ("max_utilization", (826, 1491)),
+        ("max_utilization", (1679, 2974)),
         ("no_host", (315, 580)),
         ("durations", (457, 848)),
         ("reuse_without_config", (138, 241)),
+        ("highest", (17, 20)),
         ("no_evict", (17, 20)),
     ],
 )
