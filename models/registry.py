@@ -24,6 +24,10 @@ __all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
 RUNTIMES: Final[Mapping[str, str | None]] = {
     "micro": None,
     "vllm_pool": "vllm_upstream",
+    "vllm_offload": "vllm_upstream",
+    "vllm_offload_patched": "vllm_patched",
+    "lmcache": "lmcache",
+    "kv_lease": None,
     "vllm_pool_exclusion": None,
     "pool_counts": None,
     "tensorrt_llm": "tensorrt_llm_06cff70502",
