@@ -178,6 +178,7 @@ VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
     "durations": lambda: TensorrtLlm(2, (_BRIEF, _LOW, Ask("r3", None, 1)), host=0),
     "reuse_without_config": lambda: TensorrtLlm(2, _REUSE, host=0, in_order=True),
     "highest": lambda: TensorrtLlm(1, (_HIGHEST, Ask("r2", None, 1)), host=0),
+    "host": lambda: TensorrtLlm(1, (_HIGH, Ask("r3", None, 1), Ask("r4", None, 1)), host=1),
     "no_evict": lambda: TensorrtLlm(1, (Ask("r1", "a"), Ask("r2", None, 1)), host=0),
 }
 
@@ -252,6 +253,26 @@ INFERENCES: Final = (
         parent="duration_metadata -> expiring",
         adds="The reset of the priority is no expiry even where it is reported: it counts from the "
         "release of the block, and nothing keeps the block until then.",
+    ),
+    _inference(
+        "cache level in an updated event -> demotable",
+        "the updated event of a block that moves to the host pool",
+        Mode.DEMOTABLE,
+        "claim_block",
+        "host",
+        {"updated_to_secondary": Kind.CLAIM_DEMOTED},
+        premises=("lower_cache_level",),
+    ),
+    _inference(
+        "host pool -> offloadable",
+        "the secondary pool: an evicted block is copied and stays in the tree",
+        Mode.OFFLOADABLE,
+        "claim_block",
+        "host",
+        {"updated_to_secondary": Kind.CLAIM_OFFLOADED},
+        premises=("storage_tier", "lower_cache_level"),
+        parent="storage_tier -> offloadable",
+        adds="The copy gives way in the host pool, too, and a removed event names a block.",
     ),
     _inference(
         "active_no_evict -> future_resident hard_protected",

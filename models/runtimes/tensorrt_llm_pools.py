@@ -187,7 +187,8 @@ class Pools(Model[State]):
         if content in dict(state.host):
             yield fact(Kind.LOAD_FINISHED, **about)
             yield fact(Kind.HOST_COPY_LOST, object_id=content)
-            yield from self._to_all(state, content, "updated_to_primary", request_id=name)
+            back: dict[str, Any] = {"request_id": name, "from_tier": True}
+            yield from self._to_all(state, content, "updated_to_primary", **back)
             return
         yield fact(Kind.BLOCK_CACHED, **about)
         if content == ask.object_id and name in self.configs and name not in state.paused:
@@ -232,7 +233,7 @@ class Pools(Model[State]):
         ranks = self._ranks(state)
         ranked = {"lowest_priority": min(ranks)} if ranks else {}
         emits.append(fact(Kind.BLOCK_EVICTED, request_id=name, block_ids=(taken,), **ranked))
-        emits += self._to_all(state, content, word, block_ids=(taken,))
+        emits += self._to_all(state, content, word, block_ids=(taken,), by="runtime")
         return taken, after._replace(host=host), emits
 
     def _ranks(self, state: State) -> list[int]:

@@ -32,6 +32,7 @@ PR, T = "priority_influence", "claim_scoped_telemetry"
 E, H = "claim_expired_boundary", "claim_harm_attribution"
 V, X = "victim_exclusion_before_violation", "explicit_conflict_action"
 L, M = "ordered_lifecycle_events", "claim_materialized_event"
+D = "claim_demoted_before_loss"
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,7 @@ L, M = "ordered_lifecycle_events", "claim_materialized_event"
         ("durations", (457, 848)),
         ("reuse_without_config", (138, 241)),
         ("highest", (17, 20)),
+        ("host", (82, 117)),
         ("no_evict", (17, 20)),
     ],
 )
@@ -68,6 +70,8 @@ BROKEN = {
     "TTL on the block -> expiring (TensorRT-LLM)": {E: 8, H: 17},
     "active_no_evict -> future_resident hard_protected": {V: 10, X: 11, H: 11, M: 7},
     "guaranteed no-evict -> hard_protected": {L: 11, M: 8},
+    "cache level in an updated event -> demotable": {D: 12, L: 12, H: 12},
+    "host pool -> offloadable": {H: 19},
 }
 
 
@@ -88,6 +92,24 @@ def test_a_priority_falls_when_the_duration_is_over(tmp_path: Path) -> None:
     actions = find(inference, PR, tmp_path).actions
     assert actions[:5] == ("arrive", "start", "finish", "step", "step")
     assert actions[-1] == "start"
+
+
+def test_earlier_ranges_win() -> None:
+    """A block has the priority of the first range that contains it, and else the default."""
+    ranges = (Range(0, 1, 80), Range(0, 2, 50), Range(3, None, 10))
+    model = TensorrtLlm(5, (Ask("r1", "a", 4, ranges),), host=0)
+    last = run(model, ("arrive", "r1"), ("start", "r1"))[-1].after
+    assert [80, 50, DEFAULT, 10, 10] == [block.priority for block in last.blocks]
+
+
+def test_a_config_of_another_request_changes_the_priority() -> None:
+    """A reuse with a config of its own overwrites what the first client stated."""
+    asks = (Ask("r1", "a", 0, (Range(0, 1, 80),)), Ask("r2", "a", 0, (Range(0, 1, 10),)))
+    steps = run(
+        TensorrtLlm(1, asks, host=0),
+        *(("arrive", "r1"), ("start", "r1"), ("finish", "r1"), ("arrive", "r2"), ("start", "r2")),
+    )
+    assert [80, 10] == [steps[at].after.blocks[0].priority for at in (2, 4)]
 
 
 def test_a_duration_counts_from_the_release() -> None:
