@@ -88,6 +88,19 @@ class TestKept:
         """In one walk with all observers, for each of the three claims."""
         assert unkept(VARIANTS[mode](), mode) == {}
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("mode", [Mode.HARD_PROTECTED, Mode.DEMOTABLE, Mode.OFFLOADABLE])
+    def test_it_is_so_for_claims_of_two_sizes_on_one_prompt(self, mode: Mode) -> None:
+        """They have different objects, and share contents."""
+        claims = (Claim("c1", "a", 1, mode), Claim("c2", "a", 2, mode))
+        prompts = (
+            Prompt("r1", "a", 2, tail=1, claims=("c1",)),
+            Prompt("r2", "a", 2, tail=1, claims=("c2",)),
+            Prompt("r3", own=2, tail=1),
+        )
+        model = Plugin(4, claims, prompts, tier=mode is Mode.OFFLOADABLE)
+        assert unkept(model, mode) == {}
+
 
 class _Silent(Plugin):
     """Leaves out the reports of a kind: what the setting `drill` does."""
