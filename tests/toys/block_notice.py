@@ -25,9 +25,17 @@ BLOCK_NOTICE = Observer(
         idle("no block was lost while the runtime was responsible"),
         pending("owed", "blocks were lost and nobody has said so"),
         satisfied("told", "each loss of blocks was reported"),
-        violated("a loss of blocks was not reported"),
+        violated("a loss of blocks was not reported, or one was reported that did not happen"),
     ),
     rules=(
+        Rule(
+            Guard.SAID,
+            "reported_block_not_lost",
+            e.mine & kind(Kind.CLAIM_BLOCK_LOST) & ~e.unsaid,
+            VIOLATED,
+            why="a block is reported lost that was not lost, or was reported before",
+            allowed="claim_block_lost once, after the loss",
+        ),
         Rule(
             Guard.TOLD,
             "block_loss_reported",
