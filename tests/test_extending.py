@@ -250,7 +250,7 @@ class TestToys:
         assert "tell the lost blocks" in check["receptive"]["moves"]
         assert "redundant" == check["necessary"]["block_notice"]["result"]
         assert ["block_notice"] == list(check["redundancy"]["known"])
-        assert {"told"} == {tale["result"] for tale in check["consistent"]["tales"]}
+        assert {"found"} == {each["result"] for each in check["consistent"]["scenarios"]}
         assert [] == check["consistent"]["reached"]["missing"]
         assert "block_notice" == shown["name"]
 

@@ -126,11 +126,11 @@ def _not_seen(found: Consistent) -> Iterator[str]:
         yield f"no run of up to {depth} exercises and satisfies every obligation"
     elif found.result != "witnessed":
         yield f"the work limit was reached after {depth}, and no witness was found"
-    for scenario in found.tales or ():
-        if scenario.result == "untold":
+    for scenario in found.scenarios or ():
+        if scenario.result == "not_found":
             length = counted(scenario.depth, "event")
             yield f"no run of up to {length} has the scenario {scenario.story}"
-        elif scenario.result != "told":
+        elif scenario.result != "found":
             yield f"whether a run has the scenario {scenario.story} is unknown"
     reached = found.reached
     if reached is None:

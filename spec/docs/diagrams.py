@@ -276,12 +276,12 @@ def _card(spec: ModeSpec, name: str, states: Sequence[str]) -> Node:
 
 
 GUARD_LOOKS = {
-    Guard.TOLD: Look.SATISFIED,
+    Guard.MET: Look.SATISFIED,
     Guard.OWED: Look.PENDING,
-    Guard.NOTED: Look.UNEXERCISED,
-    Guard.MOOT: Look.UNEXERCISED,
-    Guard.SAID: Look.VIOLATED,
-    Guard.DUE: Look.VIOLATED,
-    Guard.BROKE: Look.VIOLATED,
+    Guard.RECORDED: Look.UNEXERCISED,
+    Guard.DROPPED: Look.UNEXERCISED,
+    Guard.UNTRUE: Look.VIOLATED,
+    Guard.OVERDUE: Look.VIOLATED,
+    Guard.FORBIDDEN: Look.VIOLATED,
 }
 """The look whose colour an arrow has, by its guard."""

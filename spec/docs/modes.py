@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.modes import MODES, SAID_BY, ConflictAction, ModeSpec
-from spec.contract.readings import READINGS
 from spec.contract.vocabulary import CONSTANTS
 from spec.docs.diagrams import mode_diagram
 from spec.docs.markdown import fence, link, table
 from spec.docs.mermaid import to_mermaid
-from spec.docs.views import ModeView, mode_view, reading_view
+from spec.docs.views import ModeView, interpretation_view, mode_view
 
-__all__ = ["modes_page", "readings_page"]
+__all__ = ["interpretations_page", "modes_page"]
 
 
 def modes_page() -> str:
@@ -47,14 +47,15 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
     ]
     depths = ", or ".join(" and ".join(f"`{d}`" for d in depths) for depths in view.depths)
     actions = ", ".join(map(_action, view.actions)) or "none"
+    interpretations = (link(each.name, "interpretations.md") for each in view.interpretations)
     facts = [
         "* explicit actions on a request that does not fit beside the claim, and the report of "
         f"each: {actions}",
         f"* depth at which an adapter can supply the mode: {depths}",
-        f"* interpretations: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
+        f"* interpretations: {', '.join(interpretations)}",
     ]
     facts += [
-        f"* in the terms of [obligations](obligations.md) `c.{name}` holds: {CONSTANTS[name][1]}"
+        f"* in the [rules](obligations.md) `c.{name}` is true: {CONSTANTS[name][1]}"
         for name, value in view.constants.items()
         if value
     ]
@@ -69,15 +70,17 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
     )
 
 
-def readings_page() -> str:
-    """The page: every choice of reading, why it was made, and the modes that rest on it."""
+def interpretations_page() -> str:
+    """The page: every choice of interpretation, why it was made, and the modes that rest on it."""
     parts = [
         "# The interpretations",
         "Where the papers leave a word open, a choice (a semantic assumption) is made here, "
         "and it decides what is provable. Each has a name that reports and proofs cite.",
-        table(("reading", "in short"), ((link(r.name), r.in_short) for r in READINGS)),
+        table(
+            ("interpretation", "in short"), ((link(r.name), r.in_short) for r in INTERPRETATIONS)
+        ),
     ]
-    for view in map(reading_view, READINGS):
+    for view in map(interpretation_view, INTERPRETATIONS):
         modes = ", ".join(link(mode, "modes.md") for mode in view.modes)
         parts += [
             f"## {view.name}",

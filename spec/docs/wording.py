@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from spec.claims.states import ClaimState
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import (
     breaks,
     conflict,
@@ -22,7 +23,6 @@ from spec.contract.ledgers import (
 )
 from spec.contract.obligations.ends import lifecycle_allows, lifecycle_follows
 from spec.contract.obligations.pressure import blame_is_right
-from spec.contract.readings import CLOSES
 from spec.events.alphabet import CONFLICT_ACTIONS, LIFECYCLE_REPORTS, REPORTS, Kind
 from spec.language.machine import Guard
 from spec.language.terms import And, KindIn, Or, Scope, Sort, Term, Var, show
@@ -46,12 +46,12 @@ __all__ = [
 GUARD_MEANS: Final[Mapping[Guard, str]] = MappingProxyType(
     {
         Guard.OWED: "something happened that must now be reported or done",
-        Guard.TOLD: "what was owed was reported or done, or an event was as required",
-        Guard.SAID: "a report that the facts contradict",
-        Guard.DUE: "what is owed was not reported or done in time",
-        Guard.BROKE: "an action that the obligation forbids",
-        Guard.NOTED: "a fact that later events are compared with",
-        Guard.MOOT: "what was owed is no longer owed, and nothing was violated",
+        Guard.MET: "what was owed was reported or done, or an event was as required",
+        Guard.UNTRUE: "a report that the facts contradict",
+        Guard.OVERDUE: "what is owed was not reported or done in time",
+        Guard.FORBIDDEN: "an action that the obligation forbids",
+        Guard.RECORDED: "a fact that later events are compared with",
+        Guard.DROPPED: "what was owed is no longer owed, and nothing was violated",
     }
 )
 """The meaning of each guard."""

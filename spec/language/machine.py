@@ -22,12 +22,12 @@ class Guard(StrEnum):
     """The meaning of a rule."""
 
     OWED = "owed"  # something happened that must now be reported or done
-    TOLD = "told"  # what was owed was reported or done, or an event was as required
-    SAID = "said"  # a report that the facts contradict
-    DUE = "due"  # what is owed was not reported or done in time
-    BROKE = "broke"  # an action that the obligation forbids
-    NOTED = "noted"  # a fact that later events are compared with
-    MOOT = "moot"  # what was owed is no longer owed, and nothing was violated
+    MET = "met"  # what was owed was reported or done, or an event was as required
+    UNTRUE = "untrue"  # a report that the facts contradict
+    OVERDUE = "overdue"  # what is owed was not reported or done in time
+    FORBIDDEN = "forbidden"  # an action that the obligation forbids
+    RECORDED = "recorded"  # a fact that later events are compared with
+    DROPPED = "dropped"  # what was owed is no longer owed, and nothing was violated
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from spec.claims.claim import Mode
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import kind, was
 from spec.contract.obligation import Answer, Obligation, Place, While
 from spec.contract.obligations._build import UNSAID, VIOLATED, idle, pending, satisfied, violated
-from spec.contract.readings import CLOSES
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import BLOCKS_GONE, Kind
@@ -24,12 +24,12 @@ BLOCK_NOTICE = Observer(
     states=(
         idle("no block was lost while the runtime was responsible"),
         pending("owed", "blocks were lost and nobody has said so"),
-        satisfied("told", "each loss of blocks was reported"),
+        satisfied("reported", "each loss of blocks was reported"),
         violated("a loss of blocks was not reported, or one was reported that did not happen"),
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.UNTRUE,
             "reported_block_not_lost",
             e.mine & kind(Kind.CLAIM_BLOCK_LOST) & ~e.unsaid,
             VIOLATED,
@@ -37,15 +37,15 @@ BLOCK_NOTICE = Observer(
             allowed="claim_block_lost once, after the loss",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.MET,
             "block_loss_reported",
             e.mine & kind(Kind.CLAIM_BLOCK_LOST),
-            "told",
+            "reported",
             source=("owed",),
             why="the loss of blocks is reported",
         ),
         Rule(
-            Guard.DUE,
+            Guard.OVERDUE,
             "block_loss_not_reported",
             CLOSES,
             VIOLATED,
@@ -58,7 +58,7 @@ BLOCK_NOTICE = Observer(
             "claim_lost_block",
             e.mine & kind(*BLOCKS_GONE) & was.responsible & (e.lead < was.lead),
             "owed",
-            source=("idle", "told"),
+            source=("idle", "reported"),
             why="blocks of the claim were lost while the runtime was responsible",
         ),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from spec.claims.claim import Mode
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import fails, kind, loss, now, req_was
 from spec.contract.obligation import Answer, Obligation, Place, Refusal, While
 from spec.contract.obligations._build import (
@@ -17,7 +18,6 @@ from spec.contract.obligations._build import (
     satisfied,
     violated,
 )
-from spec.contract.readings import CLOSES
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import ENDS, Kind
@@ -38,7 +38,7 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
 
 _harm_stated = conj(e.mine, e.here, ~e.echo, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
 _good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
-_untold = Var(Scope.OWN, "untold", Sort.INT)
+_unreported = Var(Scope.OWN, "unreported", Sort.INT)
 
 CLAIM_HARM_ATTRIBUTION = Observer(
     name="claim_harm_attribution",
@@ -48,29 +48,29 @@ CLAIM_HARM_ATTRIBUTION = Observer(
     "broken.",
     source=TABLE_1,
     per_request=True,
-    registers=(Register("untold", Sort.INT, 0),),
+    registers=(Register("unreported", Sort.INT, 0),),
     states=(
         idle("nothing was lost while the runtime was responsible"),
         pending("owed", "the claim was lost, and harm is not reported yet"),
         pending("failed", "a restore of the claim failed, and no outcome is reported yet"),
         idle("a restore of the claim failed for another request", name="aside"),
-        satisfied("told", "each loss was attributed to the claim"),
+        satisfied("reported", "each loss was attributed to the claim"),
         satisfied("stated", "harm was announced as the outcome of a failed restore"),
         violated("a loss was not attributed to the claim, or harm was reported falsely"),
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.UNTRUE,
             "harm_reported_without_loss",
             e.mine & kind(Kind.CLAIM_HARMED),
             VIOLATED,
-            source=("idle", "told"),
+            source=("idle", "reported"),
             why="harm is reported, but the claim lost nothing that was promised",
             allowed="claim_harmed only after a loss that makes the predicate false while the "
             "runtime is responsible",
         ),
         Rule(
-            Guard.SAID,
+            Guard.UNTRUE,
             "harm_reported_while_predicate_true",
             conj(e.mine, kind(Kind.CLAIM_HARMED), ~c.tiered, _holds),
             VIOLATED,
@@ -81,23 +81,23 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.OWED,
             "one_of_several_losses_reported",
-            e.mine & kind(Kind.CLAIM_HARMED) & (_untold >= 2),
+            e.mine & kind(Kind.CLAIM_HARMED) & (_unreported >= 2),
             "owed",
             source=("owed",),
-            sets={"untold": _untold - 1},
+            sets={"unreported": _unreported - 1},
             why="one loss is reported as harm of this claim, and another is not reported yet",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.MET,
             "harm_reported",
             e.mine & kind(Kind.CLAIM_HARMED),
-            "told",
+            "reported",
             source=("owed", "failed", "aside", "stated"),
-            sets={"untold": Const(0)},
+            sets={"unreported": Const(0)},
             why="the loss or the failed restore is reported as harm of this claim",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.MET,
             "harm_announced",
             _harm_stated,
             "stated",
@@ -106,15 +106,15 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "repeat",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.MET,
             "outcome_reported",
             _outcome_of_failure,
-            "told",
+            "reported",
             source=("failed",),
             why="the failed restore ended in an outcome that names the claim",
         ),
         Rule(
-            Guard.DUE,
+            Guard.OVERDUE,
             "harm_not_reported",
             CLOSES | (e.mine & _good_news),
             VIOLATED,
@@ -125,7 +125,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "the end or the return of the claim is reported",
         ),
         Rule(
-            Guard.DUE,
+            Guard.OVERDUE,
             "outcome_not_reported",
             e.here & kind(Kind.REQUEST_FINISHED) & req_was.failed,
             VIOLATED,
@@ -139,8 +139,8 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "lost_while_responsible",
             loss,
             "owed",
-            source=("idle", "told", "failed", "aside", "stated"),
-            sets={"untold": Const(1)},
+            source=("idle", "reported", "failed", "aside", "stated"),
+            sets={"unreported": Const(1)},
             why="the claim was lost while the runtime was responsible",
         ),
         Rule(
@@ -149,7 +149,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             loss,
             "owed",
             source=("owed",),
-            sets={"untold": _untold + 1},
+            sets={"unreported": _unreported + 1},
             why="the claim was lost once more while the runtime was responsible",
         ),
         Rule(
@@ -157,15 +157,15 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "restore_failed",
             fails & e.here,
             "failed",
-            source=("idle", "told", "aside", "stated"),
+            source=("idle", "reported", "aside", "stated"),
             why="a restore of the claim failed while the runtime was responsible",
         ),
         Rule(
-            Guard.NOTED,
+            Guard.RECORDED,
             "restore_failed_for_another_request",
             fails,
             "aside",
-            source=("idle", "told", "stated"),
+            source=("idle", "reported", "stated"),
             why="a restore of the claim failed for another request, for which an outcome is due",
         ),
     ),

@@ -45,7 +45,7 @@ OFFLOAD_RESTORABILITY = Observer(
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.UNTRUE,
             "restore_reported_while_incomplete",
             e.mine & kind(Kind.CLAIM_RESTORED) & ~(e.from_tier & (c.threshold <= was.lead)),
             VIOLATED,
@@ -54,7 +54,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restored after a load from the offload tier made the predicate true",
         ),
         Rule(
-            Guard.SAID,
+            Guard.UNTRUE,
             "restore_reported_while_not_required",
             _restored,
             VIOLATED,
@@ -63,7 +63,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restored between claim_restore_required and the end of the request",
         ),
         Rule(
-            Guard.SAID,
+            Guard.UNTRUE,
             "restore_reported_without_load",
             _restored & ~(req_was.loaded | was.unreported),
             VIOLATED,
@@ -72,7 +72,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restored after a load from the offload tier finished",
         ),
         Rule(
-            Guard.SAID,
+            Guard.UNTRUE,
             "offload_reported_without_copy",
             e.mine & kind(Kind.CLAIM_OFFLOADED) & ~was.host,
             VIOLATED,
@@ -80,14 +80,14 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_offloaded after a store finished, while the copy exists",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.MET,
             "restore_reported",
             _restored,
             "restored",
             why="the restore from the tier is reported",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.MET,
             "restore_reported_for_another_request",
             e.mine & kind(Kind.CLAIM_RESTORED),
             "restored",
@@ -95,7 +95,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the restore from the tier is reported for another request that waited for it",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "evicted_without_copy",
             e.mine & kind(Kind.BLOCK_EVICTED) & loss,
             VIOLATED,
@@ -103,7 +103,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="a finished store before the eviction",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "reused_without_restore",
             reused & was.responsible & (req_was.away | (was.lead < c.threshold)),
             VIOLATED,
@@ -113,7 +113,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "the claim",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "recomputed_despite_copy",
             conj(computed, was.responsible, was.host, req_was.away, req_was.asks),
             VIOLATED,
@@ -123,7 +123,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "claim",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "recomputed_after_restore_required",
             conj(computed, was.responsible, was.host, req_was.away),
             VIOLATED,
@@ -134,7 +134,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "claim",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "reused_before_restore_reported",
             reused & was.responsible & (req_was.loaded | was.unreported),
             VIOLATED,
@@ -143,7 +143,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restore_required and claim_restored before the reuse",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "reused_before_later_restore_reported",
             reused & was.responsible & was.unreported,
             VIOLATED,
@@ -153,7 +153,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restore_required and claim_restored after each load, before the reuse",
         ),
         Rule(
-            Guard.MOOT,
+            Guard.DROPPED,
             "load_failed",
             _failed,
             "failed",
@@ -161,7 +161,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the load failed; restoration_failure_outcome judges what follows",
         ),
         Rule(
-            Guard.MOOT,
+            Guard.DROPPED,
             "harm_reported_before_restore",
             e.mine & kind(Kind.CLAIM_HARMED),
             "harmed",
@@ -169,7 +169,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="harm of the claim is reported, so it need not come back",
         ),
         Rule(
-            Guard.MOOT,
+            Guard.DROPPED,
             "harm_reported_after_loss",
             e.mine & kind(Kind.CLAIM_HARMED) & (was.lead < c.threshold),
             "excused",
@@ -178,7 +178,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "asks for it may compute it",
         ),
         Rule(
-            Guard.NOTED,
+            Guard.RECORDED,
             "predicate_true_again",
             back,
             "idle",
@@ -186,7 +186,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the predicate is true again",
         ),
         Rule(
-            Guard.NOTED,
+            Guard.RECORDED,
             "predicate_true_again_by_computation",
             back & kind(Kind.BLOCK_CACHED),
             "idle",
@@ -203,7 +203,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "the reuse",
         ),
         Rule(
-            Guard.NOTED,
+            Guard.RECORDED,
             "restore_required_after_harm",
             needs & was.responsible,
             "harmed",
@@ -212,7 +212,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "it",
         ),
         Rule(
-            Guard.MOOT,
+            Guard.DROPPED,
             "refusal_reported",
             e.here & kind(Kind.REQUEST_REFUSED),
             "given_up",
@@ -220,7 +220,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the request was refused, so it reuses nothing",
         ),
         Rule(
-            Guard.MOOT,
+            Guard.DROPPED,
             "responsibility_ended",
             ~now.responsible,
             "idle",
@@ -228,7 +228,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="responsibility ended before the reuse",
         ),
         Rule(
-            Guard.MOOT,
+            Guard.DROPPED,
             "request_ended_before_restore",
             finished,
             "given_up",

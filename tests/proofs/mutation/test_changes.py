@@ -21,9 +21,9 @@ from proofs.mutation.tables import ROWS, probes, rows, rows_page, table_changes
 from proofs.mutation.term_mutations import SLIPS, parts_of, slips
 from proofs.mutation.trusted import ORIGINAL, Change
 from spec.claims.claim import Mode
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import kind, loss, now, was
 from spec.contract.modes import Depth
-from spec.contract.readings import CLOSES
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import Kind
 from spec.language.terms import FALSE, And, Const, Or

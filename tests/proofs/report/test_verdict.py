@@ -59,7 +59,7 @@ def redundant(**changes: list[str]) -> Change:
 
 
 def tale(result: str) -> Change:
-    return consistent(tales=[FoundScenario("loss", True, {}, result, 20, [], [], 0.0)])
+    return consistent(scenarios=[FoundScenario("loss", True, {}, result, 20, [], [], 0.0)])
 
 
 def reached(**changes: object) -> Change:
@@ -104,8 +104,8 @@ CASES: list[tuple[Change, str, str]] = [
         "undecided",
         "Whether the obligation claim_identity is",
     ),
-    (tale("told"), "holds", "every length"),
-    (tale("untold"), "undecided", "No run of up to 20 events has the scenario loss"),
+    (tale("found"), "holds", "every length"),
+    (tale("not_found"), "undecided", "No run of up to 20 events has the scenario loss"),
     (tale("unknown"), "undecided", "Whether a run has the scenario loss is unknown"),
     (reached(), "holds", "every length"),
     (reached(dead={"a:c": "a reason"}), "holds", "every length"),

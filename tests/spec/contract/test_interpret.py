@@ -129,7 +129,7 @@ class TestAutomata:
             State("violated", Verdict.VIOLATED, "broken"),
         ),
         rules=(
-            Rule(Guard.BROKE, "broke", e.mine & (COUNTED >= 2), "violated", why="twice"),
+            Rule(Guard.FORBIDDEN, "broke", e.mine & (COUNTED >= 2), "violated", why="twice"),
             Rule(
                 Guard.OWED,
                 "owes",
@@ -139,7 +139,7 @@ class TestAutomata:
                 source=("idle", "owed"),
                 sets={"counted": COUNTED + 1},
             ),
-            Rule(Guard.MOOT, "later", kind(Kind.BLOCK_LOST), "idle", why="", source=("owed",)),
+            Rule(Guard.DROPPED, "later", kind(Kind.BLOCK_LOST), "idle", why="", source=("owed",)),
         ),
     )
 

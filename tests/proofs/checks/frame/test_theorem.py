@@ -161,7 +161,7 @@ class TestOtherObservers:
 
     def test_reads_what_is_not_delivered(self) -> None:
         """A rule that fires at somebody else's events is refuted, at the kind that it waits for."""
-        rule = Rule(Guard.BROKE, "odd", ~e.mine & kind(Kind.BLOCK_CACHED), VIOLATED, why="")
+        rule = Rule(Guard.FORBIDDEN, "odd", ~e.mine & kind(Kind.BLOCK_CACHED), VIOLATED, why="")
         results = of_any(an_observer(rule))
         failures = results[CLAIM_OBSERVERS].failures
         assert [f"at {Kind.BLOCK_CACHED}"] == [failure.part for failure in failures]
@@ -177,7 +177,7 @@ class TestOtherObservers:
             source=("idle",),
             why="",
         )
-        gone = Rule(Guard.MOOT, "gone", ~now.committed, "idle", source=("owed",), why="")
+        gone = Rule(Guard.DROPPED, "gone", ~now.committed, "idle", source=("owed",), why="")
         results = of_any(an_observer(owed, gone))
         assert [] == refuted(results)
         assert {"tried": len(EVENTS)} == results[AGREEMENT].questions
@@ -186,7 +186,7 @@ class TestOtherObservers:
     def test_without_that_invariant(self) -> None:
         """The same rule where the state can be reached is refuted."""
         owed = Rule(Guard.OWED, "owed", e.mine & kind(Kind.CLAIM_RETIRED), "owed", why="")
-        gone = Rule(Guard.MOOT, "gone", ~now.committed, "idle", source=("owed",), why="")
+        gone = Rule(Guard.DROPPED, "gone", ~now.committed, "idle", source=("owed",), why="")
         assert CLAIM_OBSERVERS in refuted(of_any(an_observer(owed, gone)))
 
     def test_other_requests(self) -> None:
@@ -200,14 +200,14 @@ class TestOtherObservers:
             why="",
         )
         over = Rule(
-            Guard.DUE, "over", kind(Kind.REQUEST_FINISHED), VIOLATED, source=("owed",), why=""
+            Guard.OVERDUE, "over", kind(Kind.REQUEST_FINISHED), VIOLATED, source=("owed",), why=""
         )
         results = of_any(an_observer(owed, over, per_request=True))
         assert [REQUEST_OBSERVERS, AGREEMENT] == refuted(results)
 
     def test_unopened(self) -> None:
         """A rule that fires at every lookup of a request asks for the request to be followed."""
-        seen = Rule(Guard.NOTED, "seen", e.here & kind(Kind.PREFIX_LOOKUP), "told", why="")
+        seen = Rule(Guard.RECORDED, "seen", e.here & kind(Kind.PREFIX_LOOKUP), "told", why="")
         observer = an_observer(seen, per_request=True)
         assert [UNOPENED_OBSERVERS, AGREEMENT] == refuted(of_any(observer))
         opens = {**DELIVERY.opens, "looked up": e.here & kind(Kind.PREFIX_LOOKUP)}
@@ -216,7 +216,7 @@ class TestOtherObservers:
     def test_retired(self) -> None:
         """What moves a request that is over must not depend on what came before its end."""
         lost = Rule(
-            Guard.DUE, "lost", e.mine & kind(Kind.BLOCK_LOST) & req_was.failed, VIOLATED, why=""
+            Guard.OVERDUE, "lost", e.mine & kind(Kind.BLOCK_LOST) & req_was.failed, VIOLATED, why=""
         )
         assert RETIRED in refuted(of_any(an_observer(lost, per_request=True)))
         here = replace(lost, when=lost.when & e.here)
@@ -226,7 +226,7 @@ class TestOtherObservers:
         """What a claim and its request remember alike need not be delivered to both."""
         seen = Var(Scope.OWN, "seen", Sort.BOOL)
         note = Rule(
-            Guard.NOTED,
+            Guard.RECORDED,
             "note",
             e.mine & kind(Kind.BLOCK_LOST),
             "owed",
@@ -235,7 +235,7 @@ class TestOtherObservers:
             why="",
         )
         due = Rule(
-            Guard.DUE,
+            Guard.OVERDUE,
             "due",
             kind(Kind.REQUEST_FINISHED) & seen,
             VIOLATED,
