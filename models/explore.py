@@ -30,6 +30,7 @@ class Reach:
     transitions: int
     depth: int
     ends: int
+    actions: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     missed: tuple[str, ...] = ()
 
@@ -52,6 +53,7 @@ def reach(model: Model[Any], limit: int = LIMIT) -> Reach:
     seen = set(level)
     always, missed = model.always, dict(model.reachable)
     broken: dict[str, None] = {}
+    done: dict[str, None] = {}
     transitions = depth = ends = 0
     while level:
         found: deque[Any] = deque()
@@ -63,6 +65,7 @@ def reach(model: Model[Any], limit: int = LIMIT) -> Reach:
             ends += not actions
             for action in actions:
                 transitions += 1
+                done[action.name] = None
                 after = model.apply(state, action).state
                 if after not in seen:
                     seen.add(after)
@@ -71,7 +74,9 @@ def reach(model: Model[Any], limit: int = LIMIT) -> Reach:
             raise SpecError(f"{model.name} has more than {limit} states", "make it smaller")
         depth += bool(found)
         level = found
-    return Reach(len(seen), transitions, depth, ends, tuple(broken), tuple(missed))
+    return Reach(
+        len(seen), transitions, depth, ends, tuple(sorted(done)), tuple(broken), tuple(missed)
+    )
 
 
 def simulate(model: Model[Any], seed: int, steps: int) -> Iterator[Step]:

@@ -13,6 +13,7 @@ from typing import Any
 from models.model import Model
 from models.shims import Shim
 from spec.claims.claim import Mode
+from spec.lowering.descriptor import Descriptor
 
 __all__ = ["Inference"]
 
@@ -29,7 +30,9 @@ class Inference:
         model: makes the instance of the model in which a shortest run is searched for.
         tracked: the holder whose claim is judged.
         concludes: what is inferred: `mode`, the name of an obligation, or of an outcome.
-        premises: the signals of `spec.lowering.vocabulary` from which it is inferred.
+        premises: the approximation signals (`spec.lowering.signals`) from which it is inferred.
+        also: further premises, any of which must fail, too: descriptors of what was shown.
+        row: its row in table 9 of "Fail-Closed Lowering of Resident KV Claims", from 1.
         parent: the inference of the paper that it varies, and `adds` what the model adds to it.
     """
 
@@ -41,5 +44,7 @@ class Inference:
     tracked: str
     concludes: str = "mode"
     premises: tuple[str, ...] = ()
+    also: tuple[Descriptor, ...] = ()
+    row: int | None = None
     parent: str | None = None
     adds: str = ""

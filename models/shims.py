@@ -6,10 +6,10 @@ that are taken for the end of the claim, and the messages that are taken for rep
 relabels what the model emitted, adds nothing that was not there, and drops what nobody took for
 anything.
 
-One rule serves all: a call that is taken for acceptance becomes `claim_registered`,
-`claim_committed` and `claim_accepted`, in the words of the inference: the runtime took the call, so
-it is responsible, so it accepted. Without the commitment every such claim would break
-`explicit_acceptance` at once, and the trace would show nothing of the runtime.
+One rule serves all: a call that is taken for acceptance becomes `claim_registered` and
+`claim_accepted`, with `claim_committed` between them in the modes in which a runtime takes
+responsibility: it took the call, so it is responsible. Without the commitment every such claim
+would break `explicit_acceptance` at once, and the trace would show nothing of the runtime.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from typing import Any, Final
 
 from models.model import CACHE, Emitted, Fact, Signal
 from spec.claims.claim import Mode
+from spec.contract.modes import MODES
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY, fields_of
 
 __all__ = ["PLAIN", "Shim", "claim_of"]
-
-_ASKED: Final = ("duration", "footprint", "owner_scope", "priority")
 
 
 def claim_of(holder: str) -> str:
@@ -65,12 +64,15 @@ PLAIN: Final = Shim()
 @cache
 def _relabelled(shim: Shim, said: Signal) -> tuple[Event, ...]:
     if said.name in shim.accepts:
-        return tuple(
-            _event(kind, said, shim.mode)
-            for kind in (Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED)
-        )
+        return tuple(_event(kind, said, shim.mode) for kind in _acceptance(shim.mode))
     kind = shim.means.get(said.name)
     return () if kind is None else (_event(kind, said, shim.mode),)
+
+
+def _acceptance(mode: Mode | None) -> tuple[Kind, ...]:
+    watched = mode is not None and MODES[mode].constants["watched"]
+    commits = () if watched else (Kind.CLAIM_COMMITTED,)
+    return (Kind.CLAIM_REGISTERED, *commits, Kind.CLAIM_ACCEPTED)
 
 
 def _event(kind: Kind, said: Signal, mode: Mode | None) -> Event:

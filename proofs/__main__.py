@@ -11,7 +11,7 @@ import typer
 
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
 from proofs.checks.frame.command import FRAME, run_frame
-from proofs.cli import cores, explain, recheck
+from proofs.cli import cores, counterexamples, explain, recheck
 from proofs.engines.answers import EngineName
 from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
@@ -192,6 +192,7 @@ def check(
 explain.register(app)
 recheck.register(app)
 cores.register(app)
+counterexamples.register(app)
 commands_mutation.register(app)
 command_lower.register(app)
 add_docs(app, pages, of="proofs")

@@ -16,14 +16,17 @@ reset of the cache.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
+from models.inference import Inference
 from models.model import Action, Emitted, Model, Next, fact, signal
+from models.shims import Shim
+from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 
-__all__ = ["Policy", "Prompt", "State", "VllmPool"]
+__all__ = ["INFERENCES", "VARIANTS", "Policy", "Prompt", "State", "VllmPool"]
 
 
 class Policy(StrEnum):
@@ -165,10 +168,11 @@ class VllmPool(Model[State]):
             about = {"request_id": prompt.request_id, "object_id": prompt.object_id}
             emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=held, asked=prompt.shared))
         gone = tuple(block for block in taken if cached[block] is not None)
-        for block in gone:
-            cached[block] = None
         if gone:
             emits.append(fact(Kind.BLOCK_EVICTED, request_id=prompt.request_id, block_ids=gone))
+            emits += self._removed(cached[block] for block in gone)
+        for block in gone:
+            cached[block] = None
         new = contents[len(hits) :]
         if self.policy is not Policy.NO_ADMIT or not prompt.own:
             for block, content in zip(taken, new, strict=True):
@@ -180,6 +184,13 @@ class VllmPool(Model[State]):
             state._replace(free=free, cached=tuple(cached), running=running, waiting=waiting),
             tuple(emits),
         )
+
+    def _removed(self, contents: Iterable[tuple[str, int] | None]) -> list[Emitted]:
+        """The KV event of blocks that were evicted, for each object that clients know of."""
+        names = dict.fromkeys(content[0] for content in contents if content)
+        return [
+            signal("BlockRemoved", name, object_id=name) for name in names if name in self.objects
+        ]
 
     @staticmethod
     def _cached(
@@ -238,3 +249,43 @@ def _contents(prompt: Prompt) -> tuple[tuple[str, int], ...]:
     shared = [(prompt.object_id, at) for at in range(prompt.shared)]
     own = [(prompt.request_id, at) for at in range(prompt.own)]
     return (*shared, *own)
+
+
+VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
+    "native": VllmPool,
+    "no_admit": lambda: VllmPool(policy=Policy.NO_ADMIT),
+}
+
+_KEEP: Final = frozenset({"keep"})
+
+INFERENCES: Final = (
+    Inference(
+        name="block_removed -> claim_harm",
+        feature="KV events: BlockRemoved",
+        mode=Mode.HARD_PROTECTED,
+        shim=Shim(Mode.HARD_PROTECTED, means={"BlockRemoved": Kind.CLAIM_HARMED}),
+        model=VllmPool,
+        tracked="a",
+        concludes="claim_harm_attribution",
+        premises=("block_removed",),
+        row=8,
+    ),
+    Inference(
+        name="write no-admit -> hard_protected",
+        feature="write no-admit: a bulky request is served, and what it computes is not cached",
+        mode=Mode.HARD_PROTECTED,
+        shim=Shim(Mode.HARD_PROTECTED, _KEEP),
+        model=VARIANTS["no_admit"],
+        tracked="a",
+        premises=("block_events",),
+    ),
+    Inference(
+        name="prefix cached -> best_effort",
+        feature="automatic prefix caching: a prefix that was computed is found again",
+        mode=Mode.BEST_EFFORT,
+        shim=Shim(Mode.BEST_EFFORT, _KEEP),
+        model=VllmPool,
+        tracked="a",
+        premises=("cached_token_telemetry", "block_events"),
+    ),
+)

@@ -11,20 +11,16 @@ from typing import Any, Final
 
 from models.model import Emitted, Model
 from models.shims import Shim, claim_of
+from proofs.product.runs import events_of
 from spec.claims.claim import Mode
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
 from spec.projection.stepper import Followed, Frozen, Stepper
 
-__all__ = ["FIRST", "Observed", "events_of"]
+__all__ = ["FIRST", "Observed"]
 
 FIRST: Final = 0
 """The configuration before any event."""
-
-
-def events_of(shim: Shim, emits: tuple[Emitted, ...]) -> list[Event]:
-    """The events that a reader writes for what an action emitted."""
-    return [event for each in emits for event in shim.events(each)]
 
 
 class Observed:
@@ -43,30 +39,45 @@ class Observed:
         self._stepper = Stepper(followed)
         self._known: list[Frozen] = []
         self._numbers: dict[Frozen, int] = {}
-        self._after: dict[tuple[int, tuple[Emitted, ...]], int] = {}
+        self._after: dict[tuple[int, tuple[Emitted, ...]], tuple[int, int]] = {}
+        self._events: dict[tuple[Emitted, ...], list[Event]] = {}
         self.verdicts: list[Verdict] = []
         self._number()
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def after(self, configuration: int, emits: tuple[Emitted, ...]) -> int:
-        """The configuration after what an action emitted."""
-        if not emits:
-            return configuration
+    def after(self, configuration: int, emits: tuple[Emitted, ...]) -> tuple[int, int]:
+        """The configuration after what an action emitted, and how many events that was.
+
+        What breaks the obligation breaks it for good: events after that one are not taken in.
+        """
         known = self._after.get((configuration, emits))
-        if known is not None:
-            return known
-        self._stepper.thaw(self._known[configuration])
-        for event in events_of(self.shim, emits):
-            self._stepper.take(event)
-        number = self._after[configuration, emits] = self._number()
-        return number
+        return known or self._take(configuration, emits)
+
+    def _take(self, configuration: int, emits: tuple[Emitted, ...]) -> tuple[int, int]:
+        events = self._events.get(emits)
+        if events is None:
+            events = self._events[emits] = events_of(self.shim, emits)
+        number, taken = configuration, 0
+        if events:
+            self._stepper.thaw(self._known[configuration])
+            for event in events:
+                self._stepper.take(event)
+                taken += 1
+                if self._verdict() is Verdict.VIOLATED:
+                    break
+            number = self._number()
+        self._after[configuration, emits] = number, taken
+        return number, taken
+
+    def _verdict(self) -> Verdict:
+        return self._stepper.verdicts()[self.obligation]
 
     def _number(self) -> int:
         frozen = self._stepper.frozen()
         number = self._numbers.setdefault(frozen, len(self._known))
         if number == len(self._known):
             self._known.append(frozen)
-            self.verdicts.append(self._stepper.verdicts()[self.obligation])
+            self.verdicts.append(self._verdict())
         return number

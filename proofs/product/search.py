@@ -1,69 +1,62 @@
-"""Searches a model together with the observer of one obligation, breadth first.
+"""Searches a model together with the observer of one obligation, in the order of events.
 
-The observers never constrain a model, so each obligation is searched for itself, and the shortest
-run that breaks it is found first. What is broken stays broken: nothing is searched behind it.
+The observers never constrain a model, so each obligation is searched for itself. A run with fewer
+events is found before one with more, and of the shortest runs that break the obligation the one
+with the fewest claims, requests and blocks is taken. What is broken stays broken: nothing is
+searched behind it.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from models.model import Action, Emitted, Model
+from models.model import Model
 from models.shims import Shim
-from proofs.product.observed import FIRST, Observed, events_of
+from proofs.product.observed import FIRST, Observed
+from proofs.product.runs import Run, plainness
 from spec.claims.claim import Mode
-from spec.events.canonical import Event
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 
-__all__ = ["LIMIT", "Answer", "Outcome", "Progress", "Run", "search"]
+__all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search"]
 
 LIMIT: Final = 400_000
-"""States of the product that are looked at, unless more are asked for."""
+"""States of the product that are visited, unless more are asked for."""
 
-Progress = Callable[[int, int], None]
-"""Is told, after each level, the number of states and the depth."""
+_TIES: Final = 64
+"""Shortest runs that are compared."""
+
+_REPORT: Final = 2_048
+"""States between two calls of a progress function."""
+
+Progress: TypeAlias = Callable[[int, int, int], None]
+"""Receives the number of states and transitions so far, and the length of runs in events."""
+
+_Node: TypeAlias = tuple[Any, int]
 
 
 class Answer(StrEnum):
-    """What became of an obligation."""
+    """What was found of an obligation."""
 
     KEPT = "kept"
     BROKEN = "broken"
     UNTESTED = "never put to the test"
-    OWED = "still owed at the end"
+    OWED = "owed at the end of a run"
     UNCLEAR = "inconclusive"
     BOUNDED = "not broken within the bound"
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of a model: its actions, and what each of them emitted."""
-
-    actions: tuple[Action, ...]
-    emits: tuple[tuple[Emitted, ...], ...]
-
-    def events(self, shim: Shim) -> list[Event]:
-        """What a reader writes for it, numbered from 0."""
-        told = [event for each in self.emits for event in events_of(shim, each)]
-        return [_numbered(event, number) for number, event in enumerate(told)]
-
-
-def _numbered(event: Event, number: int) -> Event:
-    fields = {name: getattr(event, name) for name in event.__struct_fields__}
-    return Event(**{**fields, "stream": "run", "sequence": number})
+    STOPPED = "not broken until the search was stopped"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search found of one obligation: its answer, and the shortest run to it.
+    """What a search found of one obligation, and how much it visited.
 
-    `run` breaks the obligation, leaves it owed or unclear; where it is kept it is a shortest run
-    that puts it to the test.
+    `run` is a shortest one: it breaks the obligation, leaves it owed or unclear, or, where it is
+    kept, puts it to the test. `longest` is the number of events up to which every run was visited.
     """
 
     obligation: str
@@ -71,7 +64,7 @@ class Outcome:
     states: int
     transitions: int
     configurations: int
-    depth: int
+    longest: int
     run: Run | None = None
 
 
@@ -87,67 +80,97 @@ def search(
 ) -> Outcome:
     """Whether every run of a model keeps an obligation to the claim of a holder.
 
+    An interrupt (Ctrl-C) ends the search with what was visited until then.
+
     Raises:
         SpecError: the model emits facts that contradict each other; the action is named.
     """
-    observed = Observed(model, shim, mode, obligation, tracked)
-    first = [(state, FIRST) for state in model.initial()]
-    parents: dict[Any, tuple[Any, Action] | None] = dict.fromkeys(first)
-    level, transitions, depth = deque(parents), 0, 0
-    shows: dict[Verdict, Any] = {}
-    owed: Any = None
+    return _Search(model, shim, Observed(model, shim, mode, obligation, tracked), limit).run(
+        progress
+    )
 
-    def outcome(answer: Answer, node: Any = None) -> Outcome:
-        run = None if node is None else _run_to(model, parents, node)
-        sizes = len(parents), transitions, len(observed), depth
-        return Outcome(obligation, answer, *sizes, run)
 
-    while level:
-        found: deque[Any] = deque()
+class _Search:
+    def __init__(self, model: Model[Any], shim: Shim, observed: Observed, limit: int) -> None:
+        self.model, self.shim, self.observed, self.limit = model, shim, observed, limit
+        first = [(state, FIRST) for state in model.initial()]
+        self.parents: dict[_Node, tuple[_Node, Any] | None] = dict.fromkeys(first)
+        self.costs: dict[_Node, int] = dict.fromkeys(first, 0)
+        self.todo: defaultdict[int, list[_Node]] = defaultdict(list, {0: first})
+        self.shown: dict[Verdict, _Node] = {}
+        self.broken: list[_Node] = []
+        self.owed: _Node | None = None
+        self.transitions = self.longest = 0
+
+    def run(self, progress: Progress | None) -> Outcome:
+        stopped = False
+        try:
+            while self.todo and not self.broken and len(self.costs) <= self.limit:
+                self.longest = min(self.todo)
+                self._visit(self.longest, progress)
+        except KeyboardInterrupt:
+            stopped = True
+        if self.broken:
+            return self._outcome(Answer.BROKEN, *self.broken)
+        if stopped or self.todo:
+            return self._outcome(Answer.STOPPED if stopped else Answer.BOUNDED)
+        if Verdict.INCONCLUSIVE in self.shown:
+            return self._outcome(Answer.UNCLEAR, self.shown[Verdict.INCONCLUSIVE])
+        if self.owed is not None:
+            return self._outcome(Answer.OWED, self.owed)
+        if Verdict.SATISFIED in self.shown:
+            return self._outcome(Answer.KEPT, self.shown[Verdict.SATISFIED])
+        return self._outcome(Answer.UNTESTED)
+
+    def _visit(self, cost: int, progress: Progress | None) -> None:
+        """Visit what is reached by so many events; what it costs no event to reach is among it."""
+        model, after, verdicts = self.model, self.observed.after, self.observed.verdicts
+        costs, parents, todo = self.costs, self.parents, self.todo
+        level = todo[cost]
         for node in level:
+            if costs[node] < cost:
+                continue
             state, configuration = node
+            verdict = verdicts[configuration]
+            if verdict is Verdict.VIOLATED:
+                self.broken.append(node)
+                continue
+            self.shown.setdefault(verdict, node)
             enabled = False
             for action in model.actions(state):
                 enabled = True
-                transitions += 1
-                after, emits = model.apply(state, action)
+                self.transitions += 1
+                reached, emits = model.apply(state, action)
                 try:
-                    reached = observed.after(configuration, emits)
+                    following, events = after(configuration, emits)
                 except SpecError as error:
                     cause = f"{model.name}, action {action}: {error.cause}"
                     raise SpecError(cause, "the model states what cannot be") from None
-                next_node = (after, reached)
-                if next_node in parents:
-                    continue
-                parents[next_node] = (node, action)
-                verdict = observed.verdicts[reached]
-                if verdict is Verdict.VIOLATED:
-                    depth += 1
-                    return outcome(Answer.BROKEN, next_node)
-                shows.setdefault(verdict, next_node)
-                found.append(next_node)
-            if not enabled and observed.verdicts[configuration] is Verdict.PENDING:
-                owed = owed or node
-        depth += bool(found)
-        if progress is not None:
-            progress(len(parents), depth)
-        if len(parents) > limit:
-            return outcome(Answer.BOUNDED)
-        level = found
-    if Verdict.INCONCLUSIVE in shows:
-        return outcome(Answer.UNCLEAR, shows[Verdict.INCONCLUSIVE])
-    if owed is not None:
-        return outcome(Answer.OWED, owed)
-    if Verdict.SATISFIED in shows:
-        return outcome(Answer.KEPT, shows[Verdict.SATISFIED])
-    return outcome(Answer.UNTESTED)
+                new, price = (reached, following), cost + events
+                if price < costs.get(new, price + 1):
+                    costs[new], parents[new] = price, (node, action)
+                    todo[price].append(new)
+            if not enabled and verdict is Verdict.PENDING:
+                self.owed = self.owed or node
+            if progress is not None and self.transitions % _REPORT == 0:
+                progress(len(costs), self.transitions, cost)
+        del todo[cost]
 
+    def _outcome(self, answer: Answer, *nodes: _Node) -> Outcome:
+        runs = [self._run_to(node) for node in nodes[:_TIES]]
+        return Outcome(
+            self.observed.obligation,
+            answer,
+            len(self.costs),
+            self.transitions,
+            len(self.observed),
+            self.longest,
+            min(runs, key=lambda run: plainness(run, self.shim)) if runs else None,
+        )
 
-def _run_to(model: Model[Any], parents: dict[Any, Any], node: Any) -> Run:
-    steps: list[tuple[Action, tuple[Emitted, ...]]] = []
-    while (parent := parents[node]) is not None:
-        (state, _), action = parent
-        steps.append((action, model.apply(state, action).emits))
-        node = parent[0]
-    steps.reverse()
-    return Run(tuple(action for action, _ in steps), tuple(emits for _, emits in steps))
+    def _run_to(self, node: _Node) -> Run:
+        steps = []
+        while (parent := self.parents[node]) is not None:
+            node, action = parent
+            steps.append((action, self.model.apply(node[0], action).emits))
+        return Run(node[0], tuple(reversed(steps)))

@@ -8,7 +8,7 @@ them as well; equality holds between them unless both sides are apart everywhere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Final, TypeAlias
 
@@ -192,17 +192,19 @@ def _of_request(kind: Kind) -> dict[str, Term]:
     return {name: at_kind(term, kind) for name, term in REQUEST_FACTS.following.items()}
 
 
-def claim_after(kind: Kind, look: Look) -> dict[str, Value]:
-    """A claim's registers after an event of this kind."""
-    return _follow(_of_claim(kind), Scope.NOW, look)
+def claim_after(kind: Kind, look: Look, only: Iterable[str] | None = None) -> dict[str, Value]:
+    """A claim's registers, or only those of these names, after an event of this kind."""
+    return _follow(_of_claim(kind), Scope.NOW, look, only)
 
 
-def request_after(kind: Kind, look: Look) -> dict[str, Value]:
+def request_after(kind: Kind, look: Look, only: Iterable[str] | None = None) -> dict[str, Value]:
     """The registers of a request after an event of this kind, to one claim."""
-    return _follow(_of_request(kind), Scope.REQ, look)
+    return _follow(_of_request(kind), Scope.REQ, look, only)
 
 
-def _follow(following: Mapping[str, Term], after: Scope, look: Look) -> dict[str, Value]:
+def _follow(
+    following: Mapping[str, Term], after: Scope, look: Look, only: Iterable[str] | None
+) -> dict[str, Value]:
     """Each register worked out when it is first asked for."""
     found: dict[str, Value] = {}
 
@@ -214,4 +216,4 @@ def _follow(following: Mapping[str, Term], after: Scope, look: Look) -> dict[str
     def inner(scope: Scope, name: str) -> tuple[Value, ...]:
         return (register(name),) if scope is after else look(scope, name)
 
-    return {name: register(name) for name in following}
+    return {name: register(name) for name in (following if only is None else only)}

@@ -23,7 +23,7 @@ from spec.projection.pool import Claim
 from spec.projection.rights import lapses
 from spec.projection.unknown import CACHED_BY, without
 
-__all__ = ["Case", "Finding", "View"]
+__all__ = ["Case", "Finding", "Reads", "View"]
 
 View: TypeAlias = Mapping[str, Value | None]
 
@@ -70,6 +70,13 @@ class _Scope:
         return self.request in requests and not self.over
 
 
+class Reads(NamedTuple):
+    """The registers of a claim's ledgers and of a request's that are followed; None for all."""
+
+    claim: frozenset[str] | None = None
+    request: frozenset[str] | None = None
+
+
 class Case:
     """A claim, judged by the observers of these names.
 
@@ -79,6 +86,7 @@ class Case:
     Args:
         mode: the one that judges.
         requests: the ids of all requests of the stream.
+        reads: the registers that are followed; the others keep their first values.
     """
 
     def __init__(
@@ -87,8 +95,9 @@ class Case:
         names: Sequence[str],
         mode: Mode,
         requests: Iterable[str],
+        reads: Reads = Reads(),  # noqa: B008
     ) -> None:
-        self.claim, self._mode = claim, mode
+        self.claim, self._mode, self.reads = claim, mode, reads
         self._steps: dict[str, Automaton | None] = {name: _automaton(name) for name in names}
         self._unknown: frozenset[str] = frozenset()
         self._left: dict[str, Finding] = {}
@@ -134,13 +143,14 @@ class Case:
             at: its line.
         """
         was = self.claim.facts
-        now = claim_after(kind, self.look(views))
+        now = {**was, **claim_after(kind, self.look(views), self.reads.claim)}
         for scope in self._scopes:
             seen = [{**view, "here": scope.is_of(here)} for view in views]
             known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: scope.facts}
             after = dict(_NO_REQUEST)
             if scope is not self._own:
-                after = request_after(kind, self._look(seen, known))
+                found = request_after(kind, self._look(seen, known), self.reads.request)
+                after = {**scope.facts, **found}
             if moves and self.taint is None:
                 whole = {**known, Scope.REQ: after}
                 ends = [self._look([view], whole) for view in seen]

@@ -12,13 +12,16 @@ from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
 from spec.claims.claim import Mode
+from spec.contract.obligations import OBLIGATIONS
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 from spec.projection.case import Case
+from spec.projection.cone import cone_of
 from spec.projection.lines import Line
 from spec.projection.naive import Naive
 from spec.projection.pool import Claim, Pool, Request
+from spec.projection.unknown import POOL
 
 __all__ = ["Followed", "Frozen", "Stepper"]
 
@@ -27,7 +30,8 @@ Frozen: TypeAlias = tuple[Any, ...]
 _AS_THEY_ARE: Final = tuple(
     each.name
     for each in fields(Claim)
-    if each.name not in ("claim_id", "met", "took", "stated", "owed", "unclear", "facts", "state")
+    if each.name
+    not in ("claim_id", "met", "took", "stated", "owed", "unclear", "facts", "state", "unsaid")
 )
 
 
@@ -59,15 +63,19 @@ class Stepper(Naive):
         known = {name: Claim(name) for name in followed.claims}
         self.pool = Pool(known, watched=self.constants["watched"])
         self.cases = {
-            name: Case(
-                claim,
-                self.names if name == followed.tracked else (),
-                self.mode,
-                self.requests,
-            )
+            name: self._case(claim, self.names if name == followed.tracked else ())
             for name, claim in known.items()
         }
         self.lines = (Line(1),)
+        fields = cone_of(self.names).fields
+        self._room = bool(POOL & fields)
+        self._unsaid = "unsaid" in fields or bool(self.constants["ranked"])
+
+    def _case(self, claim: Claim, names: tuple[str, ...]) -> Case:
+        """A claim with the observers, the scopes and the registers that matter to these names."""
+        scoped = any(OBLIGATIONS[name].per_request for name in names)
+        reads = cone_of(names).registers
+        return Case(claim, names, self.mode, self.requests if scoped else (), reads)
 
     def take(self, event: Event) -> None:
         """Take in the next event.
@@ -95,12 +103,35 @@ class Stepper(Naive):
         """All that decides what later events come to."""
         claims, requests = self.pool.claims.values(), self.pool.requests
         numbers = {claim.took for claim in claims} | {each.since for each in requests.values()}
-        rank = {number: at for at, number in enumerate(sorted({0, *numbers}))}
+        rank = {number: at if self._room else 0 for at, number in enumerate(sorted({0, *numbers}))}
         return (
             self.pool.placed,
-            tuple(_frozen_claim(claim, rank) for claim in claims),
-            tuple(sorted(_frozen_request(name, each, rank) for name, each in requests.items())),
+            tuple(self._claim(claim, rank) for claim in claims),
+            tuple(sorted(self._request(name, each, rank) for name, each in requests.items())),
             tuple(case.frozen() for case in self.cases.values()),
+        )
+
+    def _claim(self, claim: Claim, rank: Mapping[int, int]) -> Frozen:
+        return (
+            claim.met > 0,
+            rank[claim.took],
+            tuple(sorted(claim.stated.items())),
+            tuple((key, tuple(values)) for key, values in claim.owed.items() if values),
+            None if claim.unclear is None else claim.unclear[1],
+            tuple(claim.facts.values()),
+            claim.unsaid if self._unsaid else frozenset(),
+            *(getattr(claim, name) for name in _AS_THEY_ARE),
+        )
+
+    def _request(self, name: str, request: Request, rank: Mapping[int, int]) -> Frozen:
+        return (
+            name,
+            (request.needed, request.usable) if self._room else (0, 0),
+            rank[request.since],
+            request.in_hand,
+            request.ended,
+            request.unsure,
+            tuple(sorted(request.failed)),
         )
 
     def thaw(self, frozen: Frozen) -> None:
@@ -120,20 +151,8 @@ class Stepper(Naive):
         self._count = len(known) + len(requests) + 1  # more than any rank
 
 
-def _frozen_claim(claim: Claim, rank: Mapping[int, int]) -> Frozen:
-    return (
-        claim.met > 0,
-        rank[claim.took],
-        tuple(sorted(claim.stated.items())),
-        tuple((key, tuple(values)) for key, values in claim.owed.items() if values),
-        None if claim.unclear is None else claim.unclear[1],
-        tuple(claim.facts.values()),
-        *(getattr(claim, name) for name in _AS_THEY_ARE),
-    )
-
-
 def _thaw_claim(claim: Claim, frozen: Frozen) -> None:
-    met, claim.took, stated, owed, unclear, facts, *rest = frozen
+    met, claim.took, stated, owed, unclear, facts, claim.unsaid, *rest = frozen
     claim.met, claim.stated = int(met), dict(stated)
     claim.owed = {key: list(values) for key, values in owed}
     claim.unclear = None if unclear is None else (1, unclear)
@@ -142,19 +161,6 @@ def _thaw_claim(claim: Claim, frozen: Frozen) -> None:
         setattr(claim, name, value)
 
 
-def _frozen_request(name: str, request: Request, rank: Mapping[int, int]) -> Frozen:
-    return (
-        name,
-        request.needed,
-        request.usable,
-        rank[request.since],
-        request.in_hand,
-        request.ended,
-        request.unsure,
-        tuple(sorted(request.failed)),
-    )
-
-
 def _thawed_request(frozen: Iterable[Any]) -> Request:
-    needed, usable, since, in_hand, ended, unsure, failed = frozen
+    (needed, usable), since, in_hand, ended, unsure, failed = frozen
     return Request(needed, usable, since, in_hand, ended, unsure, set(failed))

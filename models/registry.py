@@ -1,0 +1,75 @@
+"""Lists the executable models: a module of `models.runtimes` each, with its variants.
+
+A module states `VARIANTS`, which make an instance of the model by name, the first by default, and
+`INFERENCES`, what the features of that runtime tempt people to infer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+from models.inference import Inference
+from models.model import Model
+from spec.language.errors import SpecError
+from spec.language.suggest import resolve
+
+__all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
+
+RUNTIMES: Final[Mapping[str, str | None]] = {
+    "vllm_pool": "vllm_upstream",
+}
+"""The models in the order in which they are listed, each with the curated descriptor, if any, of
+the same runtime."""
+
+_SEPARATOR: Final = ":"
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """An executable model: the variants that make an instance of it, and the inferences."""
+
+    name: str
+    descriptor: str | None
+    variants: Mapping[str, Callable[[], Model[Any]]]
+    inferences: tuple[Inference, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its variants, as commands take them; the first is its own."""
+        _, *rest = self.variants
+        return (self.name, *(f"{self.name}{_SEPARATOR}{each}" for each in rest))
+
+
+@cache
+def runtime(name: str) -> Runtime:
+    """The model of this name; raises UnknownName."""
+    found = resolve(name, list(RUNTIMES), what="model")
+    module = import_module(f"models.runtimes.{found}")
+    return Runtime(found, RUNTIMES[found], module.VARIANTS, module.INFERENCES)
+
+
+def model_of(name: str) -> Model[Any]:
+    """An instance of a model, by `NAME` or `NAME:VARIANT`.
+
+    Raises:
+        UnknownName: there is no such model.
+        SpecError: it has no such variant.
+    """
+    whole, separator, variant = name.partition(_SEPARATOR)
+    found = runtime(whole)
+    if not separator:
+        return next(iter(found.variants.values()))()
+    return found.variants[resolve(variant, list(found.variants), what="variant")]()
+
+
+def inferences() -> tuple[Inference, ...]:
+    """The inferences of all models, those of the paper's table first, in its order."""
+    found = [each for name in RUNTIMES for each in runtime(name).inferences]
+    names = [each.name for each in found]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise SpecError(f"two inferences are named {min(twice)}")
+    return tuple(sorted(found, key=lambda each: each.row or len(found) + 99))
