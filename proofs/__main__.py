@@ -55,7 +55,7 @@ def check(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
-    bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
+    bundle: Annotated[str, typer.Option(help="contract, or paper (as printed).")] = "contract",
     engine: Annotated[
         str, typer.Option(help=f"Engine that decides soundness: {', '.join(EngineName)}.")
     ] = EngineName.AUTO,

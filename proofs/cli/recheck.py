@@ -25,7 +25,11 @@ def register(app: typer.Typer) -> None:
 
 def _recheck(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `check --certificate` wrote.")
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="A folder that `prove --certificate` (`python -m proofs check`) wrote.",
+        ),
     ],
     solver: Annotated[str, typer.Option(help="z3, or cvc5 (an optional extra).")] = Solver.Z3,
     output: FormatOption = Format.TEXT,

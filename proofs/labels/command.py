@@ -64,10 +64,11 @@ def _lower(
         typer.Option(help=f"One of {', '.join(Depth)}; by default each that is offered."),
     ] = None,
     bundle: Annotated[
-        str, typer.Option(help="contract (completed), or paper (as the audits asked).")
+        str, typer.Option(help="contract, or paper (as printed, which the audits asked for).")
     ] = Bundle.CONTRACT,
     evidence: Annotated[
-        Path | None, typer.Option(help="What `python -m monitor evidence` wrote.")
+        Path | None,
+        typer.Option(help="A file that `evidence` wrote (`python -m monitor evidence`)."),
     ] = None,
     require_evidence: Annotated[
         bool, typer.Option("--require-evidence", help="Count only what traces show.")
@@ -79,7 +80,7 @@ def _lower(
         Path | None, typer.Option(metavar="OLD.json", help="Print the changes since that output.")
     ] = None,
     form: Annotated[
-        RowFormat, typer.Option("--format", help="For people, programs or papers.")
+        RowFormat, typer.Option("--format", help="Output format: text, JSON, Markdown or CSV.")
     ] = RowFormat.TEXT,
     output: OutputOption = None,
 ) -> None:

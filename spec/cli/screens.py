@@ -116,7 +116,7 @@ def _facts(obligation: ObligationView) -> Iterator[tuple[str, str]]:
     yield "source", obligation.source
     if obligation.aliases:
         yield "also called", ", ".join(obligation.aliases)
-    yield "watched", "per claim and request" if obligation.per_request else "per claim"
+    yield "scope", "per claim and request" if obligation.per_request else "per claim"
     modes = (f"{m} (added)" if m in obligation.added_to else m for m in obligation.modes)
     yield "modes", ", ".join(modes) or "none"
     for name, initial in obligation.registers.items():

@@ -74,8 +74,8 @@ def interpretations_page() -> str:
     """The page: every choice of interpretation, why it was made, and the modes that rest on it."""
     parts = [
         "# The interpretations",
-        "Where the papers leave a word open, a choice (a semantic assumption) is made here, "
-        "and it decides what is provable. Each has a name that reports and proofs cite.",
+        "Where the papers leave a term open, an interpretation fixes its meaning (a semantic "
+        "assumption): what is provable depends on it. Reports and proofs cite its name.",
         table(
             ("interpretation", "in short"), ((link(r.name), r.in_short) for r in INTERPRETATIONS)
         ),

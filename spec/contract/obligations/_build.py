@@ -31,7 +31,7 @@ OF_REGISTERED: Final = "a route owed is of a registered claim"
 """Invariants that several obligations share (`While.name`)."""
 
 UNSAID: Final = Var(Scope.WAS, "unsaid", Sort.BOOL)
-"""A block of the claim was lost and no report named it (a register of the proofs' environment)."""
+"""A block of the claim was lost that no report named (a register of the proofs' environment)."""
 
 NOT_PROMISED: Final = (
     "the promise is about cost, placement and reuse, and the predicate is not in it"

@@ -211,7 +211,7 @@ names_blockers = conj(
     ~e.restore,
     was.responsible | e.blamed,
     kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
-)  # an action for want of room, in a pool that this claim has or is said to have a part in
+)  # an action for lack of capacity, in a pool that this claim has or is said to have a part in
 _has_part = req_was.failed | was.responsible | e.blamed
 _restore_refused = e.here & e.restore & kind(Kind.REQUEST_REFUSED)
 
