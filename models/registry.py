@@ -1,7 +1,8 @@
 """Lists the executable models: a module of `models.runtimes` each, with its variants.
 
 A module states `VARIANTS`, which make an instance of the model by name, the first by default, and
-`INFERENCES`, what the features of that runtime tempt people to infer.
+`INFERENCES`, what the features of that runtime tempt people to infer. That of a runtime with claims
+states instead in `TAKES` the modes in which it takes them, each the name of a variant, too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from models.inference import Inference
 from models.model import Model
+from spec.claims.claim import Mode
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
@@ -30,12 +32,16 @@ _SEPARATOR: Final = ":"
 
 @dataclass(frozen=True)
 class Runtime:
-    """An executable model: the variants that make an instance of it, and the inferences."""
+    """An executable model: the variants that make an instance of it, and the inferences.
+
+    `takes` are the modes of a runtime with claims; of one without, there are none.
+    """
 
     name: str
     descriptor: str | None
     variants: Mapping[str, Callable[[], Model[Any]]]
     inferences: tuple[Inference, ...]
+    takes: tuple[Mode, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,7 +55,9 @@ def runtime(name: str) -> Runtime:
     """The model of this name; raises UnknownName."""
     found = resolve(name, list(RUNTIMES), what="model")
     module = import_module(f"models.runtimes.{found}")
-    return Runtime(found, RUNTIMES[found], module.VARIANTS, module.INFERENCES)
+    takes = tuple(getattr(module, "TAKES", ()))
+    listed = tuple(getattr(module, "INFERENCES", ()))
+    return Runtime(found, RUNTIMES[found], module.VARIANTS, listed, takes)
 
 
 def model_of(name: str) -> Model[Any]:

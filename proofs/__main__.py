@@ -11,7 +11,7 @@ import typer
 
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
 from proofs.checks.frame.command import FRAME, run_frame
-from proofs.cli import cores, counterexamples, explain, recheck
+from proofs.cli import cores, counterexamples, explain, recheck, runtimes
 from proofs.engines.answers import EngineName
 from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
@@ -84,6 +84,10 @@ def check(
             help="Write the witness, or the counterexample, to FILE.jsonl or FILE.itf.json.",
         ),
     ] = None,
+    of_runtime: Annotated[
+        str | None,
+        typer.Option("--runtime", metavar="NAME", help="Check this runtime's model in the mode."),
+    ] = None,
     form: FormatOption = Format.TEXT,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
 ) -> None:
@@ -102,6 +106,10 @@ def check(
     With lowering in place of a mode: the relation that labels runtimes fails closed for every
     descriptor, and its two implementations agree.
 
+    With --runtime the model of a runtime is searched instead, together with the observers: each
+    obligation is kept in every reachable state, broken by a shortest run, never put to the test, or
+    not supplied.
+
     With frame in place of a mode: an event that is not delivered to a claim changes nothing of
     it, and the Python that the monitor runs equals the specification. For the modes named after
     it, or for all.
@@ -113,6 +121,14 @@ def check(
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
     strange = any((*asked, full, story, certificate, trace))
+    if of_runtime is not None:
+        if strange or every or more or name is None or junit is not None:
+            raise SpecError(
+                "--runtime takes one mode, -v and --format",
+                "python -m proofs check hard_protected --runtime vllm_pool",
+            )
+        one = Mode(resolve(name, list(Mode), what="mode"))
+        raise typer.Exit(runtimes.run_runtime_check(one, of_runtime, form, verbose=verbose))
     special = None if name is None else resolve(name, [*Mode, LOWERING, FRAME], what="mode")
     if special == LOWERING:
         if strange or every or more:
@@ -193,6 +209,7 @@ explain.register(app)
 recheck.register(app)
 cores.register(app)
 counterexamples.register(app)
+runtimes.register(app)
 commands_mutation.register(app)
 command_lower.register(app)
 add_docs(app, pages, of="proofs")

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from models.registry import RUNTIMES, runtime
+from proofs.cli.progress import progress
 from proofs.counterexamples.folder import check_folder, write_folder
 from proofs.counterexamples.refute import Refutation, refute
 from proofs.counterexamples.suite import SCHEMA, Row, Suite, files, row_of
 from proofs.counterexamples.verify import Change, read_suite, verify
 from proofs.product.search import Answer
 from spec.claims.claim import Mode
-from spec.cli.common import Code, Format, FormatOption, console, page, print_json
+from spec.cli.common import Code, Format, FormatOption, page, print_json
 from spec.digest import spec_digest
 from spec.language.errors import SpecError
 from spec.language.prose import wrap
 from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
     from models.inference import Inference
@@ -34,9 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _EXAMPLE = "Example: python -m proofs counterexamples -o build/suite"
-_PATIENCE: Final = 2.0
-"""Seconds of a search after which its progress is shown."""
-
 Found = list[tuple[str, Refutation]]
 
 
@@ -124,7 +117,7 @@ def _refute_all(chosen: list[tuple[str, Inference]]) -> tuple[Found, bool]:
     found: Found = []
     try:
         for name, inference in chosen:
-            with _progress(inference.name) as told:
+            with progress(inference.name) as told:
                 each = refute(inference, told)
             if any(o.answer is Answer.STOPPED for o in each.outcomes.values()):
                 return found, False
@@ -132,25 +125,6 @@ def _refute_all(chosen: list[tuple[str, Inference]]) -> tuple[Found, bool]:
     except KeyboardInterrupt:
         return found, False
     return found, True
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Callable[[str, int, int, int], None]]:
-    """Shows on a terminal, after a while, how far a search is."""
-    spinner, since = console(stderr=True), monotonic()
-    with spinner.status("") as status:
-        if not spinner.is_terminal:
-            status.stop()
-
-        def told(obligation: str, states: int, transitions: int, longest: int) -> None:
-            passed = monotonic() - since
-            if passed > _PATIENCE:
-                rate = round(transitions / passed)
-                status.update(
-                    f"{name}: {obligation}, {states} states, {longest} events, {rate} a second"
-                )
-
-        yield told
 
 
 def _print_rows(out: Console, rows: list[Row], *, verbose: bool) -> None:

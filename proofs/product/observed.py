@@ -15,6 +15,7 @@ from proofs.product.runs import events_of
 from spec.claims.claim import Mode
 from spec.events.canonical import Event
 from spec.language.verdicts import Verdict
+from spec.projection.alone import Alone, stands_alone
 from spec.projection.stepper import Followed, Frozen, Stepper
 
 __all__ = ["FIRST", "Observed"]
@@ -23,20 +24,52 @@ FIRST: Final = 0
 """The configuration before any event."""
 
 
+_NEAR: Final = 2_000
+"""States of a model in which the object of a claim is looked for."""
+
+
+def _object_of(model: Model[Any], shim: Shim, claim: str) -> str | None:
+    """The object that a claim is on, by the first event that says so; None if none is near."""
+    todo = list(dict.fromkeys(model.initial()))
+    seen = set(todo)
+    for state in todo:
+        for action in model.actions(state):
+            after, emits = model.apply(state, action)
+            for event in events_of(shim, emits):
+                if event.claim_id == claim and event.object_id is not None:
+                    return event.object_id
+            if after not in seen and len(seen) < _NEAR:
+                seen.add(after)
+                todo.append(after)
+    return None
+
+
 class Observed:
     """The observer of one obligation of one claim, over what a model emits.
 
+    Where the obligation reads nothing of other claims the claim is followed by itself.
+
     Args:
         tracked: the holder whose claim is judged.
+        whole: follow all claims, whether the obligation reads them or not.
     """
 
     def __init__(
-        self, model: Model[Any], shim: Shim, mode: Mode, obligation: str, tracked: str
+        self,
+        model: Model[Any],
+        shim: Shim,
+        mode: Mode,
+        obligation: str,
+        tracked: str,
+        *,
+        whole: bool = False,
     ) -> None:
         claims = map(claim_of, model.holders)
         followed = Followed(mode, claim_of(tracked), [obligation], claims, model.requests)
         self.shim, self.obligation = shim, obligation
-        self._stepper = Stepper(followed)
+        alone = not whole and stands_alone(followed)
+        about = _object_of(model, shim, followed.tracked) if alone else None
+        self._stepper = Stepper(followed) if about is None else Alone(followed, about)
         self._known: list[Frozen] = []
         self._numbers: dict[Frozen, int] = {}
         self._after: dict[tuple[int, tuple[Emitted, ...]], tuple[int, int]] = {}

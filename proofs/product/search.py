@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from models.model import Model
+from models.model import Action, Emitted, Model
 from models.shims import Shim
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run, plainness
 from spec.claims.claim import Mode
 from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
+from spec.projection.alone import Shared
 
 __all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search"]
 
@@ -36,7 +37,11 @@ _REPORT: Final = 2_048
 Progress: TypeAlias = Callable[[int, int, int], None]
 """Receives the number of states and transitions so far, and the length of runs in events."""
 
-_Node: TypeAlias = tuple[Any, int]
+_Node: TypeAlias = tuple[int, int]
+"""A state of the model and a configuration, by their numbers."""
+
+_Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action]
+"""The state reached, what is emitted, and what is done."""
 
 
 class Answer(StrEnum):
@@ -77,24 +82,38 @@ def search(
     *,
     limit: int = LIMIT,
     progress: Progress | None = None,
+    whole: bool = False,
 ) -> Outcome:
     """Whether every run of a model keeps an obligation to the claim of a holder.
 
     An interrupt (Ctrl-C) ends the search with what was visited until then.
 
+    Args:
+        whole: follow all claims, even where the obligation reads nothing of others.
+
     Raises:
         SpecError: the model emits facts that contradict each other; the action is named.
     """
-    return _Search(model, shim, Observed(model, shim, mode, obligation, tracked), limit).run(
-        progress
-    )
+    try:
+        observed = Observed(model, shim, mode, obligation, tracked, whole=whole)
+        return _Search(model, shim, observed, limit).run(progress)
+    except Shared:
+        observed = Observed(model, shim, mode, obligation, tracked, whole=True)
+        return _Search(model, shim, observed, limit).run(progress)
 
 
 class _Search:
+    """States of the model are numbered, and their transitions kept, so that a state that is visited
+    with several configurations is taken apart once.
+    """
+
     def __init__(self, model: Model[Any], shim: Shim, observed: Observed, limit: int) -> None:
         self.model, self.shim, self.observed, self.limit = model, shim, observed, limit
-        first = [(state, FIRST) for state in model.initial()]
-        self.parents: dict[_Node, tuple[_Node, Any] | None] = dict.fromkeys(first)
+        self.states: list[Any] = list(dict.fromkeys(model.initial()))
+        self.numbers = {state: number for number, state in enumerate(self.states)}
+        self.edges: dict[int, list[_Edge]] = {}
+        first = [(number, FIRST) for number in self.numbers.values()]
+        self.parents: dict[_Node, tuple[_Node, _Edge] | None] = dict.fromkeys(first)
         self.costs: dict[_Node, int] = dict.fromkeys(first, 0)
         self.todo: defaultdict[int, list[_Node]] = defaultdict(list, {0: first})
         self.shown: dict[Verdict, _Node] = {}
@@ -124,10 +143,9 @@ class _Search:
 
     def _visit(self, cost: int, progress: Progress | None) -> None:
         """Visit what is reached by so many events; what it costs no event to reach is among it."""
-        model, after, verdicts = self.model, self.observed.after, self.observed.verdicts
+        after, verdicts, edges = self.observed.after, self.observed.verdicts, self.edges
         costs, parents, todo = self.costs, self.parents, self.todo
-        level = todo[cost]
-        for node in level:
+        for node in todo[cost]:
             if costs[node] < cost:
                 continue
             state, configuration = node
@@ -136,25 +154,40 @@ class _Search:
                 self.broken.append(node)
                 continue
             self.shown.setdefault(verdict, node)
-            enabled = False
-            for action in model.actions(state):
-                enabled = True
-                self.transitions += 1
-                reached, emits = model.apply(state, action)
+            leaving = edges.get(state)
+            if leaving is None:
+                leaving = edges[state] = self._leaving(state)
+            for edge in leaving:
+                reached, emits, _ = edge
                 try:
                     following, events = after(configuration, emits)
                 except SpecError as error:
-                    cause = f"{model.name}, action {action}: {error.cause}"
-                    raise SpecError(cause, "the model states what cannot be") from None
+                    raise self._fault(state, edge, error) from None
                 new, price = (reached, following), cost + events
                 if price < costs.get(new, price + 1):
-                    costs[new], parents[new] = price, (node, action)
+                    costs[new], parents[new] = price, (node, edge)
                     todo[price].append(new)
-            if not enabled and verdict is Verdict.PENDING:
+            self.transitions += len(leaving)
+            if not leaving and verdict is Verdict.PENDING:
                 self.owed = self.owed or node
-            if progress is not None and self.transitions % _REPORT == 0:
+            if progress is not None and len(parents) % _REPORT == 0:
                 progress(len(costs), self.transitions, cost)
         del todo[cost]
+
+    def _leaving(self, number: int) -> list[_Edge]:
+        """The transitions out of a state of the model."""
+        state, found = self.states[number], []
+        for action in self.model.actions(state):
+            after, emits = self.model.apply(state, action)
+            reached = self.numbers.setdefault(after, len(self.states))
+            if reached == len(self.states):
+                self.states.append(after)
+            found.append((reached, emits, action))
+        return found
+
+    def _fault(self, state: int, edge: _Edge, error: SpecError) -> SpecError:
+        cause = f"{self.model.name}, action {edge[2]} in {self.states[state]}: {error.cause}"
+        return SpecError(cause, "the model states what cannot be")
 
     def _outcome(self, answer: Answer, *nodes: _Node) -> Outcome:
         runs = [self._run_to(node) for node in nodes[:_TIES]]
@@ -171,6 +204,6 @@ class _Search:
     def _run_to(self, node: _Node) -> Run:
         steps = []
         while (parent := self.parents[node]) is not None:
-            node, action = parent
-            steps.append((action, self.model.apply(node[0], action).emits))
-        return Run(node[0], tuple(reversed(steps)))
+            node, (_, emits, action) = parent
+            steps.append((action, emits))
+        return Run(self.states[node[0]], tuple(reversed(steps)))

@@ -27,6 +27,9 @@ GROUP: Final = "resident_claims.commands"
 """The entry points: an application of typer, or a function that prepares the process for one."""
 
 
+WHOLE: Final = "*"
+
+
 class Listed(NamedTuple):
     """A line of `resident-claims --help`.
 
@@ -38,8 +41,6 @@ class Listed(NamedTuple):
     within: str | None = None
 
 
-WHOLE: Final = "*"
-
 COMMANDS: Final[dict[str, Listed]] = {
     "check": Listed("Judge traces: what was kept, what was violated, and where."),
     "follow": Listed("Print the live verdicts of a serving process."),
@@ -48,6 +49,8 @@ COMMANDS: Final[dict[str, Listed]] = {
     "prove": Listed("Prove what a mode's obligations guarantee.", "check"),
     "recheck": Listed("Check a certificate, with a solver of your choice."),
     "label": Listed("Label the modes that a described runtime supports.", "lower"),
+    "counterexamples": Listed("Refute naive inferences by runs of the runtimes' models."),
+    "models": Listed("List, show and simulate executable models of runtimes.", WHOLE),
     "diagram": Listed("Draw the lifecycle, a mode or an obligation."),
     "spec": Listed("List, show and document the specification.", WHOLE),
     "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here."),
