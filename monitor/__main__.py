@@ -179,7 +179,7 @@ def evidence(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Extract from traces the evidence that a runtime keeps a mode's obligations.
+    """Extract evidence for a mode's obligations from traces.
 
     `label --evidence` (`python -m proofs lower`) reads it. Each obligation that a claim exercised
     and kept is listed with its file, the file's digest and the numbers of the events. What is

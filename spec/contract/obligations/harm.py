@@ -38,7 +38,7 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
 
 _harm_stated = conj(e.mine, e.here, ~e.echo, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
 _good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
-_unreported = Var(Scope.OWN, "unreported", Sort.INT)
+_harms_owed = Var(Scope.OWN, "harms_owed", Sort.INT)
 
 CLAIM_HARM_ATTRIBUTION = Observer(
     name="claim_harm_attribution",
@@ -48,7 +48,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
     "broken.",
     source=TABLE_1,
     per_request=True,
-    registers=(Register("unreported", Sort.INT, 0),),
+    registers=(Register("harms_owed", Sort.INT, 0),),
     states=(
         idle("nothing was lost while the runtime was responsible"),
         pending("owed", "the claim was lost, and harm is not reported yet"),
@@ -81,10 +81,10 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.OWED,
             "one_of_several_losses_reported",
-            e.mine & kind(Kind.CLAIM_HARMED) & (_unreported >= 2),
+            e.mine & kind(Kind.CLAIM_HARMED) & (_harms_owed >= 2),
             "owed",
             source=("owed",),
-            sets={"unreported": _unreported - 1},
+            sets={"harms_owed": _harms_owed - 1},
             why="one loss is reported as harm of this claim, and another is not reported yet",
         ),
         Rule(
@@ -93,7 +93,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             e.mine & kind(Kind.CLAIM_HARMED),
             "reported",
             source=("owed", "failed", "aside", "stated"),
-            sets={"unreported": Const(0)},
+            sets={"harms_owed": Const(0)},
             why="the loss or the failed restore is reported as harm of this claim",
         ),
         Rule(
@@ -140,7 +140,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             loss,
             "owed",
             source=("idle", "reported", "failed", "aside", "stated"),
-            sets={"unreported": Const(1)},
+            sets={"harms_owed": Const(1)},
             why="the claim was lost while the runtime was responsible",
         ),
         Rule(
@@ -149,7 +149,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             loss,
             "owed",
             source=("owed",),
-            sets={"unreported": _unreported + 1},
+            sets={"harms_owed": _harms_owed + 1},
             why="the claim was lost once more while the runtime was responsible",
         ),
         Rule(
