@@ -101,7 +101,7 @@ def check(
     --full also checks receptiveness (a runtime can always keep the obligations), scenarios,
     coverage (each state and rule is reached, each clause is compared), whether each rule (guard)
     is necessary, the proof core of each clause (the obligations it is proved from), and which
-    clauses the paper's bundle carries.
+    clauses the paper's bundle implies.
 
     With lowering in place of a mode: the relation that labels runtimes fails closed for every
     descriptor, and its two implementations agree.

@@ -48,7 +48,7 @@ def sentence(check: Check) -> str:
         number = len(check.sound.clauses)
         clauses = f"all {number} clauses" if number > 1 else "the one clause"
         obligations = counted(len(check.obligations), "obligation")
-        return f"{head}. Its {obligations} carry {clauses} of the theorem, {FAR}."
+        return f"{head}. Its {obligations} imply {clauses} of the theorem, {FAR}."
     why = refuting(check) or undecided(check)
     return f"{head}. {'; '.join(why)[:1].upper()}{'; '.join(why)[1:]}."
 

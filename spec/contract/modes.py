@@ -62,7 +62,7 @@ class ModeSpec:
     """A mode as a bundle of obligations.
 
     `added` maps each obligation that the contract adds to the reason why the paper's bundle does
-    not carry the mode's clauses without it; `critical` are those whose absence lets a look-alike
+    not imply the mode's clauses without it; `critical` are those whose absence lets a look-alike
     pass for the mode (`spec.lowering.obligations` lists those whose absence rejects a row);
     `depths` are the adapter depths, all of a tuple together, that may supply the mode.
     """

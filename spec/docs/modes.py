@@ -18,7 +18,7 @@ def modes_page() -> str:
     specs = [(spec, mode_view(spec)) for spec in MODES.values()]
     parts = [
         "# The seven modes",
-        "A mode is a promise and the obligations that carry it ([glossary](glossary.md)). "
+        "A mode is a promise and the obligations that imply it ([glossary](glossary.md)). "
         'The *paper* bundle is the one of "Fail-Closed Lowering of Resident KV Claims", '
         "section 3; the *contract* is that bundle and the obligations without which an "
         "auditor who reads only reports could draw a wrong conclusion. *Critical* "
