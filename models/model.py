@@ -22,6 +22,8 @@ from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
+from spec.events.fields import IDENTITY, fields_of
+from spec.language.errors import SpecError
 
 __all__ = ["CACHE", "Action", "Emitted", "Fact", "Model", "Next", "Signal", "fact", "signal"]
 
@@ -65,7 +67,11 @@ Emitted: TypeAlias = Fact | Signal
 
 
 def fact(kind: Kind, **fields: Any) -> Fact:
-    """The event of this kind with these fields; those about objects are of the model's cache."""
+    """The event of this kind with these fields; those about objects are of the model's cache.
+
+    Raises:
+        SpecError: there is no such kind of event, or it has no such field.
+    """
     return _fact(kind, tuple(sorted(fields.items())))
 
 
@@ -76,7 +82,11 @@ def signal(name: str, holder: str, **fields: Any) -> Signal:
 
 @cache
 def _fact(kind: Kind, fields: tuple[tuple[str, Any], ...]) -> Fact:
+    if kind not in set(Kind):
+        raise SpecError(f"there is no kind of event {kind!r}", "docs/events.md lists them")
     given = dict(fields)
+    if strange := set(given) - {*fields_of(kind), *IDENTITY}:
+        raise SpecError(f"{kind} has no field {min(strange)}", "docs/events.md lists them")
     if "object_id" in given:
         given.setdefault("cache_identity", CACHE)
     return Fact(Event(kind=kind, **given))

@@ -8,10 +8,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from models.sweep import Cell, SweepRow
 from models.view import ModelView
 from spec.language.prose import wrap
 
-__all__ = ["list_table", "model_text"]
+__all__ = ["list_table", "model_text", "sweep_table"]
 
 
 def list_table(rows: Sequence[tuple[str, tuple[str, ...], str]]) -> Table:
@@ -24,6 +25,23 @@ def list_table(rows: Sequence[tuple[str, tuple[str, ...], str]]) -> Table:
         for each in variants:
             table.add_row(Text(f"  {each.partition(':')[2]}", "bright_black"), "")
     return table
+
+
+def sweep_table(resident: int, active: int, rows: Sequence[SweepRow]) -> Table:
+    """A line for each size: what became of the request, and what the prefix lost."""
+    title = f"A prefix of {resident} blocks, then a request of {active}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for column in ("usable", "native", "no-admit", "exclusion"):
+        table.add_column(column, justify="right" if column == "usable" else "left")
+    for row in rows:
+        cells = (row.native, row.no_admit, row.exclusion)
+        table.add_row(str(row.usable), *(_cell(each) for each in cells))
+    return table
+
+
+def _cell(cell: Cell) -> Text:
+    lost = f", {cell.lost} lost" if cell.lost else ""
+    return Text(f"{cell.outcome}{lost}", "red" if cell.lost else "")
 
 
 def model_text(view: ModelView) -> Text:

@@ -12,6 +12,7 @@ import typer
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
 from proofs.checks.frame.command import FRAME, run_frame
 from proofs.cli import cores, counterexamples, explain, recheck, runtimes
+from proofs.cli.capacity import CAPACITY, run_capacity
 from proofs.engines.answers import EngineName
 from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
@@ -42,6 +43,8 @@ from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
+_SUBJECTS = [*Mode, LOWERING, CAPACITY, FRAME]
+
 app = new_app("proofs", "Prove properties of the contract and of what runs, for every run.")
 
 
@@ -51,7 +54,7 @@ def check(
         list[str] | None,
         typer.Argument(
             metavar="MODE",
-            help=f"One of {', '.join(Mode)}, {LOWERING}, {FRAME}; after {FRAME}, any modes.",
+            help=f"One of {', '.join(_SUBJECTS)}; after {FRAME}, any modes.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
@@ -110,6 +113,9 @@ def check(
     obligation is kept in every reachable state, broken by a shortest run, never put to the test, or
     not supplied.
 
+    With capacity in place of a mode: what the block pool of vLLM, and hard exclusion, do with a
+    prefix and a request that do not fit together, for all sizes.
+
     With frame in place of a mode: an event that is not delivered to a claim changes nothing of
     it, and the Python that the monitor runs equals the specification. For the modes named after
     it, or for all.
@@ -129,15 +135,16 @@ def check(
             )
         one = Mode(resolve(name, list(Mode), what="mode"))
         raise typer.Exit(runtimes.run_runtime_check(one, of_runtime, form, verbose=verbose))
-    special = None if name is None else resolve(name, [*Mode, LOWERING, FRAME], what="mode")
-    if special == LOWERING:
+    special = None if name is None else resolve(name, _SUBJECTS, what="mode")
+    if special in (LOWERING, CAPACITY):
         if strange or every or more:
             raise SpecError(
-                "lowering is not a mode: it takes only -v, --format and --junit",
+                f"{special} is not a mode: it takes only -v, --format and --junit",
                 "omit the other options",
             )
         check_target(junit)
-        raise typer.Exit(run_check(form, junit, verbose=verbose))
+        check_it = run_check if special == LOWERING else run_capacity
+        raise typer.Exit(check_it(form, junit, verbose=verbose))
     if special == FRAME:
         if strange or (every and more):
             raise SpecError(

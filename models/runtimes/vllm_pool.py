@@ -120,15 +120,16 @@ class VllmPool(Model[State]):
         return self._finish(state, name)
 
     def _keep(self, state: State, holder: str) -> Next[State]:
-        asked = signal(
-            "keep",
-            holder,
-            object_id=holder,
-            predicate=f"leading_prefix_at_least({self.objects[holder]})",
-            footprint=self.objects[holder],
-            owner_scope=f"owner:{holder}",
-        )
+        asked = signal("keep", holder, object_id=holder, **self._asked(holder))
         return Next(state._replace(set_by=(*state.set_by, holder)), (asked,))
+
+    def _asked(self, holder: str) -> dict[str, Any]:
+        """What somebody states who wants a prefix to be kept."""
+        return {
+            "predicate": f"leading_prefix_at_least({self.objects[holder]})",
+            "footprint": self.objects[holder],
+            "owner_scope": f"owner:{holder}",
+        }
 
     def _arrive(self, state: State, prompt: Prompt) -> Next[State]:
         came = fact(
@@ -160,7 +161,8 @@ class VllmPool(Model[State]):
         hits = self._hits(state, prompt)
         free = tuple(block for block in state.free if block not in hits)
         need = len(contents) - len(hits)
-        taken, free = free[:need], free[need:]
+        taken = self._victims(state, free, need)
+        free = tuple(block for block in free if block not in taken)
         cached = list(state.cached)
         emits: list[Emitted] = []
         if prompt.shared:
@@ -184,6 +186,10 @@ class VllmPool(Model[State]):
             state._replace(free=free, cached=tuple(cached), running=running, waiting=waiting),
             tuple(emits),
         )
+
+    def _victims(self, state: State, free: tuple[int, ...], need: int) -> tuple[int, ...]:
+        """The blocks that are taken from the queue: the first (`get_new_blocks`)."""
+        return free[:need]
 
     def _removed(self, contents: Iterable[tuple[str, int] | None]) -> list[Emitted]:
         """The KV event of blocks that were evicted, for each object that clients know of."""

@@ -24,6 +24,7 @@ __all__ = ["Adapter"]
 
 _SUITE = "--resident-claims-suite"
 _ADAPTER = "--adapter"
+_INDEX = "index.json"  # as in proofs.counterexamples.suite, which is imported where it is needed
 
 
 class Adapter(Protocol):
@@ -48,11 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption(_SUITE)
     if folder is None:
         return
-    from proofs.counterexamples.suite import INDEX
-
     if config.getoption(_ADAPTER) is None:
         _give_up(f"{_SUITE} needs {_ADAPTER} MODULE:CLASS")
-    index = Path(folder) / INDEX
+    index = Path(folder, _INDEX)
     if not index.is_file():
         _give_up(f"there is no suite in {folder}")
     config.args.append(str(index))
@@ -61,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The runs of the suite, if this is its index."""
     folder = parent.config.getoption(_SUITE)
-    if folder is None or file_path.parent != Path(folder).resolve():
+    if folder is None or file_path.resolve() != Path(folder, _INDEX).resolve():
         return None
     found: pytest.Collector = _Index.from_parent(parent, path=file_path)
     return found

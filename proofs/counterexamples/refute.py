@@ -10,7 +10,7 @@ import msgspec
 from models.shims import claim_of
 from monitor.check.events import EventMonitor
 from proofs.counterexamples.labels import Labelled, labelled
-from proofs.product.search import Answer, Outcome, search
+from proofs.product.search import Answer, Outcome, search, validate
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import OBLIGATIONS
 from spec.language.verdicts import Verdict
@@ -62,6 +62,7 @@ def refute(
         AssertionError: the monitor, or the reference, does not say of the run what the search says.
     """
     model, shim, mode = inference.model(), inference.shim, inference.mode
+    validate(model, shim, mode, inference.tracked)
     outcomes = {}
     for name in MODES[mode].names(Bundle.CONTRACT):
 

@@ -1,24 +1,23 @@
-"""Tells a run of a model: as one paragraph, and as a lane diagram."""
+"""Tells a run of a model in one paragraph."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from models.model import Fact, Signal
+from models.model import Fact
 from models.shims import claim_of
 from spec.contract.obligations import OBLIGATIONS
-from spec.events.alphabet import FACTS, KINDS, Kind
-from spec.language.verdicts import Verdict
+from spec.events.alphabet import KINDS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from models.model import Emitted
     from models.shims import Shim
     from proofs.counterexamples.refute import Refutation
     from spec.events.canonical import Event
 
-__all__ = ["lanes", "story"]
+__all__ = ["story"]
 
 
 def story(found: Refutation) -> str:
@@ -133,46 +132,3 @@ def _verb(event: Event, verb: str) -> str:
 
 def _be(event: Event) -> str:
     return "is" if len(event.block_ids) == 1 else "are"
-
-
-# Lanes.
-
-_LANES = ("client", "runtime", "blocks", "reader")
-
-
-def lanes(found: Refutation) -> str:
-    """The run as a Mermaid sequence diagram: client, runtime, blocks, and the naive reader."""
-    if found.run is None:
-        return ""
-    lines = ["sequenceDiagram", *(f"    participant {lane}" for lane in _LANES)]
-    for _, emits in found.run.steps:
-        for each in emits:
-            lines += [f"    {line}" for line in _lane(each, found.inference.shim)]
-    lines.append(f"    Note over reader: {found.shown} is {Verdict.VIOLATED}")
-    return "\n".join(lines) + "\n"
-
-
-def _lane(said: Emitted, shim: Shim) -> Iterator[str]:
-    events = shim.events(said)
-    if isinstance(said, Signal):
-        if said.name in shim.accepts:
-            yield f"client->>runtime: {said.name} {_short(said.fields.get('object_id'))}"
-            yield f"Note over reader: {claim_of(said.holder)} is accepted ({shim.mode})"
-        elif events:
-            yield f"runtime->>reader: {said.name}, taken for {shim.means[said.name]}"
-        return
-    event = said.event
-    request = event.request_id or ""
-    if event.kind is Kind.REQUEST_ARRIVED:
-        yield f"client->>runtime: {request} needs {event.needed} of {event.usable}"
-    elif event.kind is Kind.REQUEST_FINISHED:
-        yield f"runtime-->>client: {request} ends"
-    elif event.kind in FACTS:
-        what = " ".join(map(str, event.block_ids)) or _short(event.object_id)
-        yield f"runtime->>blocks: {event.kind} {what} {request}".rstrip()
-    else:
-        yield f"runtime-->>reader: {event.kind} {_short(event.claim_id)} {request}".rstrip()
-
-
-def _short(name: object) -> str:
-    return "" if name is None else str(name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proofs.product.evidence import derived
-from proofs.product.search import LIMIT, Answer, Outcome, search
+from proofs.product.search import LIMIT, Answer, Outcome, search, validate
 from spec.cli.common import Code
 from spec.contract.modes import MODES, Bundle, Depth
 from spec.events.alphabet import REPORTS
@@ -63,6 +63,7 @@ def check_runtime(
     progress: Callable[[str, int, int, int], None] | None = None,
 ) -> tuple[Checked, dict[str, Outcome]]:
     """Search the model for each obligation of the mode, and label the runtime by the answers."""
+    validate(subject.model, subject.shim, subject.mode, subject.tracked)
     names, outcomes = MODES[subject.mode].names(Bundle.CONTRACT), {}
     for name in names:
 

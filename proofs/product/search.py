@@ -23,10 +23,13 @@ from spec.language.errors import SpecError
 from spec.language.verdicts import Verdict
 from spec.projection.alone import Shared
 
-__all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search"]
+__all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search", "validate"]
 
 LIMIT: Final = 400_000
 """States of the product that are visited, unless more are asked for."""
+
+_LOADED: Final = 500
+"""States of the product in which a model is validated."""
 
 _TIES: Final = 64
 """Shortest runs that are compared."""
@@ -100,6 +103,15 @@ def search(
     except Shared:
         observed = Observed(model, shim, mode, obligation, tracked, whole=True)
         return _Search(model, shim, observed, limit).run(progress)
+
+
+def validate(model: Model[Any], shim: Shim, mode: Mode, tracked: str) -> None:
+    """Follow a model for a while as a whole, before anything is concluded from it.
+
+    Raises:
+        SpecError: an action emits what is no event, or facts that contradict each other.
+    """
+    search(model, shim, mode, "claim_identity", tracked, limit=_LOADED, whole=True)
 
 
 class _Search:
@@ -178,7 +190,10 @@ class _Search:
         """The transitions out of a state of the model."""
         state, found = self.states[number], []
         for action in self.model.actions(state):
-            after, emits = self.model.apply(state, action)
+            try:
+                after, emits = self.model.apply(state, action)
+            except SpecError as error:
+                raise self._fault(number, (number, (), action), error) from None
             reached = self.numbers.setdefault(after, len(self.states))
             if reached == len(self.states):
                 self.states.append(after)

@@ -53,6 +53,8 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
         f"each: {actions}",
         f"* depth at which an adapter can supply the mode: {depths}",
         f"* interpretations: {', '.join(interpretations)}",
+        "* runtimes whose features are taken for it, each with a run that breaks it: "
+        f"[bad lowerings](bad-lowerings.md#{view.name})",
     ]
     facts += [
         f"* in the [rules](obligations.md) `c.{name}` is true: {CONSTANTS[name][1]}"

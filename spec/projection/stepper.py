@@ -81,8 +81,11 @@ class Stepper(Naive):
         """Take in the next event.
 
         Raises:
-            SpecError: it contradicts those before it, or names a claim that is not followed.
+            SpecError: it contradicts those before it, or names a claim or a request that is not
+                followed.
         """
+        if event.request_id is not None and event.request_id not in self.requests:
+            raise SpecError(f"{event.kind} names {event.request_id}, which is no request of it")
         if event.claim_id is not None and event.claim_id not in self.cases:
             raise SpecError(f"{event.kind} names {event.claim_id}, which is not followed")
         self._event(event, Line(1, (event,)))

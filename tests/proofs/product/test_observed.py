@@ -65,17 +65,10 @@ def test_what_no_observer_reads_makes_no_difference() -> None:
 
 def test_a_claim_that_is_not_followed_is_refused() -> None:
     """An event that names a claim of no holder of the model is an error that names it."""
-    model = VllmPool()
-    observed = Observed(
-        model, Shim(Mode.DEMOTABLE, frozenset({"keep"})), Mode.DEMOTABLE, "claim_identity", "a"
-    )
-    model.holders = ()
+    mode, shim = Mode.DEMOTABLE, Shim(Mode.DEMOTABLE, frozenset({"keep"}))
+    observed = Observed(VllmPool(), shim, mode, "claim_identity", "a", whole=True)
     strange = VllmPool(objects={"z": 1})
-    (step,) = [
-        strange.apply(state, action)
-        for state in strange.initial()
-        for action in strange.actions(state)
-        if action.name == "keep"
-    ]
+    (state,) = strange.initial()
+    keep = next(action for action in strange.actions(state) if action.name == "keep")
     with pytest.raises(SpecError, match="claim:z"):
-        observed.after(FIRST, step.emits)
+        observed.after(FIRST, strange.apply(state, keep).emits)
