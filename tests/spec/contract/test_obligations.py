@@ -134,7 +134,7 @@ class TestModes:
         with pytest.raises(ValueError, match=r"or interpretation: \['due_by'\]"):
             dataclasses.replace(spec, **{part: typo})
 
-    def test_readings(self) -> None:
+    def test_interpretations(self) -> None:
         """Every interpretation has one name and one line, and some mode rests on it."""
         names = [each.name for each in INTERPRETATIONS]
         assert len(names) == len(set(names))
