@@ -40,7 +40,7 @@ class Action(NamedTuple):
     what: tuple[str | int, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.what))})"
+        return f"{self.name}({', '.join(map(str, self.what))})" if self.what else self.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,8 +24,15 @@ __all__ = ["RUNTIMES", "Runtime", "inferences", "model_of", "runtime"]
 RUNTIMES: Final[Mapping[str, str | None]] = {
     "micro": None,
     "vllm_pool": "vllm_upstream",
+    "vllm_offload": "vllm_upstream",
+    "vllm_offload_patched": "vllm_patched",
+    "lmcache": "lmcache",
+    "kv_lease": None,
     "vllm_pool_exclusion": None,
     "pool_counts": None,
+    "continuum": "continuum",
+    "retention": "vllm_retention_directives",
+    "processfork": "processfork",
 }
 """The models in the order in which they are listed, each with the curated descriptor, if any, of
 the same runtime."""

@@ -33,6 +33,7 @@ class VllmPoolExclusion(VllmPool):
     about: ClassVar = "The vLLM block pool with hard exclusion of the blocks of accepted claims."
     source: ClassVar = 'the prototype of "Resident KV Claims" on vLLM 0.19.1, section 5.3'
     left_out: ClassVar = "demotion, expiry, release, resets, and what the block pool leaves out"
+    mode: ClassVar = Mode.HARD_PROTECTED
 
     def actions(self, state: State) -> Iterator[Action]:
         """As in the pool, with refusals; a claim that does not fit is not accepted."""

@@ -26,42 +26,48 @@ def derived(subject: Subject, outcomes: Mapping[str, Outcome]) -> Descriptor:
     named afterwards, by the shim; the relation counts no such run.
     """
     named = ClaimScope.SAME_CLAIM if subject.inference is None else ClaimScope.NAMED_AFTERWARDS
+    name = subject.runtime.partition(":")[0]
+    path = f"models/runtimes/{name}.py"
     anchors: dict[str, Any] = {
         "model": {
             "kind": "source",
-            "path": f"models/runtimes/{subject.runtime}.py",
+            "path": path,
             "note": subject.model.source,
         }
     }
     native = []
-    for name, outcome in outcomes.items():
-        item: dict[str, Any] = {"obligation": name, "modes": [subject.mode], "anchor": name}
-        anchors[name] = {
+    for obligation, outcome in outcomes.items():
+        item: dict[str, Any] = {
+            "obligation": obligation,
+            "modes": [subject.mode],
+            "anchor": obligation,
+        }
+        anchors[obligation] = {
             "kind": "trace",
-            "path": f"models/runtimes/{subject.runtime}.py",
+            "path": path,
             "note": f"{outcome.answer}; {outcome.states} states, {outcome.transitions} transitions",
-            "order": [RELEVANT_ORDER[name]],
+            "order": [RELEVANT_ORDER[obligation]],
             "claim": named,
             "basis": Basis.CLAIM_EVENTS,
         }
         holds = outcome.answer is Answer.KEPT
         item["status"] = Status.SUPPORTED if holds else Status.MISSING
         item["scope"] = Scope.CONFORMANCE_TRACE
-        if holds and name == "explicit_conflict_action":
+        if holds and obligation == "explicit_conflict_action":
             item["action"] = _action(outcome, subject)
         native.append(item)
-    kept = [name for name, outcome in outcomes.items() if outcome.answer is Answer.KEPT]
-    atoms = {atom: name for name in kept for atom in ATOMS_FOR.get(name, ())}
+    kept = [each for each, outcome in outcomes.items() if outcome.answer is Answer.KEPT]
+    atoms = {atom: each for each in kept for atom in ATOMS_FOR.get(each, ())}
     return Descriptor.model_validate(
         {
             "schema": SCHEMA,
-            "name": subject.runtime,
+            "name": name,
             "runtime": subject.model.name,
             "version": subject.model.source,
             "about": subject.model.about,
             "anchors": anchors,
             "native": native,
-            "observations": [{"atom": atom, "anchor": name} for atom, name in atoms.items()],
+            "observations": [{"atom": atom, "anchor": each} for atom, each in atoms.items()],
             "signals": [
                 {"signal": each, "status": "supported", "anchor": "model"}
                 for each in subject.premises

@@ -40,13 +40,15 @@ def subjects(name: str, mode: Mode) -> list[Subject]:
         UnknownName: there is no such runtime.
         SpecError: it has no claims of the mode, and no feature that tempts anyone to it.
     """
-    found = runtime(name)
-    if found.takes:
+    whole, _, variant = name.partition(":")
+    found = runtime(whole)
+    if found.takes and not variant:
         if mode not in found.takes:
             modes = ", ".join(found.takes)
             raise SpecError(f"{found.name} takes no claims in {mode}", f"it takes {modes}")
-        model = model_of(f"{found.name}:{mode}")
-        return [Subject(found.name, mode, model, PLAIN, model.holders[0])]
+        return [_with_claims(f"{found.name}:{mode}", mode)]
+    if variant or not found.inferences:
+        return [_with_claims(name, mode)]
     listed = [each for each in found.inferences if each.mode is mode]
     listed = [each for each in listed if each.concludes == "mode"] or listed
     if not listed:
@@ -56,3 +58,14 @@ def subjects(name: str, mode: Mode) -> list[Subject]:
         Subject(found.name, mode, each.model(), each.shim, each.tracked, each.name, each.premises)
         for each in listed
     ]
+
+
+def _with_claims(name: str, mode: Mode) -> Subject:
+    """An instance of a runtime that takes claims itself; its first holder's claim is judged."""
+    model = model_of(name)
+    takes = getattr(model, "mode", None)
+    if takes is None or not model.holders:
+        raise SpecError(f"{name} takes no claims", "ask for a runtime of `python -m models list`")
+    if takes is not mode:
+        raise SpecError(f"{name} takes no claims in {mode}", f"it takes them in {takes}")
+    return Subject(name, mode, model, PLAIN, model.holders[0])

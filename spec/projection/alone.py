@@ -28,7 +28,9 @@ _OF_REQUESTS: Final = FAILURES | {"restore"}
 
 
 class Shared(Exception):
-    """Another claim is on the object of the claim: it cannot be followed by itself."""
+    """Another claim is on the object of the claim, or is named or accused with a request: it cannot
+    be followed by itself.
+    """
 
 
 def stands_alone(followed: Followed) -> bool:
@@ -59,7 +61,7 @@ class Alone(Stepper):
 
         Raises:
             SpecError: it contradicts those before it.
-            Shared: it is of another claim on the same object.
+            Shared: it is of another claim, or accuses one.
         """
         if not self._matters(event):
             return
@@ -76,12 +78,15 @@ class Alone(Stepper):
             self.pool.requests.update({name: Request() for name in self.requests})
 
     def _matters(self, event: Event) -> bool:
+        accused = {*event.accused} - {self._tracked} if self._of_requests else set()
+        if accused:
+            raise Shared(min(accused))
         if event.claim_id == self._tracked:
             return True
         if event.claim_id is not None:
-            if event.object_id == self._about:
+            if event.object_id == self._about or (self._of_requests and event.request_id):
                 raise Shared(event.claim_id)
-            return self._of_requests and event.request_id is not None
+            return False
         if event.request_id is not None and self._of_requests:
             return True
         if event.object_id is not None:
