@@ -68,7 +68,7 @@ def reached(**changes: object) -> Change:
 
 
 CASES: list[tuple[Change, str, str]] = [
-    (sound(), "holds", "carry the one clause of the theorem, for runs of every length"),
+    (sound(), "holds", "imply the one clause of the theorem, for runs of every length"),
     (sound(result="refuted", failed=["usefulness"]), "refuted", "breaks a clause"),
     (sound(result="bounded", bound=5, blocks=7), "undecided", "No run of up to 5 events, with"),
     (
