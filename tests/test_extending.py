@@ -275,7 +275,7 @@ class TestToys:
         assert 0 == copy.run("python -m spec docs").returncode
 
         assert ("kept", 4) == (kept["verdict"], kept["events"]["read"])
-        assert "claim_warned" in check["world"]
+        assert "claim_warned" in check["environment"]
         assert ("proved", "proved") == (check["sound"]["result"], check["receptive"]["result"])
         assert "claim_warned names no claim" in nobody.stderr
         assert "`claim_warned`" in (copy.folder / "docs" / "events.md").read_text("utf-8")

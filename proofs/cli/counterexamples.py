@@ -16,6 +16,7 @@ from proofs.counterexamples.suite import SCHEMA, Row, Suite, files, row_of
 from proofs.counterexamples.verify import Change, read_suite, verify
 from proofs.product.search import Answer
 from spec.claims.claim import Mode
+from spec.cli.arguments import path_option
 from spec.cli.common import Code, Format, FormatOption, page, print_json
 from spec.digest import spec_digest
 from spec.language.errors import SpecError
@@ -40,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 def _counterexamples(
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the suite to this folder.")
+        Path | None, path_option("--output", "-o", help="Write the suite to this folder.")
     ] = None,
     name: Annotated[
         str | None, typer.Option("--runtime", help=f"One of {', '.join(RUNTIMES)}.")
@@ -48,7 +49,7 @@ def _counterexamples(
     mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(Mode)}.")] = None,
     check: Annotated[
         Path | None,
-        typer.Option("--check", metavar="DIR", help="Verify a suite that was written before."),
+        path_option("--check", metavar="DIR", help="Verify a suite that was written before."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write over files that are of no suite.")

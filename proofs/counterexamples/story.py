@@ -63,8 +63,8 @@ def _sentence(said: Emitted, shim: Shim) -> str:
         what = f"{said.name} on {size} of {said.fields.get('object_id', said.holder)}"
         what += f" ({', '.join(terms)})" if terms else ""
         return (
-            f"The owner {owner} calls {what}; the reader takes this for the accepted "
-            f"{shim.mode} claim {claim_of(said.holder)}."
+            f"For {owner}, {what} is called; the reader takes this for an accepted "
+            f"{shim.mode} claim, {claim_of(said.holder)}."
         )
     kind = shim.means[said.name]
     who = f" for {said.fields['request_id']}" if "request_id" in said.fields else ""

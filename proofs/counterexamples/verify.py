@@ -13,7 +13,9 @@ from proofs.counterexamples.suite import INDEX, SCHEMA, Row, Suite
 from proofs.product.membership import is_run
 from spec.digest import SHORT, spec_digest
 from spec.events.canonical import Event
+from spec.files.json_text import decode_json
 from spec.files.plain import open_plain
+from spec.language.called import called
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -45,10 +47,11 @@ def read_suite(folder: Path) -> Suite:
     try:
         with open_plain(path) as file:
             text = file.read(_LARGEST)
-        suite = msgspec.json.decode(text, type=Suite)
+        suite = decode_json(text, Suite)
     except (OSError, ValueError) as problem:
         cause = f"cannot read {path}: {' '.join(str(problem).split())}"
-        raise SpecError(cause, "python -m proofs counterexamples -o DIR writes a suite") from None
+        again = called("proofs counterexamples -o DIR")
+        raise SpecError(cause, f"{again} writes a suite") from None
     if suite.schema != SCHEMA:
         raise SpecError(f"{path} is no {SCHEMA}", "write it again with this version")
     return suite

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from proofs.product.search import Answer
-from spec.contract.modes import SAID_BY
+from spec.contract.modes import REPORTED_BY
 from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import ATOMS_FOR, Basis, ClaimScope, Scope, Status
@@ -79,4 +79,4 @@ def derived(subject: Subject, outcomes: Mapping[str, Outcome]) -> Descriptor:
 def _action(outcome: Outcome, subject: Subject) -> str:
     """The explicit action of the run that keeps the obligation."""
     kinds = {each.kind for each in outcome.run.events(subject.shim)} if outcome.run else set()
-    return next((str(a) for a, says in SAID_BY.items() if kinds & set(says)), "refuse")
+    return next((str(a) for a, says in REPORTED_BY.items() if kinds & set(says)), "refuse")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.contract.interpretations import INTERPRETATIONS
-from spec.contract.modes import MODES, SAID_BY, ConflictAction, ModeSpec
+from spec.contract.modes import MODES, REPORTED_BY, ConflictAction, ModeSpec
 from spec.contract.vocabulary import CONSTANTS
 from spec.docs.diagrams import mode_diagram
 from spec.docs.markdown import fence, link, table
@@ -31,7 +31,7 @@ def modes_page() -> str:
 
 
 def _action(name: str) -> str:
-    kinds = " or ".join(f"`{kind}`" for kind in SAID_BY[ConflictAction(name)])
+    kinds = " or ".join(f"`{kind}`" for kind in REPORTED_BY[ConflictAction(name)])
     return f"`{name}` ({kinds})"
 
 

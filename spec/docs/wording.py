@@ -46,12 +46,12 @@ __all__ = [
 GUARD_MEANS: Final[Mapping[Guard, str]] = MappingProxyType(
     {
         Guard.OWED: "something happened that must now be reported or done",
-        Guard.MET: "what was owed was reported or done, or an event was as required",
-        Guard.UNTRUE: "a report that the facts contradict",
-        Guard.OVERDUE: "what is owed was not reported or done in time",
+        Guard.DISCHARGED: "what was owed was reported or done, or an event was as required",
+        Guard.FALSE_REPORT: "a report that the facts contradict",
+        Guard.DUE: "what is owed was not reported or done in time",
         Guard.FORBIDDEN: "an action that the obligation forbids",
-        Guard.RECORDED: "a fact that later events are compared with",
-        Guard.DROPPED: "what was owed is no longer owed, and nothing was violated",
+        Guard.NOTED: "a fact that later events are compared with",
+        Guard.MOOT: "what was owed is no longer owed, and nothing was violated",
     }
 )
 """The meaning of each guard."""

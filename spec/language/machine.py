@@ -19,15 +19,15 @@ __all__ = ["Guard", "Ledger", "Observer", "Register", "Rule", "State"]
 
 
 class Guard(StrEnum):
-    """The meaning of a rule."""
+    """The meaning of a rule; the values are those that pages print and the digest covers."""
 
     OWED = "owed"  # something happened that must now be reported or done
-    MET = "met"  # what was owed was reported or done, or an event was as required
-    UNTRUE = "untrue"  # a report that the facts contradict
-    OVERDUE = "overdue"  # what is owed was not reported or done in time
+    DISCHARGED = "discharged"  # what was owed was reported or done, or an event was as required
+    FALSE_REPORT = "false_report"  # a report that the facts contradict
+    DUE = "overdue"  # what is owed was not reported or done in time
     FORBIDDEN = "forbidden"  # an action that the obligation forbids
-    RECORDED = "recorded"  # a fact that later events are compared with
-    DROPPED = "dropped"  # what was owed is no longer owed, and nothing was violated
+    NOTED = "noted"  # a fact that later events are compared with
+    MOOT = "moot"  # what was owed is no longer owed, and nothing was violated
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,15 +29,7 @@ BLOCK_NOTICE = Observer(
     ),
     rules=(
         Rule(
-            Guard.UNTRUE,
-            "reported_block_not_lost",
-            e.mine & kind(Kind.CLAIM_BLOCK_LOST) & ~e.unsaid,
-            VIOLATED,
-            why="a block is reported lost that was not lost, or was reported before",
-            allowed="claim_block_lost once, after the loss",
-        ),
-        Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "block_loss_reported",
             e.mine & kind(Kind.CLAIM_BLOCK_LOST),
             "reported",
@@ -45,7 +37,7 @@ BLOCK_NOTICE = Observer(
             why="the loss of blocks is reported",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "block_loss_not_reported",
             CLOSES,
             VIOLATED,

@@ -92,7 +92,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="a new id for a new claim",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "rejection_reported_while_committed",
             e.mine & kind(Kind.CLAIM_REJECTED) & was.committed,
             VIOLATED,
@@ -100,7 +100,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="claim_accepted, or claim_rejected without a commitment in the registry",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "unauthorized_caller",
             e.mine & _ends & ~e.authorised,
             VIOLATED,
@@ -110,7 +110,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             "its rights",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "end_attributed_to_wrong_caller",
             conj(e.mine, _ends, was.ended_by >= 1, e.by >= 1, e.by.ne(was.ended_by)),
             VIOLATED,
@@ -119,7 +119,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="a report that names the caller who ended the registry entry",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "illegal_transition",
             _report & ~lifecycle_allows(_stage),
             VIOLATED,
@@ -127,7 +127,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="a report for which the lifecycle has a transition from that state",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "end_reported_while_responsible",
             e.mine & _ends & now.responsible,
             VIOLATED,
@@ -135,7 +135,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="the report after the registry entry ended",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "end_reported",
             e.mine & _ends,
             "ordered",
@@ -144,7 +144,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             why="the end of responsibility is reported",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "end_not_reported",
             CLOSES,
             VIOLATED,
@@ -161,7 +161,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             why="the registry entry of the claim ended",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "legal_transition",
             _report,
             "ordered",
@@ -170,7 +170,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             why="the lifecycle allows this report in the current state of the claim",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "legal_transition_while_end_due",
             _report,
             "owed",
@@ -207,7 +207,7 @@ CLAIM_DEMOTED_BEFORE_LOSS = Observer(
             allowed="claim_demoted before the eviction, or another victim",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "demotion_reported",
             e.mine & kind(Kind.CLAIM_DEMOTED) & ~now.responsible,
             "demoted",
@@ -241,14 +241,14 @@ CLAIM_EXPIRED_BOUNDARY = Observer(
             "victim",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "expiry_reported",
             e.mine & kind(Kind.CLAIM_EXPIRED) & ~now.responsible,
             "expired",
             why="the expiry that ended responsibility is reported",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "expiry_not_reported",
             CLOSES | (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_RELEASED)),
             VIOLATED,

@@ -60,7 +60,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
     ),
     rules=(
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "harm_reported_without_loss",
             e.mine & kind(Kind.CLAIM_HARMED),
             VIOLATED,
@@ -70,7 +70,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "runtime is responsible",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "harm_reported_while_predicate_true",
             conj(e.mine, kind(Kind.CLAIM_HARMED), ~c.tiered, _holds),
             VIOLATED,
@@ -88,7 +88,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             why="one loss is reported as harm of this claim, and another is not reported yet",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "harm_reported",
             e.mine & kind(Kind.CLAIM_HARMED),
             "reported",
@@ -97,7 +97,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             why="the loss or the failed restore is reported as harm of this claim",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "harm_announced",
             _harm_stated,
             "stated",
@@ -106,7 +106,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "repeat",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "outcome_reported",
             _outcome_of_failure,
             "reported",
@@ -114,7 +114,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             why="the failed restore ended in an outcome that names the claim",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "harm_not_reported",
             CLOSES | (e.mine & _good_news),
             VIOLATED,
@@ -125,7 +125,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "the end or the return of the claim is reported",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "outcome_not_reported",
             e.here & kind(Kind.REQUEST_FINISHED) & req_was.failed,
             VIOLATED,
@@ -161,7 +161,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             why="a restore of the claim failed while the runtime was responsible",
         ),
         Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "restore_failed_for_another_request",
             fails,
             "aside",

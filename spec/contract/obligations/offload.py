@@ -45,7 +45,7 @@ OFFLOAD_RESTORABILITY = Observer(
     ),
     rules=(
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "restore_reported_while_incomplete",
             e.mine & kind(Kind.CLAIM_RESTORED) & ~(e.from_tier & (c.threshold <= was.lead)),
             VIOLATED,
@@ -54,7 +54,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restored after a load from the offload tier made the predicate true",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "restore_reported_while_not_required",
             _restored,
             VIOLATED,
@@ -63,7 +63,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restored between claim_restore_required and the end of the request",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "restore_reported_without_load",
             _restored & ~(req_was.loaded | was.unreported),
             VIOLATED,
@@ -72,7 +72,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restored after a load from the offload tier finished",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "offload_reported_without_copy",
             e.mine & kind(Kind.CLAIM_OFFLOADED) & ~was.host,
             VIOLATED,
@@ -80,14 +80,14 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_offloaded after a store finished, while the copy exists",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "restore_reported",
             _restored,
             "restored",
             why="the restore from the tier is reported",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "restore_reported_for_another_request",
             e.mine & kind(Kind.CLAIM_RESTORED),
             "restored",
@@ -153,7 +153,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restore_required and claim_restored after each load, before the reuse",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "load_failed",
             _failed,
             "failed",
@@ -161,7 +161,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the load failed; restoration_failure_outcome judges what follows",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "harm_reported_before_restore",
             e.mine & kind(Kind.CLAIM_HARMED),
             "harmed",
@@ -169,7 +169,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="harm of the claim is reported, so it need not come back",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "harm_reported_after_loss",
             e.mine & kind(Kind.CLAIM_HARMED) & (was.lead < c.threshold),
             "excused",
@@ -178,7 +178,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "asks for it may compute it",
         ),
         Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "predicate_true_again",
             back,
             "idle",
@@ -186,7 +186,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the predicate is true again",
         ),
         Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "predicate_true_again_by_computation",
             back & kind(Kind.BLOCK_CACHED),
             "idle",
@@ -203,7 +203,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "the reuse",
         ),
         Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "restore_required_after_harm",
             needs & was.responsible,
             "harmed",
@@ -212,7 +212,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "it",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "refusal_reported",
             e.here & kind(Kind.REQUEST_REFUSED),
             "given_up",
@@ -220,7 +220,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the request was refused, so it reuses nothing",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "responsibility_ended",
             ~now.responsible,
             "idle",
@@ -228,7 +228,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="responsibility ended before the reuse",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "request_ended_before_restore",
             finished,
             "given_up",

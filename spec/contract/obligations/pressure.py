@@ -71,7 +71,7 @@ VICTIM_EXCLUSION = Observer(
             allowed="another victim, or refusing or deferring the request first",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "conflict_ended_without_eviction",
             _finished & _to_the_end,
             "spared",
@@ -100,14 +100,14 @@ EXPLICIT_CONFLICT_ACTION = Observer(
     ),
     rules=(
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "conflict_action_reported",
             _acted & _in_conflict,
             "acted",
             why="an explicit action is reported for the request that does not fit",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "demotion_or_expiry_reported",
             e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED) & e.authorised,
             "acted",
@@ -115,7 +115,7 @@ EXPLICIT_CONFLICT_ACTION = Observer(
             why="the conflict is resolved by a reported demotion or expiry of the claim",
         ),
         Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "action_outside_conflict",
             _acted,
             "noted",
@@ -123,7 +123,7 @@ EXPLICIT_CONFLICT_ACTION = Observer(
             why="an action is reported, but there is no conflict",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "conflict_action_not_reported",
             _finished & _to_the_end,
             VIOLATED,
@@ -133,7 +133,7 @@ EXPLICIT_CONFLICT_ACTION = Observer(
             allowed="a refusal, a deferral or another explicit action before the request ends",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "request_ended_without_conflict",
             _finished,
             "idle",
@@ -141,7 +141,7 @@ EXPLICIT_CONFLICT_ACTION = Observer(
             why="the conflict was over when the request ended",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "request_ended_after_action",
             _finished,
             "settled",
@@ -156,7 +156,7 @@ EXPLICIT_CONFLICT_ACTION = Observer(
             why="a request arrived that does not fit together with the claim",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "reused_request_id_fits",
             _arrived,
             "settled",
@@ -211,7 +211,7 @@ names_blockers = conj(
     ~e.restore,
     was.responsible | e.blamed,
     kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
-)  # an action for lack of capacity, in a pool that this claim has or is said to have a part in
+)  # an action for want of room, in a pool that this claim has or is reported to have a part in
 _has_part = req_was.failed | was.responsible | e.blamed
 _restore_refused = e.here & e.restore & kind(Kind.REQUEST_REFUSED)
 
@@ -234,7 +234,7 @@ BLOCKING_CLAIM_IDS = Observer(
     ),
     rules=(
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "restore_refusal_blames_wrong_claims",
             _restore_refused & (_has_part & e.smear | (req_was.failed & ~e.accuses)),
             VIOLATED,
@@ -242,7 +242,7 @@ BLOCKING_CLAIM_IDS = Observer(
             allowed="exactly the claims whose restore failed for this request",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "blames_wrong_claims",
             names_blockers & ~blame_is_right(was.declared),
             VIOLATED,
@@ -252,7 +252,7 @@ BLOCKING_CLAIM_IDS = Observer(
             "way, and does not fit if any one of them stays",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "blockers_reported",
             (names_blockers & (_in_conflict | e.accuses))
             | (_restore_refused & req_was.failed & e.blamed),
@@ -260,7 +260,7 @@ BLOCKING_CLAIM_IDS = Observer(
             why="the action names the claims that made it necessary",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "blockers_not_reported",
             _finished & _to_the_end,
             VIOLATED,
@@ -270,7 +270,7 @@ BLOCKING_CLAIM_IDS = Observer(
             allowed="the blocking ids in the deferral, or in a later action on the request",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "request_ended_without_conflict",
             _finished,
             "idle",
@@ -315,7 +315,7 @@ PRIORITY_INFLUENCE = Observer(
             allowed="the block of the claim of lower priority as the victim",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "evicted_before_higher_priority",
             _lost & e.spared,
             "ordered",

@@ -68,7 +68,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
     ),
     rules=(
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "failure_reported_without_failed_load",
             (_reported | _alleged) & ~req_was.broke,
             VIOLATED,
@@ -78,7 +78,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             allowed="the report after a load of this claim failed",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "outcome_blames_wrong_claim",
             ((e.here & kind(Kind.REQUEST_REFUSED)) | _reported) & e.smear & req_was.failed,
             VIOLATED,
@@ -105,7 +105,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             allowed="the end of the request after its refusal",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "refused_request_ended",
             finished,
             "answered",
@@ -113,7 +113,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="the refused request ended; a later request with the same id may be served",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "refusal_reported",
             _refused & e.blamed,
             "refused",
@@ -121,7 +121,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="the request was refused for its failed restore, and the refusal names the claim",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "announced_refusal_reported",
             _refused,
             "refused",
@@ -129,7 +129,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="the refusal that was announced as the outcome is reported",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "outcome_reported",
             _relaxed,
             "answered",
@@ -153,7 +153,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="claim_restoration_failed announces harm as the outcome",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "outcome_not_reported",
             finished,
             VIOLATED,
@@ -171,7 +171,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="a load of the claim's blocks failed, and the predicate is false",
         ),
         Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "restore_required",
             needs & req_was.arrived,
             "waiting",
@@ -179,7 +179,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="the request needs the claim restored",
         ),
         Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "restore_failed_for_another_request",
             fails,
             "thwarted",
@@ -188,7 +188,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             "for it",
         ),
         Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "predicate_true_again",
             back,
             "waiting",
@@ -196,7 +196,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="the predicate is true again",
         ),
         Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "wait_ended",
             (e.here & kind(Kind.REQUEST_FINISHED, Kind.REQUEST_REFUSED))
             | (e.mine & kind(Kind.CLAIM_RESTORED)),

@@ -12,7 +12,7 @@ from spec.contract.obligation import Answer, Obligation, Place, While
 from spec.contract.obligations._build import (
     NOT_PROMISED,
     TABLE_1,
-    UNSAID,
+    UNREPORTED,
     VIOLATED,
     idle,
     pending,
@@ -43,14 +43,14 @@ CLAIM_MATERIALIZED_EVENT = Observer(
     ),
     rules=(
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "materialization_reported",
             e.mine & kind(Kind.CLAIM_MATERIALIZED),
             "reported",
             why="the claim is reported as materialized",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "materialization_not_reported",
             CLOSES,
             VIOLATED,
@@ -59,7 +59,7 @@ CLAIM_MATERIALIZED_EVENT = Observer(
             allowed="claim_materialized before the runtime acts again",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "report_no_longer_due",
             ~live(now) | ~_holds,
             "idle",
@@ -79,7 +79,7 @@ CLAIM_MATERIALIZED_EVENT = Observer(
 
 _lost = Var(Scope.OWN, "lost", Sort.BOOL)
 _fell = conj(e.mine, live(was), c.threshold <= was.lead, ~_holds)
-_speaks_of_loss = kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
+_reports_loss = kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
     kind(Kind.CLAIM_BLOCK_LOST) & e.breaks
 )
 
@@ -102,15 +102,15 @@ CLAIM_SCOPED_TELEMETRY = Observer(
     ),
     rules=(
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "loss_reported_while_predicate_true",
-            e.mine & _speaks_of_loss & _holds,
+            e.mine & _reports_loss & _holds,
             VIOLATED,
             why="a loss is reported, but the claim's predicate is still true",
             allowed="the report after the loss",
         ),
         Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "loss_not_reported",
             CLOSES | (c.ranked & ~e.mine & kind(Kind.BLOCK_EVICTED)),
             VIOLATED,
@@ -120,7 +120,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             "where claims are ranked, also before the next eviction",
         ),
         Rule(
-            Guard.DROPPED,
+            Guard.MOOT,
             "predicate_true_again_by_load",
             e.mine & kind(Kind.LOAD_FINISHED) & _holds & ~c.ranked,
             "idle",
@@ -154,7 +154,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             why="a claim that is ranked by priority lost a block",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "loss_reported_without_new_loss",
             e.mine
             & c.ranked
@@ -169,7 +169,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             allowed="one report of each loss, after it",
         ),
         Rule(
-            Guard.UNTRUE,
+            Guard.FALSE_REPORT,
             "wrong_block_reported_lost",
             e.mine & c.ranked & kind(Kind.CLAIM_BLOCK_LOST) & ~e.unsaid,
             VIOLATED,
@@ -179,23 +179,23 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             allowed="a report of the blocks that were lost",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "loss_reported",
-            e.mine & _speaks_of_loss,
+            e.mine & _reports_loss,
             "reported",
             source=("fallen",),
             why="the loss is reported under the claim's id",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "block_loss_reported",
-            e.mine & (kind(Kind.CLAIM_BLOCK_LOST) | _speaks_of_loss),
+            e.mine & (kind(Kind.CLAIM_BLOCK_LOST) | _reports_loss),
             "reported",
             source=("thinned",),
             why="the lost block is reported under the claim's id",
         ),
         Rule(
-            Guard.MET,
+            Guard.DISCHARGED,
             "observation_reported",
             e.mine
             & kind(
@@ -282,13 +282,15 @@ STATED: Final = (
                 "tell the lost block",
                 Kind.CLAIM_BLOCK_LOST,
                 ("thinned",),
-                {"breaks": was.lead < c.threshold, "unsaid": UNSAID},
+                {"breaks": was.lead < c.threshold, "unsaid": UNREPORTED},
             ),
         ),
         invariants=(
             While("a fall owed is not held", ("fallen",), was.lead < c.threshold),
             While("a loss owed is registered", ("fallen", "thinned"), was.registered & live(was)),
-            While("a lost block owed is unsaid", ("fallen", "thinned"), c.ranked.implies(UNSAID)),
+            While(
+                "a lost block owed is unsaid", ("fallen", "thinned"), c.ranked.implies(UNREPORTED)
+            ),
         ),
     ),
 )

@@ -139,7 +139,7 @@ class TestAutomata:
                 source=("idle", "owed"),
                 sets={"counted": COUNTED + 1},
             ),
-            Rule(Guard.DROPPED, "later", kind(Kind.BLOCK_LOST), "idle", why="", source=("owed",)),
+            Rule(Guard.MOOT, "later", kind(Kind.BLOCK_LOST), "idle", why="", source=("owed",)),
         ),
     )
 

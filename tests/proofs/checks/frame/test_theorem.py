@@ -90,7 +90,7 @@ class TestProved:
         assert KNOWN_MODES == set(OBLIGATIONS)
 
     def test_every_kind(self) -> None:
-        """The theorem speaks of every kind of event, disorder of the stream too."""
+        """The theorem is about every kind of event, disorder of the stream too."""
         assert set(Kind) == set(EVENTS)
 
 
@@ -109,7 +109,7 @@ class TestDroppedDelivery:
         assert first_refuted(with_reasons(scope, narrower)) is not None
 
     def test_counterexample(self) -> None:
-        """What was skipped is told: the state, the event, and what it would have changed."""
+        """What was skipped is reported: the state, the event, and what it would have changed."""
         answer = of_observer("explicit_acceptance", without("claim", "due"))[CLAIM_OBSERVERS]
         kinds = {failure.part for failure in answer.failures}
         assert {f"at {k}" for k in (Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)} == kinds
@@ -139,13 +139,13 @@ class TestDroppedDelivery:
 
     @pytest.mark.parametrize("name", sorted(DELIVERY.left))
     def test_left(self, name: str) -> None:
-        """What a request that ended leaves is no less than is said."""
+        """What a request that ended leaves is no less than is stated."""
         results = of_ledgers(replace(DELIVERY, left=DELIVERY.left - {name}))
         assert [ENDED_UNOPENED] == refuted(results)
 
     @pytest.mark.parametrize("reason", sorted(DELIVERY.everyone))
     def test_everyone(self, reason: tuple[str, str]) -> None:
-        """What is delivered to claims that were not met is no less than is said."""
+        """What is delivered to claims that were not met is no less than is stated."""
         results = of_ledgers(replace(DELIVERY, everyone=DELIVERY.everyone - {reason}))
         assert [UNMET] == refuted(results)
 
@@ -177,7 +177,7 @@ class TestOtherObservers:
             source=("idle",),
             why="",
         )
-        gone = Rule(Guard.DROPPED, "gone", ~now.committed, "idle", source=("owed",), why="")
+        gone = Rule(Guard.MOOT, "gone", ~now.committed, "idle", source=("owed",), why="")
         results = of_any(an_observer(owed, gone))
         assert [] == refuted(results)
         assert {"tried": len(EVENTS)} == results[AGREEMENT].questions
@@ -186,7 +186,7 @@ class TestOtherObservers:
     def test_without_that_invariant(self) -> None:
         """The same rule where the state can be reached is refuted."""
         owed = Rule(Guard.OWED, "owed", e.mine & kind(Kind.CLAIM_RETIRED), "owed", why="")
-        gone = Rule(Guard.DROPPED, "gone", ~now.committed, "idle", source=("owed",), why="")
+        gone = Rule(Guard.MOOT, "gone", ~now.committed, "idle", source=("owed",), why="")
         assert CLAIM_OBSERVERS in refuted(of_any(an_observer(owed, gone)))
 
     def test_other_requests(self) -> None:
@@ -200,14 +200,14 @@ class TestOtherObservers:
             why="",
         )
         over = Rule(
-            Guard.OVERDUE, "over", kind(Kind.REQUEST_FINISHED), VIOLATED, source=("owed",), why=""
+            Guard.DUE, "over", kind(Kind.REQUEST_FINISHED), VIOLATED, source=("owed",), why=""
         )
         results = of_any(an_observer(owed, over, per_request=True))
         assert [REQUEST_OBSERVERS, AGREEMENT] == refuted(results)
 
     def test_unopened(self) -> None:
         """A rule that fires at every lookup of a request asks for the request to be followed."""
-        seen = Rule(Guard.RECORDED, "seen", e.here & kind(Kind.PREFIX_LOOKUP), "told", why="")
+        seen = Rule(Guard.NOTED, "seen", e.here & kind(Kind.PREFIX_LOOKUP), "told", why="")
         observer = an_observer(seen, per_request=True)
         assert [UNOPENED_OBSERVERS, AGREEMENT] == refuted(of_any(observer))
         opens = {**DELIVERY.opens, "looked up": e.here & kind(Kind.PREFIX_LOOKUP)}
@@ -216,7 +216,7 @@ class TestOtherObservers:
     def test_retired(self) -> None:
         """What moves a request that is over must not depend on what came before its end."""
         lost = Rule(
-            Guard.OVERDUE, "lost", e.mine & kind(Kind.BLOCK_LOST) & req_was.failed, VIOLATED, why=""
+            Guard.DUE, "lost", e.mine & kind(Kind.BLOCK_LOST) & req_was.failed, VIOLATED, why=""
         )
         assert RETIRED in refuted(of_any(an_observer(lost, per_request=True)))
         here = replace(lost, when=lost.when & e.here)
@@ -226,7 +226,7 @@ class TestOtherObservers:
         """What a claim and its request remember alike need not be delivered to both."""
         seen = Var(Scope.OWN, "seen", Sort.BOOL)
         note = Rule(
-            Guard.RECORDED,
+            Guard.NOTED,
             "note",
             e.mine & kind(Kind.BLOCK_LOST),
             "owed",
@@ -235,7 +235,7 @@ class TestOtherObservers:
             why="",
         )
         due = Rule(
-            Guard.OVERDUE,
+            Guard.DUE,
             "due",
             kind(Kind.REQUEST_FINISHED) & seen,
             VIOLATED,
@@ -276,7 +276,7 @@ class TestBook:
         assert "unknown" == answer.result
 
     def test_nothing_fulfils_what_is_given(self) -> None:
-        """A lemma that speaks of no event at all is not proved."""
+        """A lemma that is about no event at all is not proved."""
         never = with_reasons("opens", {"always": ~FALSE})
         assert "unknown" == of_ledgers(never)[UNOPENED_FACTS].result
 
