@@ -60,7 +60,7 @@ def check(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
-    bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
+    bundle: Annotated[str, typer.Option(help="contract, or paper (as printed).")] = "contract",
     engine: Annotated[
         str, typer.Option(help=f"Engine that decides soundness: {', '.join(EngineName)}.")
     ] = EngineName.AUTO,
@@ -109,7 +109,7 @@ def check(
     --full also checks receptiveness (a runtime can always keep the obligations), scenarios,
     coverage (each state and rule is reached, each clause is compared), whether each rule (guard)
     is necessary, the proof core of each clause (the obligations it is proved from), and which
-    clauses the paper's bundle carries.
+    clauses the paper's bundle implies.
 
     With lowering in place of a mode: the relation that labels runtimes fails closed for every
     descriptor, and its two implementations agree.

@@ -31,8 +31,7 @@ BREAKS = {
     ),
     Slip.COPIES: (
         "shared pages stay shared",
-        "serve(r1) serve(r2) pause read write(0) write(1) write(2) manifest crash "
-        "restore",
+        "serve(r1) serve(r2) pause read write(0) write(1) write(2) manifest crash restore",
     ),
 }
 
