@@ -168,6 +168,8 @@ def _look(scope: Scope, name: str, look: Look) -> Numbers:
 
 def _variable(scope: Scope, name: str, look: Look) -> Truth:
     found = look(scope, name)
+    if len(found) == 1:
+        return _TRUE if found[0] else _FALSE
     return all(found), any(found)
 
 
