@@ -14,7 +14,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench differential mutate lint docs lock clean
+.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench differential mutate runs lint docs lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +82,11 @@ differential: $(STAMP) ## Compare the monitor with the naive projection on 150,0
 
 mutate: $(STAMP) ## Change the specification in every way and see that each is noticed (minutes)
 	$(BIN)/python -m proofs mutate
+
+runs: $(STAMP) ## Record the runs that detect those changes, from the traces of the tests
+	@mkdir -p build
+	$(BIN)/python -m tests.streams.chains build/chains.jsonl
+	$(BIN)/python -m proofs.mutation.record build/chains.jsonl tests/obligations/traces/README.md
 
 lint: $(STAMP) ## Check style, formatting, types and imports between packages
 	$(BIN)/ruff check .

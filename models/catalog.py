@@ -35,7 +35,11 @@ NAMES: Final = (*_FIRST, *sorted({file.stem for file in FOLDER.glob("*.yaml")} -
 """The papers' first, in their order; those that are added, after them."""
 
 
-@cache
 def descriptor(name: str) -> Descriptor:
     """The shipped descriptor of that name, one of NAMES; raises UnknownName."""
-    return read_descriptor(FOLDER / f"{resolve(name, NAMES, what='descriptor')}.yaml")
+    return _shipped(resolve(name, NAMES, what="descriptor"))
+
+
+@cache
+def _shipped(name: str) -> Descriptor:
+    return read_descriptor(FOLDER / f"{name}.yaml")

@@ -13,19 +13,22 @@ import msgspec
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-from monitor.check.evidence import as_yaml, exit_code, take_evidence
+from monitor.check.evidence import NoModeStated, as_yaml, exit_code, take_evidence
 from monitor.check.files import EXIT_CODES, check
 from monitor.check.reference import MOST_BYTES, MOST_LINES, check_by_reference
 from monitor.input.errors import InputError
 from monitor.live.feed import LiveVerdict
 from monitor.live.follow import Followed, follow, live_line
+from monitor.report.evidence_text import evidence_text
 from monitor.report.github import as_github
 from monitor.report.junit import as_junit
+from monitor.report.mode_option import ModeOption, mode_asked
 from monitor.report.pages import pages
-from monitor.report.text import as_text
-from monitor.report.text_evidence import evidence_text
+from monitor.report.report_text import as_text
 from monitor.report.verdict import ModeChoice, verdict_schema
+from spec.cli.arguments import claim_option, file_name, path_option
 from spec.cli.common import (
+    Code,
     Format,
     FormatOption,
     add_docs,
@@ -36,12 +39,11 @@ from spec.cli.common import (
     print_text,
     run,
 )
-from spec.contract.modes import MODES, Bundle
-from spec.contract.names import find_bundle, find_mode
+from spec.contract.modes import Bundle
+from spec.contract.names import find_bundle
 from spec.files.writing import check_target, write_bytes
 from spec.language.errors import SpecError
 from spec.language.prose import printable
-from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,17 +74,13 @@ app = new_app(
 def check_traces(
     traces: Annotated[
         list[str],
-        typer.Argument(metavar="TRACE", help="Files, plain or gzip; - is standard input."),
-    ],
-    mode: Annotated[
-        str,
-        typer.Option(
-            help=f"{ModeChoice.AUTO}: each claim by the mode that it states; or one of "
-            f"{', '.join(MODES)}."
+        typer.Argument(
+            parser=file_name, metavar="TRACE", help="Files, plain or gzip; - is standard input."
         ),
-    ] = ModeChoice.AUTO,
+    ],
+    mode: ModeOption = ModeChoice.AUTO,
     bundle: Annotated[str, typer.Option(help=f"One of {', '.join(Bundle)}.")] = Bundle.CONTRACT,
-    claim: Annotated[str | None, typer.Option(metavar="ID", help="Judge only this claim.")] = None,
+    claim: Annotated[str | None, claim_option("Judge only this claim.")] = None,
     form: Annotated[
         CheckFormat,
         typer.Option(
@@ -130,11 +128,8 @@ def check_traces(
 
     Exit 0: kept. 1: violated. 2: bad input. 3: inconclusive.
     """
-    choice = resolve(mode, ModeChoice, what="mode")
-    judged_by = None if choice == ModeChoice.AUTO else find_mode(choice).mode
+    judged_by = mode_asked(mode)
     of_bundle = find_bundle(bundle)
-    if claim == "":
-        raise SpecError("--claim names no claim", "give the id of one, or leave it out")
     if reference and lenient:
         raise SpecError("--reference reads every line", "leave out --lenient")
     try:
@@ -171,11 +166,14 @@ def check_traces(
     "--mode offloadable -o build/evidence.yaml",
 )
 def evidence(
-    traces: Annotated[list[str], typer.Argument(metavar="TRACE", help="Files, plain or gzip.")],
-    mode: Annotated[str, typer.Option(help=f"One of {', '.join(MODES)}.")],
+    traces: Annotated[
+        list[str],
+        typer.Argument(parser=file_name, metavar="TRACE", help="Files, plain or gzip."),
+    ],
+    mode: ModeOption = ModeChoice.AUTO,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the evidence to this file, in YAML."),
+        path_option("--output", "-o", help="Write the evidence to this file, in YAML."),
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
@@ -186,9 +184,13 @@ def evidence(
     inconclusive, pending or unexercised is not evidence; one claim that violates an obligation
     spoils it for its whole file. Where the traces lie is written as seen from the evidence file.
 
-    Exit 0: some evidence, nothing violated. 1: something violated. 2: bad input. 3: no evidence.
+    Evidence is of one mode: by default the one that every claim states. Where the claims state
+    several, or some claim states none, name it with --mode.
+
+    Exit 0: some evidence, nothing violated. 1: something violated. 2: bad input. 3: no
+    evidence, or a claim states no mode.
     """
-    judged_by = find_mode(mode).mode
+    judged_by = mode_asked(mode)
     check_target(output, reads=traces)
     try:
         with _progress(traces, None) as step:
@@ -197,6 +199,9 @@ def evidence(
             )
     except InputError as error:
         raise SpecError(str(error)) from error
+    except NoModeStated as error:
+        typer.echo(f"inconclusive: {printable(str(error))}", err=True)
+        raise typer.Exit(Code.INCONCLUSIVE) from None
     if output is not None:
         write_bytes(output, as_yaml(found))
     if form is Format.JSON:
@@ -209,7 +214,10 @@ def evidence(
 @app.command("follow", epilog="Example: python -m monitor follow resident-claims.4711.jsonl.sock")
 def follow_socket(
     socket: Annotated[
-        str, typer.Argument(metavar="SOCKET", help="The socket of the serving process.")
+        str,
+        typer.Argument(
+            parser=file_name, metavar="SOCKET", help="The socket of the serving process."
+        ),
     ],
     form: FormatOption = Format.TEXT,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.evaluate.compile import compile_mode
 from monitor.evaluate.observer_state import Finding
 from monitor.evaluate.own_mode import owes_nothing, unclear_mode
-from monitor.stream.claim_store import Keep
+from monitor.stream.known_claims import Keep
 from monitor.stream.projection import Stream
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
@@ -100,7 +100,7 @@ class Monitor:
     Args:
         only: judge this claim id alone.
         strict: an obligation that no claim exercised makes the verdict inconclusive.
-        keep: what is kept of claims that are over; all that can be said of them, by default.
+        keep: what is kept of claims that are over; everything, by default.
         own: judge the claims alone that ask for the mode by name, and were accepted in no other.
     """
 
@@ -129,7 +129,7 @@ class Monitor:
             stream.doubt(doubt, record.at)
 
     def reject(self, at: At) -> None:
-        """A line could not be read: what it said is missing from every stream of its file."""
+        """A line could not be read: what it states is missing from every stream of its file."""
         self._rejected += 1
         why = f"line {at.line} could not be read"
         self._spoiled.setdefault(at.file, (at, why))
@@ -260,8 +260,8 @@ class Monitor:
         return self._cut() or self._torn()
 
     def _cut(self) -> str:
-        """A stream that has two forms, or not the end that it promised, if there is one: nobody
-        knows what is missing there, though no claim was alive.
+        """A stream that has two forms, or not the end that it promised, if there is one: it is
+        unknown what is missing there, though no claim was alive.
         """
         cuts = ((stream.name, stream.order.cut) for stream in self._streams.values())
         return next((f"{name}: {cut[1]}" for name, cut in cuts if cut is not None), "")
@@ -320,8 +320,8 @@ class Monitor:
 
     def _other(self, claim: ClaimRun) -> Mode | None:
         """The mode that a claim asked for, where that is another one."""
-        said = claim.declared_mode
-        return Mode(said) if said in MODES and said != self.mode else None
+        asked = claim.declared_mode
+        return Mode(asked) if asked in MODES and asked != self.mode else None
 
     def _unclear(self, claim: ClaimRun) -> str:
         return unclear_mode(claim.declared_mode, claim.other_mode) if self.own else ""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
+from collections.abc import Iterable
 from contextlib import contextmanager
+from types import NoneType
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Self
 
 from monitor.input.errors import InputError, shown
 from monitor.input.given import fields_given, record_of
 from spec.events.canonical import EVENT_ENCODER, Event, Mark, StreamMark
+from spec.files.plain import open_new
 from spec.language.errors import SpecError
+from spec.language.given import require, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
 
 __all__ = ["TraceWriter"]
@@ -27,7 +32,10 @@ class TraceWriter:
     missing: a caller that swallows the error gets no verdict on less than what happened. Left by an
     exception, a `with` block writes no end, and a reader sees that the stream was cut.
 
-    It may be called from several threads; the order of the lines is that of the calls.
+    It may be called from several threads; the order of the lines is that of the calls. It belongs
+    to the process that made it: in one that was forked from it, each call but `close` is refused,
+    and `close` writes nothing. Whatever else writes to the file, its lines are appended, and none
+    is written over.
 
     Args:
         to: a path, at which there must be nothing yet, or a file open for writing bytes, which the
@@ -40,6 +48,7 @@ class TraceWriter:
     Raises:
         InputError: `stream` or `observes` is nothing that a trace can state.
         OSError: the file is there already, or cannot be made.
+        SpecError: `to` is neither a path nor such a file, or `clock` is no function.
     """
 
     def __init__(
@@ -50,10 +59,14 @@ class TraceWriter:
         observes: Iterable[str] | None = None,
         clock: Callable[[], int] | None = None,
     ) -> None:
-        path = os.fspath(to) if isinstance(to, str | os.PathLike) else None
+        path = _path_of(to)
+        if not (clock is None or callable(clock)):
+            cause = f"clock is of type {type_name(clock)}"
+            raise SpecError(cause, "give a function, such as time.monotonic_ns")
+        require(observes, (Iterable, NoneType), "observes", "the names of kinds of facts")
         self._name = path or str(getattr(to, "name", "<trace>"))
         self._stream, self._clock = stream, clock
-        self._lock = threading.RLock()
+        self._lock, self._process = threading.RLock(), os.getpid()
         self._inside = False
         self._sequence = self._lines = self._size = 0
         self._over = ""
@@ -64,7 +77,7 @@ class TraceWriter:
         else:
             if path.endswith(".gz"):
                 raise InputError(path, "not compressed here", hint="give gzip.open(path, 'xb')")
-            self._file, self._own = open(path, "xb", buffering=0), True  # noqa: SIM115
+            self._file, self._own = _opened(path), True
         try:
             self._put(opened)
         except BaseException:
@@ -80,9 +93,12 @@ class TraceWriter:
         Raises:
             InputError: a reader of traces would refuse it.
             OSError: the line cannot be written.
-            SpecError: the trace is closed, an earlier line was written in part, or this is called
-                while it writes, by its clock or a signal handler.
+            SpecError: the trace is closed, an earlier line was written in part, this is called
+                while it writes, by its clock or a signal handler, or by another process.
         """
+        if os.getpid() != self._process:
+            cause = f"the trace {self._name} belongs to the process that opened it"
+            raise SpecError(cause, "open another trace in this one")
         with self._alone():
             self._require_open()
             number = self._sequence
@@ -102,6 +118,10 @@ class TraceWriter:
             complete: nothing is missing. If not, the end is left out, and the claims that are alive
                 there are inconclusive.
         """
+        if os.getpid() != self._process:  # its stream goes on elsewhere
+            if self._own:
+                self._file.close()
+            return
         with self._alone():
             if self._over == "closed":
                 return
@@ -170,8 +190,8 @@ class TraceWriter:
 
     def _put(self, line: Event | StreamMark) -> None:
         """Have a whole line in the file, or nothing of it."""
-        rest = memoryview(EVENT_ENCODER.encode(line) + b"\n")
-        size = len(rest)
+        whole = EVENT_ENCODER.encode(line) + b"\n"
+        rest = memoryview(whole)
         try:
             while rest:
                 taken = self._file.write(rest)
@@ -179,18 +199,20 @@ class TraceWriter:
                     raise OSError(f"{self._name}: the file accepts no more data")
                 rest = rest[taken:]
         except BaseException:
-            self._take_back()
+            self._take_back(whole)
             raise
-        self._size += size
+        self._size += len(whole)
         self._lines += 1
 
-    def _take_back(self) -> None:
+    def _take_back(self, line: bytes) -> None:
         """Leave the whole lines; where that cannot be, write no more after a part of one."""
         self._over = "interrupted: an earlier line was written in part"
         if self._own:
-            self._file.truncate(self._size)
             self._file.seek(self._size)
-            self._over = ""
+            written = self._file.read(len(line) + 1)
+            if line.startswith(written):  # nothing else wrote there
+                self._file.truncate(self._size)
+                self._over = ""
 
     def _require_open(self) -> None:
         if self._over:
@@ -198,3 +220,22 @@ class TraceWriter:
 
     def _refuse(self, field: str, reason: str, hint: str) -> NoReturn:
         raise InputError(self._name, reason, line=self._lines + 1, field=field, hint=hint)
+
+
+def _path_of(to: object) -> str | None:
+    """The path that is given; None where a file is. Raises SpecError for anything else."""
+    expected = "a path, or a file open for writing bytes"
+    if isinstance(to, str | os.PathLike):
+        path = os.fspath(to)
+        require(path, str, "the path of a trace", expected)
+        return str(path)
+    if isinstance(to, type | io.TextIOBase) or not callable(getattr(to, "write", None)):
+        raise SpecError(f"a trace cannot be written to what is of type {type_name(to)}", expected)
+    return None
+
+
+def _opened(path: str) -> BinaryIO:
+    try:
+        return open_new(path)
+    except ValueError as error:  # such as a NUL in the path
+        raise InputError(path, f"cannot be made: {error}", hint="give another path") from None

@@ -11,20 +11,22 @@ import typer
 
 from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, proof_schema
 from proofs.checks.frame.command import FRAME, run_frame
-from proofs.cli import cores, explain, recheck
+from proofs.cli import cores, counterexamples, explain, recheck, runtimes
+from proofs.cli.capacity import CAPACITY, run_capacity
 from proofs.engines.answers import EngineName
 from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
 from proofs.lowering.command import LOWERING, run_check
-from proofs.mutation import commands as commands_mutation
+from proofs.mutation.campaign import command as mutation_command
+from proofs.report.details import print_check
 from proofs.report.junit import to_junit
 from proofs.report.pages import pages
 from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
-from proofs.report.text import print_check
 from proofs.traces.itf import check_suffix
 from spec import __version__
 from spec.claims.claim import Mode
+from spec.cli.arguments import path_option
 from spec.cli.common import (
     Format,
     FormatOption,
@@ -38,9 +40,12 @@ from spec.cli.common import (
 )
 from spec.contract.modes import Bundle
 from spec.digest import spec_digest
-from spec.files.writing import check_target, write_bytes
+from spec.files.writing import check_apart, check_target, write_bytes
+from spec.language.called import called
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve
+
+_SUBJECTS = [*Mode, LOWERING, CAPACITY, FRAME]
 
 app = new_app("proofs", "Prove properties of the contract and of what runs, for every run.")
 
@@ -51,7 +56,7 @@ def check(
         list[str] | None,
         typer.Argument(
             metavar="MODE",
-            help=f"One of {', '.join(Mode)}, {LOWERING}, {FRAME}; after {FRAME}, any modes.",
+            help=f"One of {', '.join(_SUBJECTS)}; after {FRAME}, any modes.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
@@ -74,18 +79,25 @@ def check(
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print all results.")] = False,
     certificate: Annotated[
-        Path | None, typer.Option(help="Write a certificate for `recheck` to this folder.")
+        Path | None,
+        path_option("--certificate", help="Write a certificate for `recheck` to this folder."),
     ] = None,
     trace: Annotated[
         Path | None,
-        typer.Option(
+        path_option(
             "--output",
             "-o",
             help="Write the witness, or the counterexample, to FILE.jsonl or FILE.itf.json.",
         ),
     ] = None,
+    of_runtime: Annotated[
+        str | None,
+        typer.Option("--runtime", metavar="NAME", help="Check this runtime's model in the mode."),
+    ] = None,
     form: FormatOption = Format.TEXT,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
+    junit: Annotated[
+        Path | None, path_option("--junit", help="Write JUnit XML to this file.")
+    ] = None,
 ) -> None:
     """Prove a mode's obligations sound, consistent and necessary.
 
@@ -102,26 +114,42 @@ def check(
     With lowering in place of a mode: the relation that labels runtimes fails closed for every
     descriptor, and its two implementations agree.
 
+    With --runtime the model of a runtime is searched instead, together with the observers: each
+    obligation is kept in every reachable state, broken by a shortest run, never put to the test, or
+    not supplied.
+
+    With capacity in place of a mode: what the block pool of vLLM, and hard exclusion, do with a
+    prefix and a request that do not fit together, for all sizes.
+
     With frame in place of a mode: an event that is not delivered to a claim changes nothing of
     it, and the Python that the monitor runs equals the specification. For the modes named after
     it, or for all.
 
     Exit 0: everything asked is shown. 1: refuted; a lemma fails; an obligation became redundant,
     or necessary again, unlike what proofs/checks/redundancy.py lists; or, with --full, a clause
-    is never compared. 2: bad input. 3: unknown, vacuous, or shown only up to a bound.
+    is never compared. 2: bad input. 3: unknown, shown only up to a bound, or without a witness.
     """
     name, more = (names[0], names[1:]) if names else (None, [])
     asked = (bundle != "contract", engine != EngineName.AUTO, depth != DEPTH)
     strange = any((*asked, full, story, certificate, trace))
-    special = None if name is None else resolve(name, [*Mode, LOWERING, FRAME], what="mode")
-    if special == LOWERING:
+    if of_runtime is not None:
+        if strange or every or more or name is None or junit is not None:
+            raise SpecError(
+                "--runtime takes one mode, -v and --format",
+                called("proofs check hard_protected --runtime vllm_pool"),
+            )
+        one = Mode(resolve(name, list(Mode), what="mode"))
+        raise typer.Exit(runtimes.run_runtime_check(one, of_runtime, form, verbose=verbose))
+    special = None if name is None else resolve(name, _SUBJECTS, what="mode")
+    if special in (LOWERING, CAPACITY):
         if strange or every or more:
             raise SpecError(
-                "lowering is not a mode: it takes only -v, --format and --junit",
+                f"{special} is not a mode: it takes only -v, --format and --junit",
                 "omit the other options",
             )
         check_target(junit)
-        raise typer.Exit(run_check(form, junit, verbose=verbose))
+        check_it = run_check if special == LOWERING else run_capacity
+        raise typer.Exit(check_it(form, junit, verbose=verbose))
     if special == FRAME:
         if strange or (every and more):
             raise SpecError(
@@ -145,8 +173,7 @@ def check(
         if len(modes) > 1:
             raise SpecError("-o writes one run, and --all finds one for each mode", "name one mode")
         check_suffix(trace)
-        if junit is not None and junit.resolve() == trace.resolve():
-            raise SpecError(f"-o and --junit both write {trace}", "name two files")
+    check_apart(certificate=certificate, o=trace, junit=junit)
     check_target(trace)
     check_target(junit)
     check_target(certificate, folder=True)
@@ -192,7 +219,9 @@ def check(
 explain.register(app)
 recheck.register(app)
 cores.register(app)
-commands_mutation.register(app)
+counterexamples.register(app)
+runtimes.register(app)
+mutation_command.register(app)
 command_lower.register(app)
 add_docs(app, pages, of="proofs")
 add_schema(
@@ -207,7 +236,7 @@ _CERTIFIABLE = (EngineName.AUTO, EngineName.RECORDED, EngineName.SPACER)
 
 def _modes(mode: str | None, every: bool) -> list[Mode]:
     if every == (mode is not None):
-        raise SpecError("name one mode, or use --all", "python -m proofs check hard_protected")
+        raise SpecError("name one mode, or use --all", called("proofs check hard_protected"))
     return list(Mode) if mode is None else [Mode(resolve(mode, list(Mode), what="mode"))]
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, NamedTuple
 
 from proofs.certificates.recheck import solved
@@ -22,9 +24,9 @@ from proofs.checks.redundancy import redundancy
 from proofs.checks.results import Lacking, Leaned, Paper
 from proofs.checks.soundness import sound_by
 from proofs.engines.answers import EngineName
-from proofs.engines.assumption_bmc import AssumptionBmc, readable_contract
 from proofs.engines.background import Task
-from proofs.report.results import SCHEMA, Added, Check, Checks, Consistent, proof_schema
+from proofs.engines.bounded.assumption_bmc import AssumptionBmc, readable_contract
+from proofs.report.results import NOT_FOUND, SCHEMA, Added, Check, Checks, Consistent, proof_schema
 from proofs.report.verdict import exit_code
 from proofs.traces.itf import write_trace
 from proofs.traces.narrative import tell
@@ -34,18 +36,19 @@ from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.names import find_bundle, find_mode
 from spec.language.errors import SpecError
+from spec.language.given import require
+from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
-    from pathlib import Path
 
     from proofs.checks.cores import Cores
     from proofs.checks.coverage import Reached
     from proofs.checks.receptiveness import Receptive
     from proofs.checks.results import Sound
-    from proofs.engines.search import Found, Outcome
-    from proofs.engines.spacer import Proof
+    from proofs.engines.bounded.search import Found, Outcome
+    from proofs.engines.invariants.recheck import Proof
     from proofs.model.of_mode import Model
     from proofs.traces.scenario_search import FoundScenario
     from spec.claims.claim import Mode
@@ -106,9 +109,15 @@ def check_mode(
         trace: a file for the counterexample to the theorem, or else for the witness.
 
     Raises:
-        SpecError: `certificate` or `trace` cannot be written.
+        SpecError: `certificate` or `trace` cannot be written, or an argument is of another type.
     """
     mode, bundle = find_mode(mode).mode, find_bundle(bundle)  # names would be equal to, and not be
+    engine = EngineName(resolve(engine, EngineName, what="engine"))
+    require(depth, int, "depth", "a number of events")
+    if depth < 1:
+        raise SpecError(f"depth is {depth!r:.60}", "give a number of events from 1")
+    for what, path in (("certificate", certificate), ("trace", trace)):
+        require(path, (Path, NoneType), what, "a pathlib.Path, or None")
     started, wanted = time.perf_counter(), certificate is not None
     runs = Task(worker, partial(_runs, mode, bundle, depth, full=full, wanted=wanted))
     progress(f"{mode}: proving the theorem")
@@ -223,7 +232,7 @@ def _apart(mode: Mode, depth: int, plain: bool, proof: Proof, *, full: bool) -> 
 
 def _consistent(readable: Model, runs: _Runs) -> Consistent:
     outcome, found = runs.witness, runs.witness.found
-    missing = "vacuous" if outcome.complete else "unknown"
+    missing = NOT_FOUND if outcome.complete else "unknown"
     return Consistent(
         result="witnessed" if found else missing,
         depth=outcome.depth,

@@ -10,6 +10,7 @@ import typer
 
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.plugin.doctor import as_text, diagnose
+from spec.cli.arguments import path_option
 from spec.cli.common import Code, Format, FormatOption, new_app, print_json, print_text, run
 from spec.files.writing import check_target
 from spec.language.errors import SpecError
@@ -42,7 +43,8 @@ def doctor(form: FormatOption = Format.TEXT) -> None:
 def demo(
     form: FormatOption = Format.TEXT,
     keep: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Keep the traces in this new folder.")
+        Path | None,
+        path_option("--keep", metavar="FOLDER", help="Keep the traces in this new folder."),
     ] = None,
 ) -> None:
     """Run scenarios in a tiny real engine and judge their traces.

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from spec.cli.arguments import path_option
 from spec.cli.common import (
     Format,
     FormatOption,
@@ -99,7 +100,7 @@ def diagram(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file to write; its suffix selects the format."),
+        path_option("--output", "-o", help="The file to write; its suffix selects the format."),
     ] = None,
     form: Annotated[
         str | None,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import z3
 
-from proofs.engines.search import WIDTH, find_refutation
+from proofs.engines.bounded.search import WIDTH, find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from spec.claims.claim import Mode

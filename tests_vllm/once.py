@@ -1,6 +1,6 @@
 """One run of one scenario in a process of its own: `python -m tests_vllm.once ROW TWIN FOLDER`.
 
-TWIN is empty for the scenario itself. Prints, as JSON, what was told in order, how each request
+TWIN is empty for the scenario itself. Prints, as JSON, what was reported in order, how each request
 ended, and the verdict.
 """
 

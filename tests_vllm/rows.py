@@ -79,7 +79,7 @@ class Row:
 
 
 def story(events: Iterable[Event]) -> str:
-    """What was told, in short: each report, and the facts of `_FACTS`."""
+    """What was reported, in short: each report, and the facts of `_FACTS`."""
     return " ".join(
         _FACTS.get(event.kind) or event.kind.partition("_")[2]
         for event in events

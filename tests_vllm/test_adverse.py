@@ -129,7 +129,7 @@ class TestMemory:
 
 class TestComputed:
     def test_same_step(self, make: Make) -> None:
-        """A prefix that a second request finds in the step that makes it is not told before."""
+        """A prefix that a second request finds in the step that makes it is not reported before."""
         engine = make()
         engine.serve(("resident", 20, claim(blocks=20)))
         controller = engine.armed.attachments[0].controller

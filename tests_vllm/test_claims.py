@@ -175,7 +175,7 @@ class TestBlocks:
 
 class TestReset:
     def test_reset(self, make: Make) -> None:
-        """A reset of the cache succeeds, and the claim is harmed aloud."""
+        """A reset of the cache succeeds, and the claim is harmed explicitly."""
         engine = make()
         engine.serve(("prompt", 60, claim()))
         assert engine.core.scheduler.reset_prefix_cache(reset_running_requests=True)
@@ -189,7 +189,7 @@ class TestReset:
         assert ModeVerdict.KEPT is engine.judge(HARD).verdict
 
     def test_end(self, make: Make) -> None:
-        """The end of the engine is the end of its cache: the claim is harmed aloud."""
+        """The end of the engine is the end of its cache: the claim is harmed explicitly."""
         engine = make()
         engine.serve(("prompt", 60, claim()))
         engine.close()
@@ -236,7 +236,7 @@ class TestLost:
 class TestSteps:
     def test_duration(self, make: Make) -> None:
         """A claim for 50 steps of the engine: the request that waits for its blocks gets them then,
-        after the expiry was told.
+        after the expiry was reported.
         """
         engine = make(defer_s=600.0)
         engine.serve(("resident", 60, claim(mode="expiring", duration="50 steps")))

@@ -80,7 +80,7 @@ class TestSuccess:
     )
     def test_full_tier(self, make: Make, enforce: tuple[Mode, ...], lost: int) -> None:
         """Other prompts fill the tier: the claim's copies are not among those given up; where they
-        are, that is harm, and it is told."""
+        are, that is harm, and it is reported."""
         engine = make(engine=offloading(cpu_bytes_to_use=4 << 20), enforce=enforce)
         offloaded(engine)
         for number in range(6):
@@ -184,7 +184,7 @@ class TestAborted:
     def test_told(
         self, make: Make, worker: str, back: bool, fails: dict[str, int], told: list[str]
     ) -> None:
-        """What became of the load is told, and then the end of the request."""
+        """What became of the load is reported, and then the end of the request."""
         where = {"spec_name": worker, "spec_module_path": "tests_vllm.specs"}
         engine = make(engine=offloading(**where), drill=Drill(fail_loads=fails))
         scheduler, request = offloaded(engine).core.scheduler, engine.request(RESIDENT)

@@ -34,7 +34,7 @@ from tests_vllm.tier import BACK, FAILED
 )
 def test_one_stream(tmp_path: Path, name: str, twin: str, end: str, told: str, code: int) -> None:
     """What all processes do is one stream, in order, of the engine's process; the last request ends
-    so, this is told last, and the check exits as in one process."""
+    so, this is reported last, and the check exits as in one process."""
     command = [sys.executable, "-m", "tests_vllm.other_process", name, twin, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG_S)
     assert 0 == done.returncode, done.stderr[-2000:]

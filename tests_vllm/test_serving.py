@@ -65,7 +65,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, client: Client) -> tuple[list[object]
 
 class TestRefused:
     def test_restore(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A restore that failed is told with the claim, and without a sum."""
+        """A restore that failed is reported with the claim, and without a sum."""
         client = Client(output(), output({"refusal": RESTORE}), output())
         got, refused = serve(monkeypatch, client)
         assert 1 == len(got)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable
+from types import NoneType
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from monitor.check.files import check
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
+from spec.language.errors import SpecError
+from spec.language.given import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from monitor.report.verdict import Report
     from spec.claims.claim import Mode
 
-__all__ = ["check_files"]
+__all__ = ["check_files", "claim_asked"]
 
 _Path: TypeAlias = "str | os.PathLike[str]"
+_EXPECTED: Final = "a text or a pathlib.Path, or several of them"
 
 
 def check_files(
@@ -44,13 +47,35 @@ def check_files(
     Raises:
         InputError: a file or a line of it cannot be read.
         UnknownName: there is no such mode, or no such bundle.
+        SpecError: what is given is no path, or the id of no claim.
     """
-    several = [paths] if isinstance(paths, str | os.PathLike) else paths
     return check(
-        [os.fspath(path) for path in several],
+        _texts(paths),
         None if mode is None else find_mode(mode).mode,
         find_bundle(bundle),
-        claim=claim,
+        claim=claim_asked(claim),
         strict=strict,
         lenient=lenient,
     )
+
+
+def _texts(paths: _Path | Iterable[_Path]) -> list[str]:
+    if isinstance(paths, str | bytes | os.PathLike):
+        return [_text(paths)]
+    require(paths, Iterable, "paths", _EXPECTED)
+    return [_text(path) for path in paths]
+
+
+def _text(path: object) -> str:
+    require(path, (str, os.PathLike), "a path", _EXPECTED)
+    text = os.fspath(cast("_Path", path))
+    require(text, str, "a path", _EXPECTED)
+    return text
+
+
+def claim_asked(claim: str | None) -> str | None:
+    """The same id; raises SpecError for what is the id of no claim."""
+    require(claim, (str, NoneType), "claim", "the id of a claim, or None")
+    if claim == "":
+        raise SpecError("claim is empty", "give the id of a claim, or None for all of them")
+    return claim

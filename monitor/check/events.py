@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from monitor.check.by_name import claim_asked
 from monitor.check.judging import Judging
 from monitor.check.parts import place_of
 from monitor.check.whole import Asked
@@ -17,6 +18,7 @@ from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.contract.names import find_bundle, find_mode
 from spec.language.errors import SpecError
+from spec.language.given import require
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ class EventMonitor:
 
     Raises:
         UnknownName: there is no such mode, or no such bundle.
+        SpecError: `name` is no text, or `claim` the id of no claim.
     """
 
     def __init__(
@@ -67,8 +70,10 @@ class EventMonitor:
         strict: bool = False,
         name: str = "events",
     ) -> None:
+        require(name, str, "name", "a text")
         modes = set(Mode) if mode is None else {find_mode(mode).mode}
-        self._judging = Judging(Asked(find_bundle(bundle), strict, claim), modes, own=mode is None)
+        asked = Asked(find_bundle(bundle), strict, claim_asked(claim))
+        self._judging = Judging(asked, modes, own=mode is None)
         self._account = Account(name)
         self._report: Report | None = None
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from monitor.check.files import check
 from monitor.engine import Monitor
 from monitor.input.errors import InputError
 from monitor.input.lines import STDIN
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from monitor.input.sources import Account
     from spec.claims.claim import Mode
 
-__all__ = ["MOST_CLAIMS", "as_yaml", "exit_code", "take_evidence"]
+__all__ = ["MOST_CLAIMS", "NoModeStated", "as_yaml", "exit_code", "take_evidence"]
 
 MOST_CLAIMS: Final = 16
 """Claims of one file that are named for one obligation; further ones are counted."""
@@ -50,7 +51,7 @@ _EVERY: Final = 4096  # records between two calls of `progress`
 
 def take_evidence(
     paths: Sequence[str],
-    mode: Mode,
+    mode: Mode | None,
     beside: Path,
     *,
     progress: Callable[[int], None] | None = None,
@@ -58,12 +59,15 @@ def take_evidence(
     """What trace files show of the obligations of one mode, by the contract's bundle.
 
     Args:
+        mode: None is the one that every claim states.
         beside: the folder of the evidence file, from which the traces will be found again.
         progress: called from time to time with the number of bytes read, as they lie on disk.
 
     Raises:
         InputError: a file or a line of it cannot be read, the file cannot be found again, or there
             are over `MOST_FILES`.
+        NoModeStated: no mode was asked for, and a claim states none.
+        SpecError: no mode was asked for, and the claims state several.
     """
     if len(paths) > MOST_FILES:
         hint = f"give at most {MOST_FILES} traces"
@@ -72,6 +76,8 @@ def take_evidence(
     for path in paths:
         if (seen := _found_at(path, beside)) not in found_at.values():
             found_at[path] = seen
+    if mode is None:
+        mode = _stated([*found_at])
     monitor, source, strange = Monitor(mode), read([*found_at]), _Strange()
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:
@@ -104,6 +110,31 @@ def take_evidence(
         "unshown": [each for each in found if isinstance(each, Unshown)],
     }
     return EvidenceFile.model_validate(document)
+
+
+class NoModeStated(SpecError):
+    """There is no mode that every claim states."""
+
+
+def _stated(paths: Sequence[str]) -> Mode:
+    """The one mode that the claims of some traces state."""
+    report = check(paths, None, Bundle.CONTRACT)
+    modes, unjudged = [each.mode for each in report.modes], report.unjudged
+    usual = modes[0] if len(modes) == 1 else "MODE"
+    if unjudged.claims:
+        first, rest = unjudged.claims[0], len(unjudged.claims) + unjudged.forgotten - 1
+        more = f" ({counted(rest, 'more claim')} not judged)" if rest else ""
+        cause = f"claim {first.claim_id} cannot be judged: {first.why}{more}"
+        raise NoModeStated(cause, f"name the mode with --mode {first.hint or usual}")
+    if unjudged.forgotten:
+        cause = f"{counted(unjudged.forgotten, 'claim')} that ended cannot be judged"
+        raise NoModeStated(cause, f"name the mode with --mode {usual}")
+    if len(modes) > 1:
+        cause = f"evidence is of one mode, and the claims state {', '.join(modes)}"
+        raise SpecError(cause, f"name one of them, such as --mode {modes[0]}")
+    if not modes:
+        raise NoModeStated(report.why, "name the mode with --mode MODE")
+    return modes[0]
 
 
 class _Strange:
@@ -175,9 +206,13 @@ def _found_at(path: str, beside: Path) -> str:
     seen = path
     if "\0" not in path:
         folder, name = os.path.split(path)  # a link there may make `..` lead elsewhere
-        there = os.path.join(os.path.realpath(folder), name)
+        try:
+            there = os.path.join(os.path.realpath(folder), name)
+            seen = os.path.relpath(there, os.path.realpath(beside))
+        except OSError as error:  # the working folder was removed
+            reason = f"cannot be found from the working folder: {error.strerror or error}"
+            raise InputError(path, reason, hint="change to a folder that exists") from None
         piped = piped or there.startswith(_PASSING)
-        seen = os.path.relpath(there, os.path.realpath(beside))
     if path == STDIN or piped:
         hint = "write it to a file first"
         raise InputError(path, "evidence refers to a file, and this is none", hint=hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from monitor.check.again import seekable
 from monitor.check.judging import Judging
@@ -12,16 +12,31 @@ from monitor.input.sources import read
 from spec.claims.claim import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from monitor.input.sources import Source
+    from monitor.input.records import Record
+    from monitor.input.sources import Account, Source
     from monitor.report.verdict import Report
     from spec.contract.modes import Bundle
 
-__all__ = ["EXIT_CODES", "check"]
+__all__ = ["EXIT_CODES", "Records", "check", "check_each"]
 
 EXIT_CODES = {ModeVerdict.KEPT: 0, ModeVerdict.VIOLATED: 1, ModeVerdict.INCONCLUSIVE: 3}
 """What a process that printed a verdict exits with."""
+
+
+class Records(Protocol):
+    """Records that are read once, as `Source` reads them from files."""
+
+    accounts: list[Account]
+
+    @property
+    def size(self) -> int:
+        """Bytes read so far."""
+
+    def __iter__(self) -> Iterator[Record]:
+        """The records; raises InputError."""
+
 
 _EVERY = 4096  # records between two calls of `progress`
 
@@ -58,21 +73,39 @@ def check(
         source = _source(judging, paths, lenient, stdin)
         _run(judging, source, progress)
         return judging.report(source.accounts)
-    modes: set[Mode] = set()
     with seekable(paths, stdin) as copy:
-        while True:
-            judging = Judging(asked, modes, own=True)
-            source = _source(judging, paths, lenient, copy)
-            more = _run(judging, source, progress)
-            if more is None:
-                report = judging.report(source.accounts)
-                away = report.unjudged.turned_away or report.unjudged.turned_away_forgotten
-                if not away or len(modes) == len(Mode):
-                    return report
-            # One that states no mode is owed nothing only where no mode at all finds otherwise.
-            modes |= set(Mode) if more is None else {more}
+
+        def again(judging: Judging) -> Source:
             if copy is not None:
                 copy.seek(0)
+            return _source(judging, paths, lenient, copy)
+
+        return check_each(asked, again, progress)
+
+
+def check_each(
+    asked: Asked,
+    again: Callable[[Judging], Records],
+    progress: Callable[[int], None] | None = None,
+) -> Report:
+    """Judge records, each claim by the mode that it states.
+
+    Args:
+        again: the same records, from the first on, for another judging.
+        progress: as `check` has it.
+    """
+    modes: set[Mode] = set()
+    while True:
+        judging = Judging(asked, modes, own=True)
+        source = again(judging)
+        more = _run(judging, source, progress)
+        if more is None:
+            report = judging.report(source.accounts)
+            away = report.unjudged.turned_away or report.unjudged.turned_away_forgotten
+            if not away or len(modes) == len(Mode):
+                return report
+        # One that states no mode is owed nothing only where no mode at all finds otherwise.
+        modes |= set(Mode) if more is None else {more}
 
 
 def _source(
@@ -81,7 +114,7 @@ def _source(
     return read(paths, lenient=lenient, stdin=stdin, on_reject=judging.reject)
 
 
-def _run(judging: Judging, source: Source, progress: Callable[[int], None] | None) -> Mode | None:
+def _run(judging: Judging, source: Records, progress: Callable[[int], None] | None) -> Mode | None:
     """Read to the end, or to where a claim states a mode whose judge has to read from the start."""
     for number, record in enumerate(source):
         if progress is not None and number % _EVERY == 0:

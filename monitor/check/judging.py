@@ -12,7 +12,7 @@ from monitor.check.whole import Read, by_each, by_one
 from monitor.engine import Monitor
 from monitor.input.records import At
 from monitor.report.verdict import Events
-from monitor.stream.claim_store import Keep
+from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 
 if TYPE_CHECKING:

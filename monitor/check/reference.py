@@ -299,8 +299,8 @@ def _may_go_on_in(part: _Part, other: _Part) -> bool:
 
 
 def _numbers(part: _Part) -> list[int]:
-    said = (record.stamp.sequence for record in part.records)
-    return [number for number in said if number is not None]
+    numbers = (record.stamp.sequence for record in part.records)
+    return [number for number in numbers if number is not None]
 
 
 def _others(parts: list[_Part], only: str | None) -> dict[Mode, int]:

@@ -46,8 +46,8 @@ class ClaimRecord:
     event that registered it. `past` is what is remembered of a claim that was forgotten, `lost`
     says that nothing is; a `guest` is judged by another mode. Numbers of the stream's events:
     `registered_at`, `took` and `left` say when the claim was registered, and when responsibility
-    for it last began and ended, `heard` when an event was last delivered to it. `observed` are the
-    facts of which the hooks state each one. `object` tells which object it is on, `keys` the
+    for it last began and ended, `last_event` when an event was last delivered to it. `observed` are
+    the facts of which the hooks state each one. `object` tells which object it is on, `keys` the
     contents of its positions where they are stated. It `strayed` once an event took blocks from
     behind its end, and none of its own; it was `missed` if anything may have happened since it
     ended that was not observed. Its end was `early` if the runtime ended its entry before its
@@ -95,7 +95,7 @@ class ClaimRecord:
     taint: tuple[At | None, str] | None = None
     owes: bool = False
     took: int = 0
-    heard: int = 0
+    last_event: int = 0
     left: int = 0
     past: Self | None = None
     lost: bool = False
@@ -164,7 +164,7 @@ class ClaimRecord:
 
     @property
     def ended(self) -> bool:
-        """Whether its responsibility ended and that was told, or it was turned away.
+        """Whether its responsibility ended and that was reported, or it was turned away.
 
         In modes without acceptance news is owed for ever.
         """
@@ -172,7 +172,7 @@ class ClaimRecord:
 
     @property
     def alive(self) -> bool:
-        """Whether its end was not told, or the runtime is responsible for it all the same."""
+        """Whether its end was not reported, or the runtime is responsible for it all the same."""
         return self.state not in TERMINAL or self.responsible
 
     @property

@@ -28,8 +28,8 @@ def unclear_mode(asked: str | None, accepted: str | None) -> str:
 def owes_nothing(
     asked: str | None, state: ClaimState, findings: Iterable[Verdict], *, entered: bool
 ) -> bool:
-    """Whether a claim that states no mode was turned away, and nothing else was said of it: then no
-    mode that it could have stated is violated, or open.
+    """Whether a claim that states no mode was turned away, and nothing else was reported of it:
+    then no mode that it could have stated is violated, or open.
 
     Args:
         asked: the mode that it states.

@@ -71,7 +71,7 @@ def stamp_of(line: Event | StreamMark, stream: str) -> Stamp:
 
 
 class Doubt(msgspec.Struct, frozen=True):
-    """Why nothing new is concluded from the events of a line on: what the line leaves unsaid.
+    """Why nothing new is concluded from the events of a line on: what the line does not state.
 
     It concerns `claim_id`, or every claim alive in the stream; and the obligations in `only`, or
     all of them.

@@ -17,7 +17,7 @@ from msgspec import Meta
 from monitor.engine import Monitor
 from monitor.input.records import At, Doubt, Record, stamp_of
 from monitor.pool.bloom_filter import BloomFilter
-from monitor.stream.claim_store import Keep
+from monitor.stream.known_claims import Keep
 from monitor.stream.order import Order
 from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode
@@ -73,7 +73,7 @@ class LiveVerdict(
 
 
 class LiveEnd(msgspec.Struct, frozen=True, tag_field="schema", tag="resident-claims/live-end/1"):
-    """The stream has ended, and every claim's last verdict has been told."""
+    """The stream has ended, and every claim's last verdict has been emitted."""
 
     stream: Text
 
@@ -113,7 +113,7 @@ class Live:
                 keep=Keep(
                     ended=ended,
                     elsewhere=partial(self._elsewhere, mode),
-                    told=partial(self._forget, mode),
+                    on_retired=partial(self._forget, mode),
                     records=REMEMBERED // len(modes),
                     seen=seen,
                     order=order,
@@ -123,7 +123,7 @@ class Live:
         }
         self._strangers = next(iter(self._monitors))  # who judges claims that asked for no mode
         self._read = 0
-        self._told: dict[str, LiveVerdict] = {}
+        self._emitted: dict[str, LiveVerdict] = {}
         self._last: deque[LiveVerdict] = deque(maxlen=ended)  # of claims that were forgotten
         self._new: list[LiveVerdict] = []
         self._next = 0.0
@@ -149,7 +149,7 @@ class Live:
         """The verdicts that are not what they were; none where it is too early to look again.
 
         Args:
-            final: the stream is over, and every verdict is told.
+            final: the stream is over, and every verdict is emitted.
         """
         found, self._new = self._new, []
         if self.due or final:
@@ -166,8 +166,8 @@ class Live:
 
     @property
     def standing(self) -> list[LiveVerdict]:
-        """The verdicts as they were last told."""
-        return [*self._last, *self._told.values()]
+        """The verdicts as they were last emitted."""
+        return [*self._last, *self._emitted.values()]
 
     def _exceeds(self, event: Event) -> Doubt | None:
         """Why an event is one too many: it brings one more claim than is judged, or there are more
@@ -189,8 +189,8 @@ class Live:
                 if not self._counts(mode, claim):
                     continue
                 verdict = self._judge(mode, claim, final=final)
-                if final or _is_news(verdict, claim, self._told.get(claim.claim_id)):
-                    self._told[claim.claim_id] = verdict
+                if final or _is_news(verdict, claim, self._emitted.get(claim.claim_id)):
+                    self._emitted[claim.claim_id] = verdict
                     yield verdict
 
     def _counts(self, mode: Mode, claim: ClaimRun) -> bool:
@@ -199,7 +199,7 @@ class Live:
             return False
         if claim.declared_mode is None:
             return claim.lost and mode is self._strangers
-        entered = self._monitors[mode].entered(claim) or claim.claim_id in self._told
+        entered = self._monitors[mode].entered(claim) or claim.claim_id in self._emitted
         return claim.declared_mode == mode and (entered or claim.lost or bool(claim.broken))
 
     def _judge(
@@ -221,18 +221,18 @@ class Live:
     def _forget(self, mode: Mode, claim: ClaimRun) -> None:
         """A claim is forgotten: its verdict is emitted for the last time."""
         counts, verdict = self._counts(mode, claim), self._judge(mode, claim, forgotten=True)
-        told = self._told.pop(claim.claim_id, None)
-        if counts and _is_news(verdict, claim, told):
+        emitted = self._emitted.pop(claim.claim_id, None)
+        if counts and _is_news(verdict, claim, emitted):
             self._last.append(verdict)
             self._new.append(verdict)
 
 
-def _is_news(verdict: LiveVerdict, claim: ClaimRun, told: LiveVerdict | None) -> bool:
+def _is_news(verdict: LiveVerdict, claim: ClaimRun, emitted: LiveVerdict | None) -> bool:
     """Whether a verdict differs from the last one emitted."""
-    if told is None and claim.past is not None:
+    if emitted is None and claim.past is not None:
         before = _judge(claim.past, verdict.mode)
         return (verdict.state, verdict.obligations) != (before.state, before.obligations)
-    return verdict != told
+    return verdict != emitted
 
 
 def _judge(

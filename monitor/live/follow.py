@@ -42,19 +42,19 @@ def follow(path: str) -> Iterator[LiveLine]:
             raise InputError(path, reason.lower(), hint=_HINT) from None
         for number, line in enumerate(_lines(peer, path), 1):
             try:
-                told: LiveLine = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
+                verdict: LiveLine = msgspec.json.decode(line, type=LiveVerdict | LiveEnd)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise InputError(path, str(error), line=number, hint=_HINT) from None
-            yield told
+            yield verdict
 
 
-def live_line(told: LiveVerdict) -> str:
+def live_line(verdict: LiveVerdict) -> str:
     """One verdict on one line, for people."""
-    words = [told.claim_id, f"{told.mode}, {told.state}", str(told.verdict)]
-    if told.verdict in _TO_EXPLAIN:
-        words.append(f"{told.heaviest}: {told.why}" if told.heaviest else told.why)
-        words += [] if told.sequence is None else [f"at sequence {told.sequence}"]
-    words += ["(final)"] if told.final else ["(ended)"] if told.forgotten else []
+    words = [verdict.claim_id, f"{verdict.mode}, {verdict.state}", str(verdict.verdict)]
+    if verdict.verdict in _TO_EXPLAIN:
+        words.append(f"{verdict.heaviest}: {verdict.why}" if verdict.heaviest else verdict.why)
+        words += [] if verdict.sequence is None else [f"at sequence {verdict.sequence}"]
+    words += ["(final)"] if verdict.final else ["(ended)"] if verdict.forgotten else []
     return f"{printable('  '.join(words))}\n"
 
 
@@ -64,18 +64,18 @@ class Followed:
     def __init__(self) -> None:
         self.ended = False
         self._open: dict[str, Verdict] = {}
-        self._verdicts: set[Verdict] = set()  # that stand, whatever is told of their claims later
+        self._verdicts: set[Verdict] = set()  # that stand, whatever is reported later
 
-    def take(self, told: LiveLine) -> None:
+    def take(self, line: LiveLine) -> None:
         """One more line."""
-        if isinstance(told, LiveEnd):
+        if isinstance(line, LiveEnd):
             self.ended = True
             return
-        self._open.pop(told.claim_id, None)
-        if told.forgotten or told.verdict is Verdict.VIOLATED:
-            self._verdicts.add(told.verdict)
+        self._open.pop(line.claim_id, None)
+        if line.forgotten or line.verdict is Verdict.VIOLATED:
+            self._verdicts.add(line.verdict)
         elif len(self._open) < OPEN:
-            self._open[told.claim_id] = told.verdict
+            self._open[line.claim_id] = line.verdict
         else:
             self._verdicts.add(Verdict.INCONCLUSIVE)
 

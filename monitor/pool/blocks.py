@@ -1,28 +1,25 @@
-"""Tracks the owners of each physical block of a pool, and who loses a block."""
+"""Follows the blocks of a pool: which claims come to hold a block, and which lose one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from monitor.pool.holders import Holders
 from monitor.pool.objects import is_elsewhere
 from monitor.pool.shares import differ, shared, where_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from monitor.evaluate.claim import ClaimRun
-    from monitor.pool.stated import Stated
     from spec.events.canonical import Event
 
 __all__ = ["Blocks", "Held", "Lost"]
 
 _MOST_ASKED: Final = 512  # claims on one object that are asked for what they hold
 _MOST_MATES: Final = 64  # claims with the same content at one position
-
-SHARES: Final = 300_000
-"""Blocks that claims share, each counted once for each claim but the first."""
 
 
 class Held(NamedTuple):
@@ -37,7 +34,7 @@ class Held(NamedTuple):
 
 class Moved(NamedTuple):
     """The claims that hold a block of an event at another position, or with another content, and
-    those that held it elsewhere until then, of whom nobody follows it.
+    those that held it elsewhere until then, which are not tracked any more.
     """
 
     clash: list[ClaimRun]
@@ -45,8 +42,8 @@ class Moved(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Who loses a position by an event, and of whom nobody knows whether; `strays` are those that
-    lose none of their own, but some behind their end.
+    """Who loses a position by an event, and for which claims that is unknown; `strays` are those
+    that lose none of their own, but some behind their end.
     """
 
     losers: dict[str, ClaimRun]
@@ -55,56 +52,8 @@ class Lost(NamedTuple):
 
 
 @dataclass(slots=True)
-class Blocks:
-    """Which claims hold each physical block, and at which of their positions.
-
-    Blocks of an object belong to every claim on it. A load may not name its blocks: `_unnamed` are
-    the claims of which some were never named. Of the claims that were forgotten the last one stays
-    known as an owner of its blocks, in `_forgotten`, without positions. Whoever holds anything is
-    among `_holding`, and among those `_on` its object. `mixed` are the blocks that are held for
-    more than one object; `claims` are those in hand. What is said of blocks is said for the sake of
-    claims that are tracked: of others nothing is known once they ended. `now` is the number of the
-    event in hand, `lost` that of the last one before track was lost, `missed` the same where lines
-    may be missing. `full` says that claims share more than is followed.
-    """
-
-    claims: Mapping[str, ClaimRun]
-    stated: Stated
-    mixed: dict[int, None] = field(default_factory=dict)
-    now: int = 0
-    lost: int = -1
-    missed: int = -1
-    full: bool = False
-    _shares: int = 0
-    _stated: dict[int, int] = field(default_factory=dict)
-    _placed: set[int] = field(default_factory=set)  # since lines may be missing, and not gone since
-    _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
-    _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
-    _forgotten: dict[int, str] = field(default_factory=dict)
-    _keyed: dict[tuple[int, str], dict[str, ClaimRun]] = field(default_factory=dict)
-    _holding: dict[str, ClaimRun] = field(default_factory=dict)
-    _on: dict[Hashable, dict[str, ClaimRun]] = field(default_factory=dict)
-    _noted: dict[str, Hashable] = field(default_factory=dict)  # on which object
-
-    def owners(self, blocks: Iterable[int]) -> list[str]:
-        """The claims that hold any of these blocks."""
-        return sorted({claim_id for block in blocks for claim_id in self._owners.get(block, ())})
-
-    def forget(self, claim: ClaimRun) -> None:
-        """The claim is forgotten, and what it holds is followed no more."""
-        for block in claim.held.blocks:
-            holders, before = self._owners[block], self._forgotten.get(block, "")
-            owners = len(holders)
-            if not holders.get(before):
-                holders.pop(before, None)
-            holders[claim.claim_id] = set()
-            self._shares += len(holders) - owners
-            self._forgotten[block] = claim.claim_id
-        self._unnamed.pop(claim.claim_id, None)
-        self._holding.pop(claim.claim_id, None)
-        self._off(claim)
-        for place in enumerate(claim.keys):
-            self._keyed.get(place, {}).pop(claim.claim_id, None)
+class Blocks(Holders):
+    """The blocks of a pool, by the events that place, load and remove them."""
 
     def join(self, claim: ClaimRun) -> bool:
         """A claim is on an object from now on: what is held for it, or for others on it, is its.
@@ -143,33 +92,10 @@ class Blocks:
         self._placed.clear()
 
     def are_unseen(self, blocks: Iterable[int]) -> bool:
-        """Whether lines are missing, and some block is nobody's and was not stated since."""
+        """Whether lines are missing, and some block has no owner and was not stated since."""
         return self.missed >= 0 and any(
             not self._owners.get(block) and block not in self._placed for block in blocks
         )
-
-    def _note(self, claim: ClaimRun) -> None:
-        self._holding[claim.claim_id] = claim
-        self._noted[claim.claim_id] = claim.object
-        self._on.setdefault(claim.object, {})[claim.claim_id] = claim
-
-    def _off(self, claim: ClaimRun) -> None:
-        """The claim holds nothing of the object that it was noted on."""
-        about = self._noted.pop(claim.claim_id, None)
-        if (there := self._on.get(about)) is not None:
-            there.pop(claim.claim_id, None)
-            if not there:
-                del self._on[about]
-
-    def _lend(self, claim: ClaimRun, runs: Iterable[tuple[int, int]]) -> bool:
-        """The claim holds these positions in blocks without known ids; whether there are any."""
-        runs = list(runs)
-        for begin, end in runs:
-            claim.held.hold_run(begin, end)
-        if runs:
-            self._unnamed[claim.claim_id] = claim
-            self._note(claim)
-        return bool(runs)
 
     def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
         """The claim states the contents of its positions: blocks with these contents are its."""
@@ -186,9 +112,9 @@ class Blocks:
             mates[claim.claim_id] = claim
 
     def move(self, event: Event, claim: ClaimRun | None = None) -> Moved:
-        """Blocks are at some position: at no other for anybody who is not tracked.
+        """Blocks are at some position: at no other for a claim that is not tracked.
 
-        What is said of an object is remembered for the sake of claims to come.
+        What is stated of an object is remembered for the sake of claims to come.
 
         Args:
             claim: the one that the event names.
@@ -239,38 +165,18 @@ class Blocks:
             changed |= {each.claim_id: each for each in (*alike, *self._all_mates(claim))}
         return Held(stated, list(changed.values()))
 
-    def _all_mates(self, claim: ClaimRun) -> Iterator[ClaimRun]:
-        """The claims that hold the same content anywhere."""
-        for position in range(len(claim.keys)):
-            yield from self._mates(claim, position)
-
-    def _alike_runs(
-        self, claim: ClaimRun, kin: Iterable[ClaimRun], begin: int, end: int
-    ) -> Iterator[tuple[ClaimRun, int, int]]:
-        """The other claims that hold the same from a position to before another one, and where.
-
-        Args:
-            kin: claims on its object.
-        """
-        for other in kin:
-            if other is not claim:
-                yield from ((other, *run) for run in where_alike(claim, other, begin, end))
-        for position in range(begin, min(end, len(claim.keys))):
-            mates = self._keyed.get((position, claim.keys[position]), {})
-            yield from ((m, position, position + 1) for m in list(mates.values()) if m is not claim)
-
     def lose(self, event: Event, meant: Sequence[ClaimRun]) -> Lost:
         """Blocks are gone. Of copies of one position the last one counts.
 
         Args:
             meant: the claims that the event names, or that are on the object that it names.
         """
-        nobody = event.claim_id is None and event.object_id is None
+        anonymous = event.claim_id is None and event.object_id is None
         losers: dict[str, ClaimRun] = {}
         strays: dict[str, ClaimRun] = {}
         blocks = event.block_ids
         self._placed.difference_update(blocks)
-        if not blocks and nobody:
+        if not blocks and anonymous:
             return self._lose_all()
         if not blocks:  # all of these claims, and of the object
             blocks = tuple(set[int]().union(*(claim.held.blocks for claim in meant)))
@@ -314,7 +220,7 @@ class Blocks:
                 if claim.held.sole if claim.held.unnamed else its_own:
                     losers[claim.claim_id] = claim  # whichever position it was
                     forgot += [claim] if self.stated.forgot(claim) else []
-            if nobody and not holders:
+            if anonymous and not holders:
                 unseen.update(self._unnamed)
                 self._unnamed.clear()
         self.stated.lose(blocks)
@@ -359,61 +265,12 @@ class Blocks:
             if each.held.drop_unnamed(cut, last):
                 strays[each.claim_id] = each
 
-    def wipe(self, claim: ClaimRun) -> None:
-        """The claim holds nothing any more."""
-        for block in claim.held.blocks:
-            holders = self._owners.get(block, {})
-            several = len(holders) > 1
-            self._shares -= holders.pop(claim.claim_id, None) is not None and several
-            if not holders:
-                self._owners.pop(block, None)
-                self.mixed.pop(block, None)
-        claim.held.clear()
-        self._off(claim)
-
-    def _give(self, claim: ClaimRun, pairs: Iterable[tuple[int, int]]) -> bool:
-        """The claim holds these pairs of a position and a block; whether any is new."""
-        new = False
-        for position, block in pairs:
-            holders = self._owners.setdefault(block, {})
-            if holders and claim.claim_id not in holders:
-                if self._shares >= SHARES:
-                    self.full = True
-                    continue
-                self._shares += 1
-            mine = holders.setdefault(claim.claim_id, set())
-            if position not in mine:
-                new = True
-                mine.add(position)
-                claim.held.hold([(position, block)])
-                if len(holders) > 1 and block not in self.mixed:
-                    self._mix(block, claim, holders)
-        if new:
-            self._note(claim)
-        return new
-
-    def _mix(self, block: int, claim: ClaimRun, holders: Iterable[str]) -> None:
-        """Claims that ended hold it no more, or it does not matter; the others are on one object,
-        but perhaps for this claim.
-        """
-        known = (self.claims.get(name) for name in holders)
-        live = (c for c in known if c is not None and c is not claim and not c.ended)
-        other = next(live, None)
-        if other is not None and other.object != claim.object and not claim.ended:
-            self.mixed[block] = None
-
-    def _mates(self, claim: ClaimRun, position: int) -> Iterator[ClaimRun]:
-        """The claims that hold the same content at this position."""
-        if position < len(claim.keys):
-            mates = self._keyed.get((position, claim.keys[position]), {}).values()
-            yield from (mate for mate in list(mates) if mate.tracked)
-
     def _clashes(
         self, event: Event, pairs: Iterable[tuple[int, int]], claim: ClaimRun | None
     ) -> Moved:
         """The claims that hold one of these blocks elsewhere, or with another content.
 
-        Those that are not tracked any more do not: their blocks may be gone unsaid.
+        Those that are not tracked any more do not: their blocks may be gone without a report.
         """
         clash: dict[str, ClaimRun] = {}
         left: dict[str, ClaimRun] = {}

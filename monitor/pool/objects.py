@@ -60,7 +60,7 @@ def _known(name: str, stated: str | bytes) -> bytes:
 
 
 def _on(claim: ClaimRun) -> tuple[bytes, tuple[bytes | None, ...]] | None:
-    """The object that a claim is said to be on, with its cache and the map of its positions."""
+    """The object that a claim states to be on, with its cache and the map of its positions."""
     if "object_id" not in claim.binding:
         return None
     within = ((name, claim.binding.get(name)) for name in _WITHIN)

@@ -25,7 +25,7 @@ _TOOK: Final = (
     "does not state whether there was another"
 )
 _TOO_HIGH: Final = "the event took a block of lower priority than the stated lowest_priority"
-_NOBODY: Final = "a block could be evicted whose priority no known claim has"
+_NO_OWNER: Final = "a block could be evicted whose priority no known claim has"
 _DISPUTED: Final = "two different priorities of the claim were stated"
 _UNKNOWN: Final = "a claim of unknown priority held blocks: none was stated, or two"
 _BLURRED: Final = "the event took a block of a claim of unknown priority"
@@ -132,4 +132,4 @@ class Ranks:
         if (lowest == least or lowest in taken) and lower:
             return False, _TOOK
         between: Sequence[int] = self._priorities[bisect_left(self._priorities, lowest) :]
-        return (True, "") if between and between[0] < rank else (False, _NOBODY)
+        return (True, "") if between and between[0] < rank else (False, _NO_OWNER)

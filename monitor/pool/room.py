@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "Ends", "Freed", "Room", "Sums"]
 
 MOST: Final = 1_000_000
-"""Blocks and claims that are compared where nobody knows what is shared; with more of them the sums
-are not known."""
+"""Blocks and claims that are compared where it is unknown what is shared; with more of them the
+sums are not known.
+"""
 
 
 class Sums(Protocol):

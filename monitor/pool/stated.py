@@ -65,7 +65,7 @@ class Stated:
                     del self._places[block]
 
     def move(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Blocks are at these positions: they are at no other, though nobody said that they went.
+        """Blocks are at these positions: they are at no other, though no event removed them.
 
         Args:
             pairs: positions, each with a block.

@@ -57,7 +57,7 @@ def same(name: str, known: str | bytes | None, value: str) -> bool:
 
 
 def unstated(claim: ClaimRun) -> str:
-    """What nobody has stated of the claim though its obligations read it; empty if nothing.
+    """What was not stated of the claim though its obligations read it; empty if nothing.
 
     Every bundle reads the identity and the predicate. What else table 2 of Resident KV Claims asks
     for is missed where it is read: the footprint by the form, the owner and the duration at the

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from monitor.evaluate.claim import ClaimRun
     from spec.events.canonical import Event
 
-__all__ = ["UNSAID_KEPT", "is_moot", "is_unsaid", "lose", "tell"]
+__all__ = ["UNREPORTED_KEPT", "is_moot", "is_unreported", "lose", "tell"]
 
-UNSAID_KEPT: Final = 10_000
+UNREPORTED_KEPT: Final = 10_000
 """Lost blocks of one claim that no report named, of which the ids are remembered."""
 
 
 def is_moot(claim: ClaimRun, event: Event) -> bool:
     """Whether a report that names a claim is not owed: about a route, or about a loss where
     the claim is ranked, and the claim is over; and nothing like it that happened before is still to
-    be told.
+    be reported.
     """
     if not claim.known or claim.watched:
         return False
@@ -30,13 +30,13 @@ def is_moot(claim: ClaimRun, event: Event) -> bool:
         owed = claim.owed.get(event.request_id or "", {})
         return not owed.get(event.kind)
     loss = event.kind in (Kind.CLAIM_BLOCK_LOST, Kind.CLAIM_UNMATERIALIZED)
-    return loss and claim.constants.ranked and not is_unsaid(claim, event)
+    return loss and claim.constants.ranked and not is_unreported(claim, event)
 
 
-def is_unsaid(claim: ClaimRun, event: Event) -> bool:
+def is_unreported(claim: ClaimRun, event: Event) -> bool:
     """Whether a report of lost blocks is about such a loss; if their ids are unknown it may."""
-    told, unsaid = event.block_ids, claim.unsaid
-    return bool(unsaid) and (not told or None in unsaid or unsaid.issuperset(told))
+    blocks, unreported = event.block_ids, claim.unsaid
+    return bool(unreported) and (not blocks or None in unreported or unreported.issuperset(blocks))
 
 
 def lose(claim: ClaimRun, blocks: Collection[int]) -> None:
@@ -46,7 +46,7 @@ def lose(claim: ClaimRun, blocks: Collection[int]) -> None:
     """
     if claim.watched:
         claim.unsaid.update(blocks or (None,))
-        if len(claim.unsaid) > UNSAID_KEPT:
+        if len(claim.unsaid) > UNREPORTED_KEPT:
             claim.unsaid = {None}
 
 

@@ -64,14 +64,14 @@ def _of_claim(claim: ClaimReport, verdict: Verdict, level: str) -> Iterator[str]
             found.setdefault((each.at, each.why, each.allowed), []).append(name)
     for (at, why, allowed), names in found.items():
         instead = f"; expected instead: {allowed}" if allowed else ""
-        said = f"claim {claim.claim_id}, {claim.mode}: {verdict}, {why}{instead}"
-        yield _line(level, at, f"{_TITLE}: {', '.join(names)}", said)
+        message = f"claim {claim.claim_id}, {claim.mode}: {verdict}, {why}{instead}"
+        yield _line(level, at, f"{_TITLE}: {', '.join(names)}", message)
 
 
 def _line(level: str, at: Place | None, title: str, message: str) -> str:
     properties = {} if at is None or at.file == "-" else {"file": at.file, "line": str(at.line)}
-    said = ",".join(f"{n}={_property(v)}" for n, v in {**properties, "title": title}.items())
-    return f"::{level} {said}::{_data(message)}"
+    fields = ",".join(f"{n}={_property(v)}" for n, v in {**properties, "title": title}.items())
+    return f"::{level} {fields}::{_data(message)}"
 
 
 def _data(text: str) -> str:

@@ -70,8 +70,8 @@ def _not_kept(found: Tally) -> str:
 
 
 def _exercised(number: int, idle: int) -> str:
-    said = f"{number - idle} of {number} obligations exercised"
-    return f"{said}, {idle} not put to the test" if idle else said
+    sentence = f"{number - idle} of {number} obligations exercised"
+    return f"{sentence}, {idle} not put to the test" if idle else sentence
 
 
 def _part(found: Tally) -> str:

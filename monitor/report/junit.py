@@ -48,7 +48,7 @@ def _of_mode(report: Report, part: ModeReport) -> Iterator[JunitCase]:
             name,
             failure=f"violated in {broken} of {number}" if broken else "",
             error=f"open in {unclear} of {number}" if unclear and not broken else "",
-            said=", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
+            output=", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
         )
     yield _whole(part.mode, part.verdict, part.why)
 
@@ -80,11 +80,11 @@ def _of_report(report: Report) -> Iterator[JunitCase]:
     yield _whole("monitor check", report.verdict, report.why, headline(report))
 
 
-def _whole(group: str, verdict: ModeVerdict, why: str, said: str = "") -> JunitCase:
+def _whole(group: str, verdict: ModeVerdict, why: str, output: str = "") -> JunitCase:
     return JunitCase(
         group,
         _WHOLE,
         failure=printable(why) if verdict is ModeVerdict.VIOLATED else "",
         error=printable(why) if verdict is ModeVerdict.INCONCLUSIVE else "",
-        said=said,
+        output=output,
     )

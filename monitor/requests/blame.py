@@ -40,10 +40,10 @@ class Blame:
     ) -> None:
         self._event, self._sums = event, sums
         self.named = frozenset(event.accused)
-        said = self.named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
+        blamed = self.named | ({event.outcome_claim_id} if event.outcome_claim_id else set())
         self._restore = event.restore and bool(request.failed)
         self._alleges = event.restore and not request.failed
-        self._smear = bool(said - request.failed)
+        self._smear = bool(blamed - request.failed)
         among = {n: claims[n] for n in self.named if n in claims and claims[n].responsible}
         self._freed = sums.freed(among)
         shares = {name: self._freed.shares.get(name, 0) for name in among}
@@ -82,7 +82,7 @@ class Early:
     def add(
         self, names: list[str], event: Event, at: At, blame: Blame, unknown: tuple[Unknown, ...]
     ) -> None:
-        """These ids were named in an action on a request; what each hears of it is the same. Of
+        """These ids were named in an action on a request; the same is delivered to each. Of
         actions of one kind that say the same of failures the first counts.
 
         Args:
@@ -97,8 +97,8 @@ class Early:
                 view = EventView(event.kind, at, event.request_id)
                 blame.tell(view, None, name)
                 view.proof = False  # its sums are judged by those who were there
-            said = (view.kind, view.restore, view.smear, view.alleges, bool(unknown))
-            self._named.setdefault(name, {}).setdefault(said, (view, unknown))
+            action = (view.kind, view.restore, view.smear, view.alleges, bool(unknown))
+            self._named.setdefault(name, {}).setdefault(action, (view, unknown))
 
     def tell(self, claim: ClaimRun, at: At) -> None:
         """The claim is known now: deliver the actions that named it."""

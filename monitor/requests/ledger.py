@@ -42,7 +42,7 @@ class Requests:
         self._pairs = 0  # of a claim and a request that it has in hand
         self._in_hand: dict[str, int | None] = {}  # those that came and did not end, with needs
         self._needs = 0  # of all of these
-        self._untold = 0  # those of these whose needs are not stated
+        self._unstated = 0  # those of these whose needs are not stated
 
     def get(self, request_id: str) -> Request:
         """The request of this id, made on first sight."""
@@ -97,7 +97,7 @@ class Requests:
     def others(self, request_id: str) -> tuple[int, bool]:
         """Blocks that the other requests in hand need, and whether all of them stated it."""
         own = self._in_hand.get(request_id, 0)
-        return self._needs - (own or 0), self._untold == (own is None)
+        return self._needs - (own or 0), self._unstated == (own is None)
 
     def renew(self, request_id: str) -> None:
         """Of a request that has ended nothing is left where another of its id begins."""
@@ -129,13 +129,13 @@ class Requests:
         self._leave_hand(name)
         self._in_hand[name] = needed = None if unsure else event.needed
         self._needs += needed or 0
-        self._untold += needed is None
+        self._unstated += needed is None
 
     def _leave_hand(self, request_id: str) -> None:
         if request_id in self._in_hand:
             needed = self._in_hand.pop(request_id)
             self._needs -= needed or 0
-            self._untold -= needed is None
+            self._unstated -= needed is None
 
     def follow(self, claim: ClaimRun, request_id: str, at: At, facts: Registers) -> bool:
         """A claim has a request in hand from now on, unless there are too many.
@@ -163,7 +163,7 @@ class Requests:
         return True
 
     def end(self, request_id: str) -> None:
-        """The request ended. What it needed no longer matters; what failed may still be told."""
+        """The request ended: its need no longer matters; what failed may still be reported."""
         request = self._requests.get(request_id)
         self._leave_hand(request_id)
         if request is None:

@@ -19,11 +19,11 @@ class Request(msgspec.Struct):
 
     `needed` and `usable` are in blocks; as long as no arrival stated them, it needs more than is
     usable at all, and so is in conflict with no claim. `since` is the number of the event by which
-    it arrived; `came` says that it arrived, with its needs or without, `unsure` that nobody knows
-    them. `failed` names the known claims whose restore failed for it, and `unnamed` says why there
-    may be more. `losses` is how often track was lost before it arrived, `missing` how often lines
-    were. `claims` have it in hand; `former` had, and it is too long ago, and `forgotten` had when
-    they were forgotten.
+    it arrived; `came` says that it arrived, with its needs or without, `unsure` that they are
+    unknown. `failed` names the known claims whose restore failed for it, and `unnamed` says why
+    there may be more. `losses` is how often track was lost before it arrived, `missing` how often
+    lines were. `claims` have it in hand; `former` had, and it is too long ago, and `forgotten` had
+    when they were forgotten.
     """
 
     at: At | None = None

@@ -179,7 +179,7 @@ def _offloadable_failed_restore() -> bytes:
 def _allocator_refusal() -> bytes:
     claim, prefix = _CLAIM["claim_id"], _CLAIM["object_id"]
     ours = {"claim_id": claim, "prefix_id": prefix, "request_id": "resident-1"}
-    nobody = {"claim_id": None, "prefix_id": None, "request_id": "active-1"}
+    no_claim = {"claim_id": None, "prefix_id": None, "request_id": "active-1"}
     need = {"resident_blocks_required": _RESIDENT, "useful_threshold_blocks": _RESIDENT}
     blocks = [
         {
@@ -210,10 +210,10 @@ def _allocator_refusal() -> bytes:
         *blocks[:-1],
         {**ours, **need, **holds, "event": "resident_claim_materialized"},
         blocks[-1],
-        {**nobody, **refused, "event": "active_request_refused"},
+        {**no_claim, **refused, "event": "active_request_refused"},
         {**ours, "arbiter_action": "claim_expired", "event": "resident_claim_expired"},
         {**lost, "event": "resident_claim_block_lost_after_release"},
-        {**nobody, **victim, "request_id": "active-2", "event": "allocation_victim_selected"},
+        {**no_claim, **victim, "request_id": "active-2", "event": "allocation_victim_selected"},
     ]
     common = {"run_id": "sample:allocator", "schema_version": 1, "usable_blocks": _USABLE}
     return _text(

@@ -28,7 +28,7 @@ class BlockEvents(RequestEvents):
     """Events on blocks: cached, loaded, looked up, evicted or lost."""
 
     def _take_blocks_gone(self, event: Event, at: At) -> None:
-        """Blocks are gone from whoever owns them, and from the claims that the event means."""
+        """Blocks are gone from their owners, and from the claims that the event means."""
         meant, misnamed = self._store.meant(event), None
         if event.claim_id is not None:
             named = self._claim(event, event.claim_id, at)
@@ -99,8 +99,8 @@ class BlockEvents(RequestEvents):
         return min(found, default=None), blurred
 
     def _move(self, event: Event, meant: Sequence[ClaimRun], at: At) -> list[ClaimRun]:
-        """Blocks are at some position, and not at another where they were held; which others hear
-        of that.
+        """Blocks are at some position, and not at another where they were held; that is delivered
+        to others too.
         """
         named = self.claims.get(event.claim_id or "")
         clash, left = self._store.blocks.move(event, named)

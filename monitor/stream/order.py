@@ -45,7 +45,7 @@ class Order:
     _opened: At | None = None
     _closed: bool = False
     _last: Stamp | None = None
-    _said: tuple[str, str] = ("", "")
+    _problems: tuple[str, str] = ("", "")
 
     @property
     def form(self) -> Form | None:
@@ -79,8 +79,8 @@ class Order:
     def check(self, stamp: Stamp, at: At) -> tuple[str, str]:
         """What ran backwards and what is missing at this line, in words; empty where nothing."""
         if stamp is not self._last:
-            self._last, self._said = stamp, self._check(stamp, at)
-        return self._said
+            self._last, self._problems = stamp, self._check(stamp, at)
+        return self._problems
 
     def _check(self, stamp: Stamp, at: At) -> tuple[str, str]:
         opened, opens = self._opened is not None, stamp.mark is Mark.STREAM_OPENED
@@ -136,14 +136,16 @@ class Clock:
 
     _ends: list[tuple[int, int, str]] = field(default_factory=list)
     _running: dict[str, dict[int, ClaimRun]] = field(default_factory=dict)
-    _left: dict[str, dict[int, ClaimRun]] = field(default_factory=dict)  # nobody answers for these
+    _left: dict[str, dict[int, ClaimRun]] = field(
+        default_factory=dict
+    )  # without a responsible runtime
     _ties: Iterator[int] = field(default_factory=itertools.count)
     _most: int = _ENDS
     _until: dict[str, int] = field(default_factory=dict)
     _least: dict[str, int] = field(default_factory=dict)  # no end is earlier
     _seen: int | None = None  # the last time
     _unknown: dict[str, tuple[At | None, str]] = field(default_factory=dict)
-    _steps_told: bool = False
+    _steps_stated: bool = False
 
     def enter(self, claim: ClaimRun) -> None:
         """The claim is registered or committed to: its duration is over no earlier than if it ran
@@ -230,7 +232,7 @@ class Clock:
         """A fact states the end of the claim's duration; if it is in steps, steps are stated."""
         if claim.duration is not None:
             unit = Duration.parse(claim.duration).unit
-            self._steps_told = self._steps_told or unit is TimeUnit.STEPS
+            self._steps_stated = self._steps_stated or unit is TimeUnit.STEPS
 
     def early(self, claim: ClaimRun, event: Event) -> str:
         """What contradicts that the claim's duration is over; empty if nothing does."""
@@ -250,7 +252,7 @@ class Clock:
     def unknown(self, claim: ClaimRun) -> tuple[At | None, str] | None:
         """Why it is unknown whether the claim's duration is over; None where it is known."""
         found = None if claim.elapsed else self._unknown.get(claim.claim_id)
-        return None if found and found[1] == _STEPS and self._steps_told else found
+        return None if found and found[1] == _STEPS and self._steps_stated else found
 
     def unseen(self, claims: Mapping[str, ClaimRun]) -> tuple[At | None, str] | None:
         """Why it is unknown whether the duration of one of these claims is over that lapses by it,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from monitor.evaluate.partial_observation import BLOCKS, NAMES
 from monitor.input.records import Doubt
-from monitor.pool.blocks import SHARES
+from monitor.pool.holders import SHARES
 from monitor.pool.objects import means, open_without
 from monitor.pool.terms import binds, unstated
 from monitor.pool.unreported import is_moot, tell

@@ -73,13 +73,13 @@ class RequestEvents(StreamState):
         concerned = self._concerned(event, request, named)
         ends = self._ends(event, request)
         blames = [Blame(event, request, self.claims, sums) for sums in ends[:2] if sums]
-        others, told = self.requests.others(request_id)
+        others, all_stated = self.requests.others(request_id)
         unknown = []
         if request.unsure and not request.ended:
             unknown.append((NEED, request.at, f"request {request_id} arrived twice"))
         if event.kind in CONFLICT_ACTIONS and not (request.came or request.ended):
             unknown.append((NEED, at, f"request {request_id} was acted on and never arrived"))
-        if event.kind in CONFLICT_ACTIONS and not told:
+        if event.kind in CONFLICT_ACTIONS and not all_stated:
             unknown.append(
                 (OTHERS, at, "the stream does not state what another unfinished request needs")
             )
@@ -201,8 +201,8 @@ class RequestEvents(StreamState):
     def _tell_others(self, event: Event, request_id: str, at: At) -> None:
         """Deliver a reuse to the claims that track its request, whichever prefix it reused."""
         for claim in list(self.requests.get(request_id).claims.values()):
-            if claim.heard != self._count:
+            if claim.last_event != self._count:
                 view = self._view(event, claim, at)
                 view.named = False
-                claim.heard = self._count
+                claim.last_event = self._count
                 claim.step_request(request_id, view)

@@ -1,7 +1,7 @@
 """Keeps retired claims in bounded memory: counted by outcome, and recognised by digests.
 
-The last ones keep a record of bounded size each, from which the claim is recalled when anything
-more is said of it. Of those before it is only known that they may have been there.
+The last ones keep a record of bounded size each, from which the claim is recalled when it is named
+again. Of those before it is only known that they may have been there.
 """
 
 from __future__ import annotations

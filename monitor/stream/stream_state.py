@@ -8,11 +8,12 @@ from monitor.evaluate.event_view import EventView
 from monitor.input.records import CANONICAL, Doubt
 from monitor.pool.bloom_filter import BloomFilter, digest
 from monitor.pool.terms import binds, fix_terms, predicate_of
-from monitor.pool.unreported import is_unsaid
+from monitor.pool.unreported import is_unreported
 from monitor.requests.blame import Early
 from monitor.requests.observability import ObservabilityLoss
 from monitor.stream.authority import authorised, differs
-from monitor.stream.claim_store import ClaimStore, Keep
+from monitor.stream.claim_store import ClaimStore
+from monitor.stream.known_claims import Keep
 from monitor.stream.order import Order
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
@@ -34,7 +35,7 @@ BEGINS = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 REGISTRY = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 INTRODUCES = BEGINS | {Kind.CLAIM_ACCEPTED}
 _ABOUT_CLAIMS = REPORTS | REGISTRY | BEGINS
-_SPEAKS = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
+_NAMES_CLAIM = REPORTS - {Kind.CLAIM_REJECTED}  # what is turned away need not have been taken in
 _OTHER_OBJECT = "a fact names a claim with another object or cache than its own"
 
 
@@ -57,7 +58,7 @@ class StreamState:
         self._names = frozenset(observer.name for observer in compiled.observers)
         self._tiered = MODES[compiled.mode].constants["tiered"]
         self._begun = False
-        self._losses = self._missing = 0  # of track, and lines, that the blocks were told of
+        self._losses = self._missing = 0  # of track, and lines, that the blocks know of
         self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
         self._count = 0  # of events
@@ -191,7 +192,7 @@ class StreamState:
                 self._clock.tell(claim)
             if claim.declared_mode not in (None, self._compiled.mode):
                 self._store.invite(claim, at)
-        elif self._mode["watched"] and not claim.registered and event.kind in _SPEAKS:
+        elif self._mode["watched"] and not claim.registered and event.kind in _NAMES_CLAIM:
             claim.distrust(at, "an event named it before it was registered")
         if event.predicate is not None:
             claim.fix_predicate(predicate_of(event.predicate))
@@ -237,7 +238,7 @@ class StreamState:
         if kind is Kind.CLAIM_BLOCK_LOST:
             held = claim.fact("lead") if claim.unwatched else claim.lead
             view.breaks = held < claim.constants.threshold
-            view.unsaid = is_unsaid(claim, event)
+            view.unsaid = is_unreported(claim, event)
         elif kind is Kind.PREFIX_LOOKUP and claim.predicate is not None:
             view.covers = event.asked is not None and event.asked >= claim.predicate.end
         elif kind in ENDS:
@@ -247,7 +248,7 @@ class StreamState:
     def _deliver(
         self, claim: ClaimRun, view: EventView, among: dict[str, ClaimRun] | None = None
     ) -> None:
-        claim.heard = self._count
+        claim.last_event = self._count
         self._store.step(claim, view, self._count, among)
         if claim.contradicted is not None:
             broken, claim.contradicted = claim.contradicted, None

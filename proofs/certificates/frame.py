@@ -102,8 +102,8 @@ def _read(mode: Mode, written: bytes) -> dict[str, list[Candidate]]:
     try:
         named = msgspec.json.decode(written, type=dict[str, list[str]])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        said = " ".join(str(problem).split())[:200]
-        raise DataError(_INVARIANTS, f"names no invariants: {said}") from None
+        reason = " ".join(str(problem).split())[:200]
+        raise DataError(_INVARIANTS, f"names no invariants: {reason}") from None
     observers = {observer.name: observer for observer in observers_of([mode])}
     if list(named) != list(observers):
         raise DataError(_INVARIANTS, "does not name the obligations of the mode")

@@ -43,7 +43,7 @@ class Solver(StrEnum):
 
 RLIMIT = {Solver.Z3: 200_000_000, Solver.CVC5: 20_000_000}
 """Work for one question, in each solver's own unit; some 200 times what the hardest one takes."""
-_SAID = ("unsat", "sat")
+_ANSWERS = ("unsat", "sat")
 
 
 class SolverMissing(SpecError):
@@ -112,8 +112,8 @@ def recheck(
         for name, page in pages.items():
             answers.append(solved(mode, name, page, solver, rlimit))
             progress(answers[-1])
-    said_all = {answer.answer for answer in answers}
-    result = "holds" if said_all == {"unsat"} else "fails" if "sat" in said_all else "unknown"
+    found = {answer.answer for answer in answers}
+    result = "holds" if found == {"unsat"} else "fails" if "sat" in found else "unknown"
     return Recheck(SCHEMA, __version__, spec_digest(), solver, version, result, answers)
 
 
@@ -127,19 +127,19 @@ def solved(
     """
     started = time.perf_counter()
     ask = _z3 if solver is Solver.Z3 else _cvc5
-    said = ask(page.content.decode(), RLIMIT[solver] if rlimit is None else rlimit)
-    return _answer(mode, name, page, said, round(time.perf_counter() - started, 3))
+    answers = ask(page.content.decode(), RLIMIT[solver] if rlimit is None else rlimit)
+    return _answer(mode, name, page, answers, round(time.perf_counter() - started, 3))
 
 
-def _answer(mode: str, name: str, page: Page, said: list[str], seconds: float) -> Answer:
+def _answer(mode: str, name: str, page: Page, answers: list[str], seconds: float) -> Answer:
     """The answers by question; all unknown if their number differs from the number of questions."""
-    if len(said) != len(page.questions):
-        said = ["unknown"] * len(page.questions)
+    if len(answers) != len(page.questions):
+        answers = ["unknown"] * len(page.questions)
     by_answer: dict[str, list[str]] = {"unsat": [], "sat": [], "unknown": []}
-    for question, answer in zip(page.questions, said, strict=True):
-        by_answer[answer if answer in _SAID else "unknown"].append(question)
+    for question, answer in zip(page.questions, answers, strict=True):
+        by_answer[answer if answer in _ANSWERS else "unknown"].append(question)
     unsat = len(by_answer["unsat"])
-    return Answer(mode, name, len(said), unsat, by_answer["sat"], by_answer["unknown"], seconds)
+    return Answer(mode, name, len(answers), unsat, by_answer["sat"], by_answer["unknown"], seconds)
 
 
 def _z3(text: str, rlimit: int) -> list[str]:
@@ -163,10 +163,10 @@ def _cvc5(text: str, rlimit: int) -> list[str]:
     solver.setOption("rlimit-per", str(rlimit))
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
-    said = []
+    answers = []
     while not (command := parser.nextCommand()).isNull():
-        said.append(command.invoke(solver, parser.getSymbolManager()).strip())
-    return [line for line in said if line]
+        answers.append(command.invoke(solver, parser.getSymbolManager()).strip())
+    return [line for line in answers if line]
 
 
 def _version() -> str:

@@ -23,7 +23,7 @@ from proofs.certificates.page import (
     title,
     variable_name,
 )
-from proofs.engines.unrolling import value_of
+from proofs.engines.bounded.unrolling import value_of
 from proofs.logic.encode import Integers
 from proofs.logic.smtlib import Writer
 from proofs.model.of_mode import model_of
@@ -32,7 +32,7 @@ from spec.cli.common import json_page
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from proofs.engines.unrolling import Found, Value
+    from proofs.engines.bounded.unrolling import Found, Value
     from proofs.logic.encode import Expr
     from proofs.logic.smtlib import Tree
     from proofs.model.of_mode import Model
@@ -95,11 +95,11 @@ def run_written(model: Model, found: Found) -> bytes:
     """The file of a run that was found."""
     variables, events = model.event(""), []
     for event in found.events:
-        said: dict[str, Value | str] = {"kind": str(model.alphabet[int(event["kind"])])}
+        written: dict[str, Value | str] = {"kind": str(model.alphabet[int(event["kind"])])}
         for name in variables:
             if name != "kind" and event[name] != _plain(name, variables):
-                said[name] = event[name]
-        events.append(said)
+                written[name] = event[name]
+        events.append(written)
     first = found.states[0]
     constants = {name: int(first[name]) for name in _constants(model)}
     return json_page(Run(constants, events))
@@ -123,8 +123,8 @@ def run_pages(
         run = msgspec.json.decode(given[file], type=Run)
         replayed = _Replay(model, run, goal)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as problem:
-        said = " ".join(str(problem).split())[:200]
-        raise DataError(file, f"is not a run: {said}") from None
+        reason = " ".join(str(problem).split())[:200]
+        raise DataError(file, f"is not a run: {reason}") from None
     return {file: Page(json_page(run)), f"{name}.smt2": replayed.page(head)}
 
 
@@ -147,16 +147,16 @@ class _Replay:
         for event in self._events:
             self._states.append(self._next(self._states[-1], event))
 
-    def _read(self, said: Mapping[str, bool | int | str]) -> dict[str, Value]:
+    def _read(self, fields: Mapping[str, bool | int | str]) -> dict[str, Value]:
         """The fields of an event; raises ValueError."""
         kinds = [str(kind) for kind in self._model.alphabet]
-        strange = [name for name in said if name not in self._event]
-        if strange or said.get("kind") not in kinds:
-            what = f"field {strange[0][:40]!r}" if strange else f"kind {said.get('kind')!r:.40}"
+        strange = [name for name in fields if name not in self._event]
+        if strange or fields.get("kind") not in kinds:
+            what = f"field {strange[0][:40]!r}" if strange else f"kind {fields.get('kind')!r:.40}"
             raise ValueError(f"an event has the {what}")
         event: dict[str, Value] = {}
         for name, variable in self._event.items():
-            value = said.get(name, _plain(name, self._event))
+            value = fields.get(name, _plain(name, self._event))
             if name == "kind":
                 value = kinds.index(str(value))
             if isinstance(value, str) or z3.is_bool(variable) != isinstance(value, bool):

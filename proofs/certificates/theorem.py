@@ -26,7 +26,7 @@ from proofs.model.of_mode import model_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from proofs.engines.spacer import Invariant
+    from proofs.engines.invariants.recheck import Invariant
     from proofs.logic.encode import Expr
     from proofs.model.of_mode import Model
     from spec.claims.claim import Mode

@@ -29,7 +29,9 @@ from spec.cli.common import json_page
 from spec.contract.environments import ENVIRONMENTS
 from spec.contract.modes import MODES, Bundle
 from spec.digest import spec_digest
+from spec.files.json_text import decode_json
 from spec.files.writing import write_bytes
+from spec.language.called import called
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
@@ -62,12 +64,15 @@ THEOREM, LEMMAS, WITNESS, FRAME = Theorem(), Lemmas(), Witness(), FrameTheorem()
 PARTS: Final[tuple[Part, ...]] = (THEOREM, LEMMAS, WITNESS, Strategy(), FRAME)
 """Of what a certificate consists."""
 
-_AGAIN = "python -m proofs check --all --certificate DIR writes one"
 _T = TypeVar("_T")
 
 
 class CertificateError(SpecError):
     """A certificate is corrupt, modified, or made for another specification."""
+
+
+def _again() -> str:
+    return f"{called('proofs check --all --certificate DIR')} writes one"
 
 
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,7 +154,7 @@ def read(folder: Path) -> dict[Mode, dict[str, Page]]:
     """
     entries = _manifest(folder)
     if not entries:
-        raise CertificateError(f"{folder / MANIFEST} proves no mode", _AGAIN)
+        raise CertificateError(f"{folder / MANIFEST} proves no mode", _again())
     return {Mode(entry.mode): _checked(folder, entry) for entry in entries}
 
 
@@ -214,22 +219,22 @@ def _manifest(folder: Path) -> list[Entry]:
     content = _content(folder, MANIFEST)
     schema = _decode(content, _Head, path).schema
     if schema != SCHEMA:
-        raise CertificateError(f"{path} has schema {_short(schema)}, not {SCHEMA!r}", _AGAIN)
+        raise CertificateError(f"{path} has schema {_short(schema)}, not {SCHEMA!r}", _again())
     entries = _decode(content, Manifest, path).modes
     seen = set()
     for entry in entries:
         if entry.mode not in set(Mode) or entry.mode in seen:
             often = "twice" if entry.mode in seen else "which is not a mode"
-            raise CertificateError(f"{path} names {_short(entry.mode)}, {often}", _AGAIN)
+            raise CertificateError(f"{path} names {_short(entry.mode)}, {often}", _again())
         if entry.bundle not in set(Bundle):
             raise CertificateError(
-                f"{path} names an unknown bundle: {_short(entry.bundle)}", _AGAIN
+                f"{path} names an unknown bundle: {_short(entry.bundle)}", _again()
             )
         if entry.spec != spec_digest():
             raise CertificateError(
                 f"{path}: {entry.mode} was proved of specification {_short(entry.spec)}, "
                 f"and this is {spec_digest()}",
-                _AGAIN,
+                _again(),
             )
         seen.add(entry.mode)
     return entries
@@ -237,10 +242,9 @@ def _manifest(folder: Path) -> list[Entry]:
 
 def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
     try:
-        return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        said = " ".join(str(problem).split())[:200]
-        raise CertificateError(f"{path} is not a manifest: {said}", _AGAIN) from None
+        return decode_json(content, kind)
+    except ValueError as problem:
+        raise CertificateError(f"{path} is not a manifest: {problem}", _again()) from None
 
 
 def _checked(folder: Path, entry: Entry) -> dict[str, Page]:
@@ -253,7 +257,7 @@ def _checked(folder: Path, entry: Entry) -> dict[str, Page]:
         raise CertificateError(
             f"{folder / MANIFEST}: the files of {mode} are {', '.join(names.values())}, and it "
             f"{what}",
-            _AGAIN,
+            _again(),
         )
     found = {}
     for name, file in entry.files.items():
@@ -263,25 +267,27 @@ def _checked(folder: Path, entry: Entry) -> dict[str, Page]:
             raise CertificateError(
                 f"{folder / file.name} was changed: its SHA-256 is {digest}, and the manifest "
                 f"says {_short(file.sha256)}",
-                _AGAIN,
+                _again(),
             )
     try:
         pages = _pages(mode, bundle, found)
     except DataError as problem:
-        raise CertificateError(f"{folder / names[problem.file]} {problem.cause}", _AGAIN) from None
+        raise CertificateError(
+            f"{folder / names[problem.file]} {problem.cause}", _again()
+        ) from None
     for name, page in pages.items():
         if found[name] != page.content:
             raise CertificateError(
                 f"{folder / names[name]} is not what this specification makes of it"
                 f"{_by_another(entry)}",
-                _AGAIN,
+                _again(),
             )
     expected = _entry(mode, bundle, pages)
     for part in ("clauses", "waits", "obligations", "readings", "world", "lemmas", "files"):
         if getattr(entry, part) != getattr(expected, part):
             raise CertificateError(
                 f"{folder / MANIFEST}: the {part} of {mode} are not those of this specification",
-                _AGAIN,
+                _again(),
             )
     return {name: page for name, page in pages.items() if page.questions}
 
@@ -304,11 +310,11 @@ def _content(folder: Path, name: str) -> bytes:
                 content = file.read(LIMIT + 1)
     except (OSError, ValueError) as problem:
         said = (problem.strerror if isinstance(problem, OSError) else "") or str(problem)
-        raise CertificateError(f"cannot read {path}: {said}", _AGAIN) from None
+        raise CertificateError(f"cannot read {path}: {said}", _again()) from None
     if not plain:
-        raise CertificateError(f"{path} is not a plain file", _AGAIN)
+        raise CertificateError(f"{path} is not a plain file", _again())
     if len(content) > LIMIT:
-        raise CertificateError(f"{path} is larger than {LIMIT} bytes", _AGAIN)
+        raise CertificateError(f"{path} is larger than {LIMIT} bytes", _again())
     return content
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.engines.search import RLIMIT
-from proofs.engines.unrolling import Found, Run
+from proofs.engines.bounded.search import RLIMIT
+from proofs.engines.bounded.unrolling import Found, Run
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from spec.claims.claim import Mode

@@ -9,12 +9,12 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from proofs.engines import recorded
 from proofs.engines.answers import Question
-from proofs.engines.assumption_bmc import AssumptionBmc, guards_of
-from proofs.engines.houdini import houdini
+from proofs.engines.bounded.assumption_bmc import AssumptionBmc, guards_of
+from proofs.engines.invariants import recorded
+from proofs.engines.invariants.houdini import houdini
+from proofs.engines.invariants.recheck import ProofResult
 from proofs.engines.proof_core import ProofCore, ProofCores
-from proofs.engines.spacer import ProofResult
 from proofs.logic.encode import Integers
 from spec.contract.modes import MODES
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Set
 
     from proofs.checks.results import Lacking
-    from proofs.engines.spacer import Invariant, Proof
+    from proofs.engines.invariants.recheck import Invariant, Proof
     from spec.claims.claim import Mode
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import z3
 
-from proofs.engines.unrolling import Run
+from proofs.engines.bounded.unrolling import Run
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from proofs.model.pair import Pair

@@ -15,8 +15,8 @@ import z3
 
 from proofs.checks import other_claims
 from proofs.checks.control import CONTROLS, Control, find
-from proofs.engines.recorded import prove
-from proofs.engines.spacer import Invariant, ProofResult
+from proofs.engines.invariants.recheck import Invariant, ProofResult
+from proofs.engines.invariants.recorded import prove
 from proofs.logic.encode import Expr, Integers
 from proofs.model.pair import swap_lemma
 from proofs.model.system import System
@@ -30,7 +30,7 @@ from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from proofs.engines.unrolling import Found
+    from proofs.engines.bounded.unrolling import Found
 
 __all__ = ["LEMMAS", "Always", "Lemma", "Proven", "Runs", "Valid", "lemmas_of"]
 
@@ -98,7 +98,7 @@ class Lemma:
         match self.states:
             case Always() as always:
                 proof = prove(f"lemma {self.name}", always.model())
-                return Proven(_SAID[proof.result], invariant=proof.invariant)
+                return Proven(_LEMMA_TEXTS[proof.result], invariant=proof.invariant)
             case Valid() as valid:
                 answers = [_valid(formula) for formula in valid.formulas.values()]
                 return Proven(next((a for a in answers if a != "proved"), "proved"))
@@ -122,7 +122,7 @@ class Lemma:
         return self.prove().result == "proved"
 
 
-_SAID = {ProofResult.PROVED: "proved", ProofResult.REFUTED: "failed"} | dict.fromkeys(
+_LEMMA_TEXTS = {ProofResult.PROVED: "proved", ProofResult.REFUTED: "failed"} | dict.fromkeys(
     (ProofResult.UNKNOWN, ProofResult.BOUNDED), "unknown"
 )
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from proofs.checks.results import Lacking
 from proofs.engines.answers import Question
-from proofs.engines.recorded import recall
-from proofs.engines.spacer import ProofResult, prove
+from proofs.engines.invariants.recheck import ProofResult
+from proofs.engines.invariants.recorded import recall
+from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Integers
 from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events
@@ -19,8 +20,8 @@ from proofs.traces.replay import to_events
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from proofs.engines.assumption_bmc import AssumptionBmc
-    from proofs.engines.unrolling import Found
+    from proofs.engines.bounded.assumption_bmc import AssumptionBmc
+    from proofs.engines.bounded.unrolling import Found
     from spec.claims.claim import Mode
 
 __all__ = ["DEPTH", "lacking", "question_without"]

@@ -45,9 +45,9 @@ def sums() -> dict[str, Expr]:
         committed + z3.If(responsible, held - common, 0),
     )
     agrees = z3.Implies(responsible, theirs == held)  # the lemma "ledger"
-    nobody = z3.And(declared == 0, committed == 0)
+    no_claim = z3.And(declared == 0, committed == 0)
     return {
-        "base": z3.Implies(nobody, declared == committed),
+        "base": z3.Implies(no_claim, declared == committed),
         "step": z3.Implies(z3.And(declared == committed, agrees), more[0] == more[1]),
     }
 
@@ -56,11 +56,11 @@ def least() -> dict[str, Expr]:
     """Of any number of blamed claims each frees more than some bound, if the least of them does."""
     bound, so_far, share = z3.Ints("bound so_far share")
     every = z3.Bool("every")
-    nobody = z3.And(so_far == 0, every)
+    no_claim = z3.And(so_far == 0, every)
     known = z3.And(so_far >= 0, _each(every, so_far, bound), share >= 1)
     then = _each(z3.And(every, bound < share), _lesser(so_far, share), bound)
     return {
-        "base": z3.Implies(nobody, _each(every, so_far, bound)),
+        "base": z3.Implies(no_claim, _each(every, so_far, bound)),
         "step": z3.Implies(known, then),
     }
 
@@ -206,8 +206,8 @@ class _Pool:
     def empty(self) -> Expr:
         """There are no others."""
         none = [n == 0 if who.kept or who.blamed else n >= 0 for who, n in self.blocks.items()]
-        nobody = [self.least == 0, self.every, z3.Not(self.named), z3.Not(self.stranger)]
-        return z3.And(*none, *nobody)
+        no_claim = [self.least == 0, self.every, z3.Not(self.named), z3.Not(self.stranger)]
+        return z3.And(*none, *no_claim)
 
     def _owned(self, who: _Owners) -> Expr:
         """A responsible claim has the block."""
@@ -264,10 +264,10 @@ class _Pool:
     def holds(self) -> Expr:
         """What the induction shows of any number of others."""
         free = self._freed_by_others
-        nobody = [n == 0 for who, n in self.blocks.items() if who.blamed]
+        none_blamed = [n == 0 for who, n in self.blocks.items() if who.blamed]
         return z3.And(
             *(n >= 0 for n in self.blocks.values()),
-            z3.Or(self.named, z3.And(*nobody, self.least == 0, z3.Not(self.stranger))),
+            z3.Or(self.named, z3.And(*none_blamed, self.least == 0, z3.Not(self.stranger))),
             z3.Implies(self.named, z3.Or(self.least >= 1, self.stranger)),
             (self.least >= 1) == (free >= 1),
             z3.And(self.least >= 0, self.least <= free),
@@ -283,7 +283,7 @@ class _Pool:
         bound = self.slack(occupied)
         blamed = [(self.sides[x], self._share(x)) for x in "AB"]
         needed = [z3.Implies(side.blamed, bound < share) for side, share in blamed]
-        nobody = z3.Not(z3.Or(self.named, *(side.blamed for side, _ in blamed)))
+        none_blamed = z3.Not(z3.Or(self.named, *(side.blamed for side, _ in blamed)))
         fits = z3.And(z3.Bool("arrived"), self.needed <= self.usable)
         crowded = z3.And(occupied >= 0, occupied <= self.elsewhere)
         crowded = z3.And(fits, crowded, self.usable < self.total + occupied)
@@ -291,7 +291,7 @@ class _Pool:
         return z3.And(
             z3.Not(self.stranger),
             *(z3.Implies(side.blamed, side.responsible) for side, _ in blamed),
-            z3.If(self.conflict, explained, z3.Or(nobody, z3.And(crowded, explained))),
+            z3.If(self.conflict, explained, z3.Or(none_blamed, z3.And(crowded, explained))),
         )
 
     def seen(self, side: str) -> _Seen:

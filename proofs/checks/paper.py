@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from proofs.checks.results import Paper, PaperClause, Sound
-from proofs.engines.spacer import Proof, ProofResult, prove
+from proofs.engines.invariants.recheck import Proof, ProofResult
+from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.traces.narrative import tell
@@ -16,7 +17,7 @@ from spec.contract.modes import MODES, Bundle
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from proofs.engines.assumption_bmc import AssumptionBmc
+    from proofs.engines.bounded.assumption_bmc import AssumptionBmc
     from proofs.engines.proof_core import ProofCore
     from spec.claims.claim import Mode
 

@@ -47,7 +47,7 @@ def redundancy(mode: Mode, necessary: Mapping[str, Lacking]) -> Redundancy:
     results = {name: found.result for name, found in necessary.items()}
     return Redundancy(
         {name: why for name, why in known.items() if results.get(name) == "redundant"},
-        [name for name, said in results.items() if said == "redundant" and name not in known],
+        [name for name, result in results.items() if result == "redundant" and name not in known],
         [name for name in known if results.get(name, "gone") in ("necessary", "gone")],
-        [name for name, said in results.items() if said == "unknown"],
+        [name for name, result in results.items() if result == "unknown"],
     )

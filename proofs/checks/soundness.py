@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from proofs.checks.results import Sound
 from proofs.engines.answers import Answer, EngineName, Question
+from proofs.engines.invariants.recheck import ProofResult
 from proofs.engines.portfolio import engine_named
-from proofs.engines.spacer import ProofResult
 from proofs.logic.encode import Integers
 from proofs.traces.narrative import tell
 from proofs.traces.replay import to_events

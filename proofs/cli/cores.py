@@ -10,6 +10,7 @@ import typer
 from proofs.checks.cores import contract_cores
 from proofs.report.cores_page import cores_page
 from spec.claims.claim import Mode
+from spec.cli.arguments import path_option
 from spec.cli.common import Code, Format, FormatOption, console, json_page
 from spec.files.writing import check_target, write_bytes
 
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
 def _cores(
     form: FormatOption = Format.TEXT,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file to write it to.")
+        Path | None, path_option("--output", "-o", help="A file to write it to.")
     ] = None,
 ) -> None:
     """Show the proof core of each clause: the obligations it uses.

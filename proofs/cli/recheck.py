@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from proofs.certificates.recheck import Answer, Recheck, Solver, recheck
+from spec.cli.arguments import path
 from spec.cli.common import Code, Format, FormatOption, print_json
 from spec.digest import short_digest
 from spec.language.suggest import resolve
@@ -25,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def _recheck(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `check --certificate` wrote.")
+        Path, typer.Argument(parser=path, metavar="DIR", help="What `check --certificate` wrote.")
     ],
     solver: Annotated[str, typer.Option(help="z3, or cvc5 (an optional extra).")] = Solver.Z3,
     output: FormatOption = Format.TEXT,

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from proofs.engines.spacer import ProofResult
+from proofs.engines.invariants.recheck import ProofResult
 from proofs.model.of_mode import model_of
 from spec.contract.modes import Bundle
 from spec.contract.obligations import OBLIGATIONS
 
 if TYPE_CHECKING:
-    from proofs.engines.spacer import Proof
-    from proofs.engines.unrolling import Found, Value
+    from proofs.engines.bounded.unrolling import Found, Value
+    from proofs.engines.invariants.recheck import Proof
     from proofs.logic.encode import Numbers
     from proofs.model.of_mode import Model
     from spec.claims.claim import Mode

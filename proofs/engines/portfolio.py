@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from proofs.engines.answers import Answer, EngineName, Shown
-from proofs.engines.explicit import STATES, Bounds, explore, machine_of
-from proofs.engines.induction import DEEPEST, induct
-from proofs.engines.recorded import recall
-from proofs.engines.search import RLIMIT, WIDTH, find_refutation
-from proofs.engines.spacer import RLIMIT as SPACER_RLIMIT
-from proofs.engines.spacer import ProofResult, prove
+from proofs.engines.bounded.search import RLIMIT, WIDTH, find_refutation
+from proofs.engines.explicit.state_space import STATES, Bounds, explore, machine_of
+from proofs.engines.induction.k_induction import DEEPEST, induct
+from proofs.engines.invariants.recheck import ProofResult
+from proofs.engines.invariants.recorded import recall
+from proofs.engines.invariants.spacer import RLIMIT as SPACER_RLIMIT
+from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Bits, Integers
 from spec.claims.claim import Mode
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import z3
 
-from proofs.engines.assumption_bmc import guards_of
-from proofs.engines.houdini import conjuncts
-from proofs.engines.search import RLIMIT
+from proofs.engines.bounded.assumption_bmc import guards_of
+from proofs.engines.bounded.search import RLIMIT
+from proofs.engines.invariants.houdini import conjuncts
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.model.system import switch
@@ -23,7 +23,7 @@ from spec.contract.modes import Bundle
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from proofs.engines.spacer import Invariant
+    from proofs.engines.invariants.recheck import Invariant
     from proofs.logic.encode import Expr
     from spec.claims.claim import Mode
     from spec.language.machine import Observer

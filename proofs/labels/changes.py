@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from proofs.labels.view import SCHEMA, Change, Changes, Rows, RowView
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle, Depth
 from spec.digest import spec_digest
+from spec.files.json_text import decode_json
+from spec.language.called import called
 from spec.language.errors import DocumentError
 from spec.lowering.load import read_bounded
 from spec.lowering.vocabulary import POSITIVE, Label
@@ -53,10 +53,10 @@ def read_rows(path: Path, bundle: Bundle, require_evidence: bool) -> Rows:
     """
     content = read_bounded(path)
     try:
-        rows = msgspec.json.decode(content, type=Rows)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        rows = decode_json(content, Rows)
+    except ValueError as problem:
         raise DocumentError(
-            f"{path}: {problem}", "write it with `python -m proofs lower --format json`"
+            f"{path}: {problem}", f"write it with `{called('proofs lower --format json')}`"
         ) from None
     if rows.schema != SCHEMA:
         raise DocumentError(f"{path}: schema: it is {rows.schema[:100]!r}", f"use {SCHEMA}")

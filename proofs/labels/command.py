@@ -16,6 +16,7 @@ from proofs.labels.select import checked_evidence, descriptors, label
 from proofs.labels.tables import as_csv, as_markdown
 from proofs.labels.view import Changes, Rows, lost_anchors, view_all
 from spec.claims.claim import Mode
+from spec.cli.arguments import path_option
 from spec.cli.common import Code, OutputOption, console, json_page, print_text
 from spec.contract.modes import Bundle, Depth
 from spec.files.writing import check_target, write_bytes
@@ -67,7 +68,8 @@ def _lower(
         str, typer.Option(help="contract (completed), or paper (as the audits asked).")
     ] = Bundle.CONTRACT,
     evidence: Annotated[
-        Path | None, typer.Option(help="What `python -m monitor evidence` wrote.")
+        Path | None,
+        path_option("--evidence", help="What `python -m monitor evidence` wrote."),
     ] = None,
     require_evidence: Annotated[
         bool, typer.Option("--require-evidence", help="Count only what traces show.")
@@ -76,7 +78,8 @@ def _lower(
         bool, typer.Option("--explain", help="Print what decided each row, and what it lacks.")
     ] = False,
     against: Annotated[
-        Path | None, typer.Option(metavar="OLD.json", help="Print the changes since that output.")
+        Path | None,
+        path_option("--against", metavar="OLD.json", help="Print the changes since that output."),
     ] = None,
     form: Annotated[
         RowFormat, typer.Option("--format", help="For people, programs or papers.")

@@ -86,8 +86,8 @@ def _matrix(found: Sequence[Descriptor], rows: Sequence[RowView]) -> str:
             table(
                 ["mode", "depth", "label", "why"],
                 [
-                    [mode, ", ".join(row.depth for row in same), *said]
-                    for (mode, *said), same in _alike(group)
+                    [mode, ", ".join(row.depth for row in same), *result]
+                    for (mode, *result), same in _alike(group)
                 ],
             )
             + "\n"
@@ -99,8 +99,8 @@ def _alike(rows: Iterable[RowView]) -> list[tuple[tuple[str, ...], list[RowView]
     """Rows grouped by mode and result, in the order of the first of each group."""
     found: dict[tuple[str, ...], list[RowView]] = {}
     for row in rows:
-        said = (row.mode, _SIGNS.get(Label(row.label), row.label), last_column(row))
-        found.setdefault(said, []).append(row)
+        result = (row.mode, _SIGNS.get(Label(row.label), row.label), last_column(row))
+        found.setdefault(result, []).append(row)
     return list(found.items())
 
 

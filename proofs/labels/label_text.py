@@ -77,21 +77,21 @@ def codes(obligations: Sequence[str]) -> str:
 
 def last_column(row: RowView) -> str:
     """What a row lacks, what forbids it, or its subtype and the evidence for it."""
-    said = []
+    parts = []
     if row.subtype is not None:
-        said.append(_SHORT.get(Subtype(row.subtype), row.subtype))
+        parts.append(_SHORT.get(Subtype(row.subtype), row.subtype))
     if row.label in POSITIVE:
-        said.append(_rests(row))
+        parts.append(_rests(row))
         if row.nowhere:
-            said.append(f"points nowhere: {', '.join(map(printable, row.nowhere))}")
+            parts.append(f"points nowhere: {', '.join(map(printable, row.nowhere))}")
     if row.forbidden:
-        said.append(f"forbidden: {', '.join(row.forbidden)}")
+        parts.append(f"forbidden: {', '.join(row.forbidden)}")
     if row.missing:
-        said.append(f"lacks {codes(row.missing)}")
+        parts.append(f"lacks {codes(row.missing)}")
     if row.otherwise is not None:
         lacks = f" (lacks {codes(row.otherwise.missing)})" if row.otherwise.missing else ""
-        said.append(f"{row.otherwise.bundle}: {row.otherwise.label}{lacks}")
-    return "; ".join(said)
+        parts.append(f"{row.otherwise.bundle}: {row.otherwise.label}{lacks}")
+    return "; ".join(parts)
 
 
 def _rests(row: RowView) -> str:
@@ -182,18 +182,18 @@ def _print_row(console: Console, row: RowView, depths: str) -> None:
         supplied.setdefault(key, []).append(cited.obligation)
     for (depth, rests, anchor, lost), named in supplied.items():
         where = "natively" if depth == "none" else f"at {depth}"
-        said = _each(named, "green")
+        names = _each(named, "green")
         place = f"{printable(anchor)}{_LOST if lost else ''}"
-        said.append(f" is supplied {where}, {rests} by {place}.", style="none")
-        console.print(Padding(said, (0, 0, 0, 2)))
+        names.append(f" is supplied {where}, {rests} by {place}.", style="none")
+        console.print(Padding(names, (0, 0, 0, 2)))
     _print_conditions(console, row.conditions)
     lacking: dict[tuple[str, str], list[str]] = {}
     for each in row.lacking:
         lacking.setdefault((each.why, each.upgrade), []).append(each.obligation)
     for (why, upgrade), named in lacking.items():
-        said = _each(named, "yellow")
-        said.append(f" is missing: {printable(why)}. To supply it: {upgrade}.", style="none")
-        console.print(Padding(said, (0, 0, 0, 2)))
+        names = _each(named, "yellow")
+        names.append(f" is missing: {printable(why)}. To supply it: {upgrade}.", style="none")
+        console.print(Padding(names, (0, 0, 0, 2)))
     if row.otherwise is not None:
         lacks = f", which lacks {codes(row.otherwise.missing)}" if row.otherwise.missing else ""
         console.print(
@@ -214,16 +214,16 @@ def _print_conditions(console: Console, conditions: Sequence[Condition]) -> None
         by.setdefault((each.anchor, each.nowhere), []).append(each.condition)
     for (anchor, lost), named in by.items():
         place = f"{printable(anchor)}{_LOST if lost else ''}" if anchor else "no anchor"
-        said = Text(f"Provided that {', '.join(named)}: declared by {place}.")
-        console.print(Padding(said, (0, 0, 0, 2)))
+        text = Text(f"Provided that {', '.join(named)}: declared by {place}.")
+        console.print(Padding(text, (0, 0, 0, 2)))
 
 
 def print_lost(console: Console, lost: Sequence[Lost]) -> None:
     """Print the anchors that do not exist, one a line."""
     for each in lost:
         at = f"{each.descriptor}: the anchor {each.anchor}, {each.path}"
-        said = Text("points nowhere ", style="red").append(printable(at), style="none")
-        console.print(said.append(f": {each.why}.", style="none"))
+        text = Text("points nowhere ", style="red").append(printable(at), style="none")
+        console.print(text.append(f": {each.why}.", style="none"))
 
 
 def _each(named: Sequence[str], style: str) -> Text:
@@ -250,9 +250,9 @@ def print_changes(console: Console, found: Changes) -> None:
 
 
 def _went(change: Change) -> str:
-    said = f"{change.before or 'not there'} -> {change.after or 'not there'}"
+    text = f"{change.before or 'not there'} -> {change.after or 'not there'}"
     if change.lost:
-        said += f", lost {codes(change.lost)}"
+        text += f", lost {codes(change.lost)}"
     if change.gained:
-        said += f", gained {codes(change.gained)}"
-    return said
+        text += f", gained {codes(change.gained)}"
+    return text

@@ -14,6 +14,7 @@ from monitor.input.errors import InputError
 from spec.claims.claim import Mode
 from spec.contract.modes import Depth
 from spec.digest import spec_digest
+from spec.language.called import called
 from spec.language.errors import DocumentError, SpecError
 from spec.language.suggest import resolve
 from spec.lowering.load import folder_of, open_file, read_descriptor, read_evidence
@@ -47,7 +48,8 @@ class Chosen:
 def descriptors(named: Sequence[str], every: bool) -> Chosen:
     """The named descriptors, or all shipped ones; raises SpecError."""
     if every == bool(named):
-        raise SpecError("name descriptors, or ask for --all", f"python -m proofs lower {NAMES[1]}")
+        example = called(f"proofs lower {NAMES[1]}")
+        raise SpecError("name descriptors, or ask for --all", example)
     found: dict[str, Descriptor] = {}
     lost: dict[str, Mapping[str, str]] = {}
     for text in NAMES if every else named:

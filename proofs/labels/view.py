@@ -199,7 +199,7 @@ def view(row: Row) -> RowView:
         declared=[s.obligation for s in row.supplied if s.rests_on is Rests.DECLARED],
         shown=[s.obligation for s in row.supplied if s.rests_on is Rests.SHOWN],
         conditions=[_condition(row, *each) for each in conditions],
-        nowhere=list(_leading_nowhere(row, [said for said, _ in conditions])),
+        nowhere=list(_leading_nowhere(row, [statement for statement, _ in conditions])),
     )
 
 
@@ -255,8 +255,8 @@ def _cited(row: Row, supply: Supply) -> Cited:
         ", ..." if len(by.sequences) > 8 else ""
     )
     where = "" if trace is None else f"{trace.path} (sha256 {trace.sha256[:12]})"
-    said = f"{where}, events {events}"
-    return Cited(supply.obligation, said, supply.depth, "conformance_trace", rests)
+    text = f"{where}, events {events}"
+    return Cited(supply.obligation, text, supply.depth, "conformance_trace", rests)
 
 
 def _conditions(row: Row) -> Iterator[tuple[Holds | Observed, Depth]]:
@@ -272,23 +272,25 @@ def _conditions(row: Row) -> Iterator[tuple[Holds | Observed, Depth]]:
             yield seen, Depth.NONE
 
 
-def _condition(row: Row, said: Holds | Observed, depth: Depth) -> Condition:
-    name = said.atom if isinstance(said, Observed) else said.precondition
-    return Condition(name, _place(row.descriptor, said), depth, said.anchor in row.nowhere)
+def _condition(row: Row, statement: Holds | Observed, depth: Depth) -> Condition:
+    name = statement.atom if isinstance(statement, Observed) else statement.precondition
+    return Condition(
+        name, _place(row.descriptor, statement), depth, statement.anchor in row.nowhere
+    )
 
 
 def _leading_nowhere(row: Row, conditions: Sequence[Holds | Observed]) -> dict[str, None]:
     """The anchors that a row uses and that do not exist, in order."""
     items = [supply.by for supply in row.supplied if isinstance(supply.by, Item)]
     return {
-        said.anchor: None
-        for said in (*items, *conditions)
-        if said.anchor is not None and said.anchor in row.nowhere
+        statement.anchor: None
+        for statement in (*items, *conditions)
+        if statement.anchor is not None and statement.anchor in row.nowhere
     }
 
 
-def _place(descriptor: Descriptor, said: Item | Holds | Observed) -> str:
-    anchor = descriptor.anchor(said)
+def _place(descriptor: Descriptor, statement: Item | Holds | Observed) -> str:
+    anchor = descriptor.anchor(statement)
     return "" if anchor is None else cite(anchor)
 
 

@@ -71,47 +71,47 @@ class Oracle:
 
     def point(self, row: Asked) -> Point:
         """The constants of any descriptor and any row, as this row has them."""
-        said: Point = {
+        stated: Point = {
             "mode": f"Mode.{row.mode}",
             "contract": row.bundle is Bundle.CONTRACT,
             "depth": f"Depth.{row.depth}",
         }
         found = row.descriptor
-        self._put_items(said, row, Depth.NONE, found.native)
+        self._put_items(stated, row, Depth.NONE, found.native)
         for adapter in found.adapters:
-            said[f"{adapter.depth}.offered"] = True
-            self._put_items(said, row, adapter.depth, adapter.evidence)
+            stated[f"{adapter.depth}.offered"] = True
+            self._put_items(stated, row, adapter.depth, adapter.evidence)
             for each in adapter.preconditions:
-                put_seen(said, f"{adapter.depth}/{each.precondition}", each.anchor)
+                put_seen(stated, f"{adapter.depth}/{each.precondition}", each.anchor)
         for shows in found.signals:
-            put_seen(said, shows.signal, shows.anchor)
-            said[f"{shows.signal}.status"] = f"Status.{shows.status}"
+            put_seen(stated, shows.signal, shows.anchor)
+            stated[f"{shows.signal}.status"] = f"Status.{shows.status}"
         for seen in found.observations:
-            put_anchor(said, seen.atom, found.anchor(seen), Order.PRESSURE_BEFORE_LOSS)
+            put_anchor(stated, seen.atom, found.anchor(seen), Order.PRESSURE_BEFORE_LOSS)
         for forbidden in found.forbidden:
             if forbidden.mode is row.mode:
-                said[f"{forbidden.up_to}.forbidden"] = True
+                stated[f"{forbidden.up_to}.forbidden"] = True
         if row.evidence is not None:
-            said["evidence.taken"] = row.evidence.mode is row.mode
+            stated["evidence.taken"] = row.evidence.mode is row.mode
             for shown in row.evidence.shown:
                 if RELEVANT_ORDER[shown.obligation] in shown.order:
-                    said[f"{shown.obligation}.shown"] = True
-        return said
+                    stated[f"{shown.obligation}.shown"] = True
+        return stated
 
-    def _put_items(self, said: Point, row: Asked, place: Depth, items: Sequence[Item]) -> None:
+    def _put_items(self, point: Point, row: Asked, place: Depth, items: Sequence[Item]) -> None:
         """The first item about an obligation, and a summary of the others."""
         met: set[str] = set()
         for item in items:
             name, anchor = f"{place}/{item.obligation}", row.descriptor.anchor(item)
             if name not in met:
                 met.add(name)
-                put_item(said, name, row.mode, item, anchor)
+                put_item(point, name, row.mode, item, anchor)
                 continue
             alone: Point = {}
             put_item(alone, "/".join(ALONE), row.mode, item, anchor)
             counts, relates = self.alone.run([alone])
-            said[f"{name}.others_count"] = bool(said.get(f"{name}.others_count") or counts)
-            said[f"{name}.others_relate"] = bool(said.get(f"{name}.others_relate") or relates)
+            point[f"{name}.others_count"] = bool(point.get(f"{name}.others_count") or counts)
+            point[f"{name}.others_relate"] = bool(point.get(f"{name}.others_relate") or relates)
 
     @cached_property
     def _rows(self) -> Program:
@@ -131,26 +131,26 @@ class Oracle:
         return Program([self.relation.counts(item), self.relation.partly(*ALONE)])
 
 
-def put_item(said: Point, name: str, mode: Mode, item: Item, anchor: Anchor | None) -> None:
+def put_item(point: Point, name: str, mode: Mode, item: Item, anchor: Anchor | None) -> None:
     """The constants of one item, as a row of this mode sees them."""
-    said[f"{name}.there"] = True
-    said[f"{name}.named"] = mode in item.modes
-    said[f"{name}.status"] = f"Status.{item.status}"
-    said[f"{name}.scope"] = f"Scope.{item.scope}"
-    put_anchor(said, name, anchor, RELEVANT_ORDER[item.obligation])
+    point[f"{name}.there"] = True
+    point[f"{name}.named"] = mode in item.modes
+    point[f"{name}.status"] = f"Status.{item.status}"
+    point[f"{name}.scope"] = f"Scope.{item.scope}"
+    put_anchor(point, name, anchor, RELEVANT_ORDER[item.obligation])
 
 
-def put_anchor(said: Point, name: str, anchor: Anchor | None, order: Order) -> None:
+def put_anchor(point: Point, name: str, anchor: Anchor | None, order: Order) -> None:
     """The constants of the anchor of something to which this order matters."""
     if anchor is not None:
-        said[f"{name}.anchored"] = True
-        said[f"{name}.kind"] = f"AnchorKind.{anchor.kind}"
-        said[f"{name}.order"] = order in anchor.order
-        said[f"{name}.claim"] = f"ClaimScope.{anchor.claim or ABSENT}"
-        said[f"{name}.basis"] = f"Basis.{anchor.basis or ABSENT}"
+        point[f"{name}.anchored"] = True
+        point[f"{name}.kind"] = f"AnchorKind.{anchor.kind}"
+        point[f"{name}.order"] = order in anchor.order
+        point[f"{name}.claim"] = f"ClaimScope.{anchor.claim or ABSENT}"
+        point[f"{name}.basis"] = f"Basis.{anchor.basis or ABSENT}"
 
 
-def put_seen(said: Point, name: str, anchor: str | None) -> None:
+def put_seen(point: Point, name: str, anchor: str | None) -> None:
     """The constants of a signal or a precondition."""
-    said[f"{name}.there"] = True
-    said[f"{name}.anchored"] = anchor is not None
+    point[f"{name}.there"] = True
+    point[f"{name}.anchored"] = anchor is not None

@@ -140,8 +140,10 @@ def _print_universe(out: Console, check: LoweringCheck) -> None:
     out.print(Text(f"\nThe Python relation and the Z3 relation, on {points:,} points", "bold"))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for each in check.universe:
-        said = "equal" if not each.differ else f"{each.differ:,} differ, the first: {each.first}"
-        table.add_row(each.what, f"{each.points:,}", Text(said, "red" if each.differ else "green"))
+        result = "equal" if not each.differ else f"{each.differ:,} differ, the first: {each.first}"
+        table.add_row(
+            each.what, f"{each.points:,}", Text(result, "red" if each.differ else "green")
+        )
     out.print(table)
 
 

@@ -39,9 +39,9 @@ class Program:
         everywhere = (1 << len(points)) - 1
         true: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for number, point in enumerate(points):
-            for name, said in point.items():
-                if said is not False:
-                    true[name, "" if said is True else str(said)].append(number)
+            for name, value in point.items():
+                if value is not False:
+                    true[name, "" if value is True else str(value)].append(number)
         sets = {key: _as_set(numbers, len(points)) for key, numbers in true.items()}
         values: list[int] = []
         for kind, arguments, name, member in self._steps:

@@ -171,8 +171,8 @@ def _signals_beside(name: str, it: Relation, admitted: Expr) -> Theorem:
 
 def _untried_adapters(name: str, it: Relation, admitted: Expr) -> Theorem:
     cells = [cell for cell in it.described.items if cell[0] is not Depth.NONE]
-    untold = [no(shown) for shown in it.described.shown.values()]
-    return _untried(name, it, conj(admitted, *untold), cells, Label.SOUND_WITH_ADAPTER)
+    unshown = [no(shown) for shown in it.described.shown.values()]
+    return _untried(name, it, conj(admitted, *unshown), cells, Label.SOUND_WITH_ADAPTER)
 
 
 def _untried_native(name: str, it: Relation, admitted: Expr) -> Theorem:

@@ -81,17 +81,19 @@ def agrees(oracle: Oracle, rows: Sequence[Asked]) -> Iterator[tuple[bool, str]]:
         found = lower(row.descriptor, row.mode, row.depth, row.bundle, row.evidence)
         kinds = () if found.subtype is None else (found.subtype,)
         same = ((found.label,), kinds, frozenset(found.missing)) == tuple(answer)
-        said = f"{row.mode} {row.bundle} {row.depth}: {found.label} and {', '.join(answer.labels)}"
-        yield same, "" if same else f"{said}, of {row.descriptor.model_dump_json()[:400]}"
+        difference = (
+            f"{row.mode} {row.bundle} {row.depth}: {found.label} and {', '.join(answer.labels)}"
+        )
+        yield same, "" if same else f"{difference}, of {row.descriptor.model_dump_json()[:400]}"
 
 
 def _of(what: str, found: Iterator[tuple[bool, str]]) -> Compared:
     points = differ = 0
     first = ""
-    for same, said in found:
+    for same, difference in found:
         points += 1
         if not same:
-            differ, first = differ + 1, first or said
+            differ, first = differ + 1, first or difference
     return Compared(what, points, differ, first)
 
 
@@ -120,9 +122,9 @@ def _items(oracle: Oracle) -> Iterator[tuple[bool, str]]:
             for item in items(name, modes, anchor)
         ]
         points: list[Point] = [{} for _ in stated]
-        for said, item in zip(points, stated, strict=True):
+        for point, item in zip(points, stated, strict=True):
             anchor = None if item.anchor is None else known[item.anchor]
-            put_item(said, "/".join(ALONE), mode, item, anchor)
+            put_item(point, "/".join(ALONE), mode, item, anchor)
         counting, near = oracle.alone.run(points)
         empty = descriptor(anchors=known)
         for number, item in enumerate(stated):
@@ -133,18 +135,20 @@ def _items(oracle: Oracle) -> Iterator[tuple[bool, str]]:
 
 
 def _preconditions(oracle: Oracle) -> Iterator[tuple[bool, str]]:
-    """Whether an adapter is ready: each precondition unsaid, said without an anchor, or with."""
+    """Whether an adapter is ready: each precondition not stated, stated without an anchor, or with
+    one.
+    """
     for depth in LADDER[1:]:
         ways: list[list[tuple[Holds | None, Point]]] = []
         for each in PRECONDITIONS[depth]:
             ways.append([(None, {})])
             for anchor in (None, NOTED):
-                said: Point = {}
-                put_seen(said, f"{depth}/{each}", anchor)
-                ways[-1].append((Holds.model_construct(precondition=each, anchor=anchor), said))
+                point: Point = {}
+                put_seen(point, f"{depth}/{each}", anchor)
+                ways[-1].append((Holds.model_construct(precondition=each, anchor=anchor), point))
         states = list(product(*ways))
         points: list[Point] = [
-            {name: value for _, said in state for name, value in said.items()} for state in states
+            {name: value for _, point in state for name, value in point.items()} for state in states
         ]
         (ready,) = Program([oracle.relation.prepared(depth)]).run(points)
         for number, state in enumerate(states):
@@ -164,8 +168,8 @@ def _atoms(oracle: Oracle) -> Iterator[tuple[bool, str]]:
     for atom in Atom:
         known = dict(enumerate(anchors(Order.PRESSURE_BEFORE_LOSS)))
         points: list[Point] = [{} for _ in (None, *known)]
-        for said, anchor in zip(points, (None, *known.values()), strict=True):
-            put_anchor(said, atom, anchor, Order.PRESSURE_BEFORE_LOSS)
+        for point, anchor in zip(points, (None, *known.values()), strict=True):
+            put_anchor(point, atom, anchor, Order.PRESSURE_BEFORE_LOSS)
         ran = oracle.relation.ran(oracle.relation.described.atoms[atom])
         (observed,) = Program([ran]).run(points)
         for number, anchor in enumerate((None, *known.values())):

@@ -81,8 +81,8 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
     """Writes descriptors as the shipped ones are."""
 
 
-def _on_one_line(dumper: _Dumper, said: _Flow) -> Expr:
-    return dumper.represent_mapping("tag:yaml.org,2002:map", said, flow_style=True)
+def _on_one_line(dumper: _Dumper, flow: _Flow) -> Expr:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", flow, flow_style=True)
 
 
 _Dumper.add_representer(_Flow, _on_one_line)
@@ -160,11 +160,11 @@ class _Writer:
     def _stated(
         self, name: str, modes: list[Mode], status: str, scope: str, anchor: dict[str, str]
     ) -> dict[str, Any]:
-        said: dict[str, Any] = {"obligation": name, "modes": [m.value for m in modes]}
-        said |= {"status": str(status), "scope": str(scope), **anchor}
+        statement: dict[str, Any] = {"obligation": name, "modes": [m.value for m in modes]}
+        statement |= {"status": str(status), "scope": str(scope), **anchor}
         if name == "explicit_conflict_action":
-            said["action"] = ConflictAction.REFUSE.value
-        return _Flow(said)
+            statement["action"] = ConflictAction.REFUSE.value
+        return _Flow(statement)
 
     def _other_mode(self) -> Mode:
         return next(mode for mode in Mode if mode is not self._mode)
@@ -172,14 +172,14 @@ class _Writer:
     def _anchor(self, anchor: Anchor, order: Order) -> dict[str, str]:
         if not self._read.holds(anchor.there):
             return {}
-        said: dict[str, Any] = {"kind": self._read.member(anchor.kind, AnchorKind), **_KNOWN}
+        fields: dict[str, Any] = {"kind": self._read.member(anchor.kind, AnchorKind), **_KNOWN}
         if self._read.holds(anchor.order):
-            said["order"] = [order.value]
+            fields["order"] = [order.value]
         for name, kind in (("claim", ClaimScope), ("basis", Basis)):
             found = self._read.member(getattr(anchor, name), kind)
             if found != ABSENT:
-                said[name] = found
-        return {"anchor": self._named(said)}
+                fields[name] = found
+        return {"anchor": self._named(fields)}
 
     def _named(self, anchor: dict[str, Any]) -> str:
         for name, known in self._anchors.items():

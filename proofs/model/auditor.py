@@ -58,27 +58,27 @@ class _Beliefs:
 believed, believes = _Beliefs(Scope.BELIEVED), _Beliefs(Scope.BELIEVES)
 
 
-def _hears(*kinds: Kind) -> Term:
+def _receives(*kinds: Kind) -> Term:
     return e.named & kind(*kinds)
 
 
-def _told(what: str, report: Kind, said: Term) -> dict[str, Term]:
-    heard = e.here & _hears(report)
+def _last_reported(what: str, report: Kind, value: Term) -> dict[str, Term]:
+    received = e.here & _receives(report)
     return {
-        f"{what}_told": Var(Scope.BELIEVED, f"{what}_told", _B) | heard,
-        what: heard.ite(said, Var(Scope.BELIEVED, what, said.sort)),
+        f"{what}_told": Var(Scope.BELIEVED, f"{what}_told", _B) | received,
+        what: received.ite(value, Var(Scope.BELIEVED, what, value.sort)),
     }
 
 
-_over = _hears(*ENDS)
-_gone = _hears(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
-    _hears(Kind.CLAIM_BLOCK_LOST) & e.breaks
+_over = _receives(*ENDS)
+_gone = _receives(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
+    _receives(Kind.CLAIM_BLOCK_LOST) & e.breaks
 )
-_answer = _hears(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED) | (
+_answer = _receives(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED, Kind.CLAIM_HARMED) | (
     ~e.echo
     & e.here
     & (
-        (_hears(Kind.CLAIM_RESTORATION_FAILED) & e.outcome)
+        (_receives(Kind.CLAIM_RESTORATION_FAILED) & e.outcome)
         | (kind(Kind.REQUEST_REFUSED) & e.blamed)
     )
 )
@@ -97,16 +97,17 @@ BELIEFS = Ledger(
     name="beliefs",
     registers=tuple(Register(n, s, False if s is _B else 0) for n, s in _SORTS.items()),
     following={
-        "responsible": (believed.responsible | _hears(Kind.CLAIM_ACCEPTED)) & ~_over,
-        "useful": (believed.useful | _hears(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)) & ~_gone,
-        "harms": _hears(Kind.CLAIM_HARMED).ite(believed.harms + 1, believed.harms),
+        "responsible": (believed.responsible | _receives(Kind.CLAIM_ACCEPTED)) & ~_over,
+        "useful": (believed.useful | _receives(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED))
+        & ~_gone,
+        "harms": _receives(Kind.CLAIM_HARMED).ite(believed.harms + 1, believed.harms),
         "acted": believed.acted | (e.here & kind(*CONFLICT_ACTIONS)),
-        "restored": (believed.restored | _hears(Kind.CLAIM_RESTORED))
-        & ~(e.here & _hears(Kind.CLAIM_RESTORE_REQUIRED)),
+        "restored": (believed.restored | _receives(Kind.CLAIM_RESTORED))
+        & ~(e.here & _receives(Kind.CLAIM_RESTORE_REQUIRED)),
         "answered": believed.answered | _answer,
-        **_told("cost", Kind.ROUTE_COST_REPORTED, e.cost),
-        **_told("worker", Kind.ROUTE_PLACEMENT_REPORTED, e.worker),
-        **_told("hit", Kind.ROUTE_REUSE_REPORTED, e.hit),
+        **_last_reported("cost", Kind.ROUTE_COST_REPORTED, e.cost),
+        **_last_reported("worker", Kind.ROUTE_PLACEMENT_REPORTED, e.worker),
+        **_last_reported("hit", Kind.ROUTE_REUSE_REPORTED, e.hit),
         **{name: _remembered(name) for name in NAMES},
     },
 )

@@ -24,7 +24,7 @@ __all__ = ["POOL", "faithful", "replayable"]
 
 
 _stood = Var(Scope.WAS, "stood", Sort.INT)
-_unsaid = Var(Scope.WAS, "unsaid", Sort.BOOL)
+_unreported = Var(Scope.WAS, "unsaid", Sort.BOOL)
 
 POOL = Ledger(
     name="pool",
@@ -46,8 +46,8 @@ POOL = Ledger(
         "other": Var(Scope.WAS, "other", Sort.BOOL) | (~e.mine & kind(Kind.CLAIM_COMMITTED)),
         # Exact where a report names no blocks, as in every run written as events.
         "unsaid": e.mine.ite(
-            kind(*BLOCKS_GONE) | (_unsaid & ~kind(Kind.CLAIM_BLOCK_LOST)),
-            _unsaid,
+            kind(*BLOCKS_GONE) | (_unreported & ~kind(Kind.CLAIM_BLOCK_LOST)),
+            _unreported,
         ),
     },
 )
@@ -145,7 +145,7 @@ def replayable(alphabet: Iterable[Kind], *, identity: bool = True) -> Term:
         _if(kind(Kind.BLOCK_CACHED), ~e.found & (e.here | ~req_was.arrived)),
         _if(e.mine & kind(Kind.BLOCK_CACHED), was.lead < e.lead),
         _if(e.mine & kind(*BLOCKS_GONE), e.lead < was.lead),
-        _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.unsaid.eq(_unsaid)),
+        _if(e.mine & kind(Kind.CLAIM_BLOCK_LOST), e.unsaid.eq(_unreported)),
         ~kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_REFUSED, Kind.REQUEST_DEFERRED})),
         _if(e.restore, refused & req_was.failed),
         _if(~kind(*CONFLICT_ACTIONS), ~e.accuses & ~e.proof),

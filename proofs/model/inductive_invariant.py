@@ -76,7 +76,7 @@ def _harmed(of: Owed) -> dict[str, Expr]:
     if "claim_harm_attribution" not in of.observers:
         return {}
     losses, harms, failures = of["was.losses"], of["believed.harms"], of["was.failures"]
-    untold = of["own.claim_harm_attribution.untold"]
+    unreported = of["own.claim_harm_attribution.untold"]
     one = of.system.numbers.const(1)
 
     def at(*states: str) -> Expr:
@@ -84,11 +84,11 @@ def _harmed(of: Owed) -> dict[str, Expr]:
 
     return {
         "each loss is reported or owed": z3.And(
-            z3.Implies(at("owed"), z3.And(one <= untold, losses <= harms + untold)),
+            z3.Implies(at("owed"), z3.And(one <= unreported, losses <= harms + unreported)),
             z3.Implies(z3.Not(at("owed")), losses <= harms),
         ),
         "no harm is reported but of a loss or a failure": z3.And(
-            z3.Implies(at("owed"), harms + untold <= losses + failures),
+            z3.Implies(at("owed"), harms + unreported <= losses + failures),
             z3.Implies(at("failed", "aside", "stated"), harms + one <= losses + failures),
             harms <= losses + failures,
         ),
@@ -98,14 +98,14 @@ def _harmed(of: Owed) -> dict[str, Expr]:
 def _accepted(of: Owed) -> dict[str, Expr]:
     """What acceptance, owed or reported, implies for the registry and the other claims."""
     at = of.at
-    owed, told = (at("explicit_acceptance", state) for state in ("owed", "accepted"))
+    owed, accepted = (at("explicit_acceptance", state) for state in ("owed", "accepted"))
     harm = at("claim_harm_attribution", "owed", "failed")
     boundary = at("claim_expired_boundary", "owed")
     later = [at(name, "owed") for name in ("ordered_lifecycle_events", "offload_restorability")]
     later += [at("offload_restorability", "harmed")]
     return {
-        "committed is owed or accepted": of["was.committed"] == z3.Or(owed, told),
-        "an end or a restore is owed after acceptance": z3.Implies(z3.Or(later), told),
+        "committed is owed or accepted": of["was.committed"] == z3.Or(owed, accepted),
+        "an end or a restore is owed after acceptance": z3.Implies(z3.Or(later), accepted),
         "harm is of what was committed": z3.Implies(harm, of["was.committed"]),
         "a rise owed is of what is held responsibly": z3.Implies(
             at("claim_materialized_event", "owed"), of["was.responsible"]
@@ -125,21 +125,21 @@ def _staged(of: Owed) -> dict[str, Expr]:
     if not of.staged:
         return {}
     stage = of.stage
-    told = of.at("explicit_acceptance", "accepted")
-    unsaid = [of.at("claim_harm_attribution", "owed"), of.at("claim_expired_boundary", "owed")]
-    ended = z3.And(stage(*_LIVE), z3.Not(of["was.responsible"]), z3.Not(z3.Or(unsaid)))
+    accepted = of.at("explicit_acceptance", "accepted")
+    owed = [of.at("claim_harm_attribution", "owed"), of.at("claim_expired_boundary", "owed")]
+    ended = z3.And(stage(*_LIVE), z3.Not(of["was.responsible"]), z3.Not(z3.Or(owed)))
     before = stage(ClaimState.SUBMITTED, ClaimState.REFUSED)
     return {
         "a stage is a stage": stage(*STAGES),
-        "the lifecycle begins with acceptance": z3.Implies(told, z3.Not(before)),
+        "the lifecycle begins with acceptance": z3.Implies(accepted, z3.Not(before)),
         "or it ends without": z3.Or(
-            told, before, z3.And(stage(ClaimState.RELEASED), z3.Not(of["was.committed"]))
+            accepted, before, z3.And(stage(ClaimState.RELEASED), z3.Not(of["was.committed"]))
         ),
         "acceptance is owed before anything is told": z3.Implies(
             of.at("explicit_acceptance", "owed"), stage(ClaimState.SUBMITTED)
         ),
         "harm and a boundary are owed before the end is told": z3.Implies(
-            z3.Or(unsaid), z3.Not(stage(*_ENDED))
+            z3.Or(owed), z3.Not(stage(*_ENDED))
         ),
         "what was ended is not held": z3.Implies(stage(*_ENDED), z3.Not(of["was.responsible"])),
         "an end owed can be told": z3.Implies(of.at("ordered_lifecycle_events", "owed"), ended),

@@ -131,7 +131,7 @@ class Pair:
             side: z3.And(evicted, event[f"mine.{side}"], self._live(state, side)) for side in _SIDES
         }
         steps, following, chosen = {}, {}, list[Expr]()
-        first, said = state["lost_first"], state["said_first"]
+        first, reported = state["lost_first"], state["said_first"]
         for number, side in enumerate(_SIDES, start=1):
             view = {**event, "mine": event[f"mine.{side}"], "named": event[f"named.{side}"]}
             view |= self._ranks(state, event, side)
@@ -139,12 +139,14 @@ class Pair:
             for name, value in steps[side].following.items():
                 following[f"{side}/{name}"] = value
             following[f"{side}/lost"] = z3.Or(state[f"{side}/lost"], lost[side])
-            nobody = state["lost_first"] == num.const(0)
-            first = z3.If(z3.And(lost[side], nobody), num.const(number), first)
-            chosen.append(z3.And(lost[side], nobody, self._takeable(state, event, side)))
-            told = z3.And(loses, event[f"named.{side}"], state["said_first"] == num.const(0))
-            said = z3.If(told, num.const(number), said)
-        following["lost_first"], following["said_first"] = first, said
+            none_lost = state["lost_first"] == num.const(0)
+            first = z3.If(z3.And(lost[side], none_lost), num.const(number), first)
+            chosen.append(z3.And(lost[side], none_lost, self._takeable(state, event, side)))
+            first_report = z3.And(
+                loses, event[f"named.{side}"], state["said_first"] == num.const(0)
+            )
+            reported = z3.If(first_report, num.const(number), reported)
+        following["lost_first"], following["said_first"] = first, reported
         gone = event["kind"] == index[Kind.BLOCK_LOST]
         hit = z3.And(gone, z3.Or(event["mine.A"], event["mine.B"]))
         following[_RESET] = z3.Or(state[_RESET], hit, z3.And(lost["A"], lost["B"]))
@@ -175,7 +177,7 @@ class Pair:
         )
         known = z3.And(waited_for(FIRST_LOSS, owing), z3.Not(following[_RESET]))
         holds = {
-            FIRST_LOSS.name: z3.Implies(known, first == said),
+            FIRST_LOSS.name: z3.Implies(known, first == reported),
             RANK.name: z3.And(*passed, z3.Implies(following[_EITHER], lower_first)),
         }
         lower = [z3.And(lost[x], self._lower(state, x)) for x in _SIDES]

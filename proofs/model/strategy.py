@@ -64,8 +64,8 @@ class Move:
         }
         about = z3.BoolVal(self.about_claim)
         kind = system.numbers.kind(system.alphabet.index(self.kind))
-        said = {"kind": kind, "mine": about, "named": about, "here": self.here}
-        return plain | said | {"authorised": z3.BoolVal(True)} | dict(self.fields)
+        fields = {"kind": kind, "mine": about, "named": about, "here": self.here}
+        return plain | fields | {"authorised": z3.BoolVal(True)} | dict(self.fields)
 
 
 class RuntimeStrategy(Owed):

@@ -243,10 +243,10 @@ class System:
             possible.append(following["was.rest"] <= num.const(num.limit))
         clauses, compared = {}, {}
         for clause in self.clauses:
-            said = waited_for(clause, owing)
-            clauses[clause.name] = z3.Implies(said, term(clause.holds))
+            waited = waited_for(clause, owing)
+            clauses[clause.name] = z3.Implies(waited, term(clause.holds))
             for name, where in clause.tested:
-                compared[clause.name, name] = z3.And(said, term(where))
+                compared[clause.name, name] = z3.And(waited, term(where))
         return Step(z3.And(possible), following, clauses, keeps, exercised, owing, compared)
 
     def _observe(self, o: Observer, state: Mapping[str, Expr], term, following) -> Expr:  # type: ignore[no-untyped-def]

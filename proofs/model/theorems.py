@@ -152,7 +152,7 @@ ROUTE_REUSE = Clause(
     (("hit", _ends & req.served & req.hit), ("miss", _ends & req.served & ~req.hit)),
 )
 
-_ENTRY = ("explicit_acceptance", "ordered_lifecycle_events")  # told of when it begins and ends
+_ENTRY = ("explicit_acceptance", "ordered_lifecycle_events")  # reports its begin and its end
 _HARMED = HARM.after("claim_harm_attribution")
 _USEFUL_ONE_WAY = USEFULNESS_ONE_WAY.after("claim_harm_attribution")
 

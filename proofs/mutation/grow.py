@@ -14,17 +14,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proofs.engines.minimise import CARRIES
-from proofs.mutation import detection, judge, pins
-from proofs.mutation.campaign import PLACES, everything
-from proofs.mutation.checks import CHECKS, forget
-from proofs.mutation.equivalence import compare_change, shown_same
-from proofs.mutation.judge import alike, is_faithful, judged, received, trail
-from proofs.mutation.operators import Mutant
-from proofs.mutation.outcomes import rest_after, unchanged
-from proofs.mutation.product import Compared, compare, difference, same_step
-from proofs.mutation.runs import RUNS, read_run, runs, usual, write_run
-from proofs.mutation.trusted import Change
+from proofs.engines.bounded.minimise import CARRIES
+from proofs.mutation import pins
+from proofs.mutation.campaign.run import PLACES, everything
+from proofs.mutation.detection import of_changes
+from proofs.mutation.detection.checks import CHECKS, forget
+from proofs.mutation.detection.outcomes import rest_after, unchanged
+from proofs.mutation.equivalence.of_changes import compare_change, shown_same
+from proofs.mutation.equivalence.product import Compared, compare, difference, same_step
+from proofs.mutation.mutants.rules import Mutant
+from proofs.mutation.mutants.trusted import Change
+from proofs.mutation.runs import judge
+from proofs.mutation.runs.judge import alike, is_faithful, judged, received, trail
+from proofs.mutation.runs.lines import RUNS, read_run, runs, usual, write_run
 from spec.claims.claim import Mode
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
@@ -34,7 +36,7 @@ from spec.language.terms import Sort
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from proofs.mutation.campaign import Tried
+    from proofs.mutation.campaign.run import Tried
 
 __all__ = ["grow", "settled", "simplest", "varied"]
 
@@ -71,8 +73,8 @@ def _word(luck: random.Random) -> str:
 
 def _otherwise(word: str, luck: random.Random) -> str:
     """The event with another value in one of its fields."""
-    name, *told = word.split(":")
-    fields = dict(field.split("=") for field in told)
+    name, *stated = word.split(":")
+    fields = dict(field.split("=") for field in stated)
     plain = usual(Kind(name))
     carried = [f for f in CARRIES.get(Kind(name), ()) if f in EVENT_FIELDS]
     field = luck.choice((*carried, *carried, *_WHOM))
@@ -110,9 +112,9 @@ def _shorter(line: str) -> Iterator[str]:
     for at in range(len(words)) if len(words) > 1 else ():
         yield " ".join((threshold, *words[:at], *words[at + 1 :]))
     for at, word in enumerate(words):
-        name, *told = word.split(":")
-        for number in range(len(told)):
-            less = ":".join((name, *told[:number], *told[number + 1 :]))
+        name, *fields = word.split(":")
+        for number in range(len(fields)):
+            less = ":".join((name, *fields[:number], *fields[number + 1 :]))
             yield " ".join((threshold, *words[:at], less, *words[at + 1 :]))
     if threshold != "1":
         yield " ".join(("1", *words))
@@ -127,7 +129,7 @@ def _possible(line: str) -> bool:
 def _distinguishes(tried: Tried, line: str) -> bool:
     """Whether a run would detect a change if it were pinned."""
     if isinstance(tried, Change):
-        return detection.distinguishes(tried, line)
+        return of_changes.distinguishes(tried, line)
     if not isinstance(tried, Mutant) or tried.judge is None:
         return False
     constants = alike(tried.mode)

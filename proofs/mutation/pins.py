@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proofs.mutation.detection import pinned_of
-from proofs.mutation.judge import alike, is_faithful
-from proofs.mutation.outcomes import unchanged
-from proofs.mutation.runs import RUNS, runs
-from proofs.mutation.tables import ROWS, probes, rows, rows_page
+from proofs.mutation.detection.of_changes import pinned_of
+from proofs.mutation.detection.outcomes import unchanged
+from proofs.mutation.detection.probes import ROWS, probes, rows, rows_page
+from proofs.mutation.runs.judge import alike, is_faithful
+from proofs.mutation.runs.lines import RUNS, runs
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
@@ -24,8 +24,8 @@ __all__ = ["page", "pins_of", "unlike"]
 _HEAD = """\
 # Runs, and what is pinned of them: for each obligation, by its code, how its verdict changes; for
 # each clause of a mode's theorem the events at which it fails; and as `world` the first event that
-# the most general runtime cannot tell, where there is one.
-# `python -m proofs.mutation.pins` writes the pins; the runs are told in proofs/mutation/runs.py.
+# the most general runtime cannot produce, where there is one.
+# `python -m proofs.mutation.pins` writes the pins; their form is in proofs/mutation/runs/lines.py.
 """
 
 
@@ -37,8 +37,8 @@ def page(lines: Iterable[str], known: Mapping[str, Mapping[str, str]] | None = N
     """
     found = known or {}
     each = ((line, found.get(line) or pins_of(line)) for line in lines)
-    told = ((line, "; ".join(f"{n}: {t}" for n, t in pins.items())) for line, pins in each)
-    return _HEAD + "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in told)
+    written = ((line, "; ".join(f"{n}: {t}" for n, t in pins.items())) for line, pins in each)
+    return _HEAD + "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in written)
 
 
 @cache
@@ -46,10 +46,10 @@ def pins_of(line: str) -> Mapping[str, str]:
     """By what is pinned, followed by the constants of the mode where it depends on them."""
     each: dict[str, dict[str, str]] = {}
     for mode in Mode:
-        told = pinned_of(mode, line, unchanged().outcome(mode, line), unchanged())
+        pinned = pinned_of(mode, line, unchanged().outcome(mode, line), unchanged())
         codes = (OBLIGATIONS[name].code for name in MODES[mode].names())
-        for name in ("world", *(codes if is_faithful(alike(mode), line) else ()), *told):
-            each.setdefault(name, {})[alike(mode)] = told.get(name, "")
+        for name in ("world", *(codes if is_faithful(alike(mode), line) else ()), *pinned):
+            each.setdefault(name, {})[alike(mode)] = pinned.get(name, "")
     found: dict[str, str] = {}
     for name, pins in each.items():
         if len(set(pins.values())) == 1:

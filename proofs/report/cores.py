@@ -24,9 +24,9 @@ def print_cores(console: Console, check: Check) -> None:
     """Print a numbered column for each clause; nothing if cores were not computed."""
     core, in_every = check.core or {}, check.in_every_core or {}
     numbers = {clause: str(number) for number, clause in enumerate(core, start=1)}
-    said = "each clause is proved from only the obligations marked in its column. X: in every "
-    said += "sufficient set; x: another set suffices without it."
-    indented(console, Text(f"Cores: {said}"))
+    legend = "each clause is proved from only the obligations marked in its column. X: in every "
+    legend += "sufficient set; x: another set suffices without it."
+    indented(console, Text(f"Cores: {legend}"))
     rows = Table.grid(padding=(0, 1))
     for _ in range(len(numbers) + 1):
         rows.add_column(no_wrap=True)

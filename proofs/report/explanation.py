@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from monitor.engine import ModeVerdict
+from monitor.report.verdict import ModeChoice
 from spec.contract.modes import MODES
 from spec.digest import SHORT
 from spec.language.prose import counted, printable
@@ -22,6 +23,7 @@ MOST: Final = 60
 """Number of eventful lines shown; the JSON form has all of them."""
 
 _WIDTH: Final = 80
+_FEW: Final = 5  # claims that are named because they are not judged
 _SILENT: Final = (
     "",
     Verdict.UNEXERCISED,
@@ -30,7 +32,9 @@ _SILENT: Final = (
 
 def as_page(story: Explanation, most: int = MOST) -> str:
     """The explanation as text, with at most about `most` lines of the trace shown."""
-    lines = [*_verdict(story), "", *_head(story), "", *_eventful(story, most)]
+    lines = [*_verdict(story), "", *_head(story)]
+    if story.modes:  # by no mode, nothing was looked at
+        lines += ["", *_eventful(story, most)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -38,7 +42,10 @@ def _head(story: Explanation) -> Iterator[str]:
     name = "standard input" if story.trace == "-" else printable(story.trace)
     yield from _wrap(f"{name}: {counted(story.read, 'line')} with events", 0, 2)
     only = f", claim {printable(story.claim)} alone" if story.claim is not None else ""
-    by = f"judged by mode {story.mode}, {story.bundle} bundle{only}"
+    modes = ", ".join(story.modes) or "none"
+    auto = story.mode is ModeChoice.AUTO
+    named = f"the mode that each claim states: {modes}" if auto else f"mode {story.mode}"
+    by = f"judged by {named}, {story.bundle} bundle{only}"
     yield from _wrap(f"{by} (resident-claims {story.tool}, spec {story.spec[:SHORT]})", 0, 2)
 
 
@@ -124,6 +131,12 @@ def _verdict(story: Explanation) -> Iterator[str]:
     if story.owed:
         yield "Still owed at the end:"
         yield from _listed(story.owed, 2)
+    for claim in story.unjudged[:_FEW]:
+        mode = "MODE" if claim.hint is None else claim.hint
+        said = f"{printable(claim.claim_id)}: {printable(claim.why)}"
+        yield from _wrap(f"Not judged: {said}; --mode {mode} judges it by that mode", 0, 2)
+    if more := len(story.unjudged[_FEW:]):
+        yield f"Not judged: {counted(more, 'more claim')}; --format json lists them"
 
 
 def _stopped(story: Explanation, stop: Stop) -> Iterator[str]:
@@ -137,7 +150,8 @@ def _stopped(story: Explanation, stop: Stop) -> Iterator[str]:
 
 
 def _tested(story: Explanation) -> str:
-    idle, number = story.unexercised, len(MODES[story.mode].names(story.bundle))
+    names = {name for mode in story.modes for name in MODES[mode].names(story.bundle)}
+    idle, number = story.unexercised, len(names)
     said = f"{number - len(idle)} of {number} obligations exercised"
     return f"{said}, {len(idle)} not exercised: {', '.join(idle)}" if idle else said
 

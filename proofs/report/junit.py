@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from proofs.report.results import NOT_FOUND
 from spec.cli.junit import JunitCase, junit_suite
+from spec.language.prose import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +30,7 @@ class _Case(NamedTuple):
 
 
 def to_junit(checks: list[Check]) -> bytes:
-    """One test suite; a refuted or vacuous part is a failure, an unknown one an error.
+    """One test suite; a refuted part is a failure, an undecided one an error.
 
     The result for the paper's bundle never fails, nor does an obligation known to be redundant.
     """
@@ -44,7 +46,7 @@ def _written(check: Check, case: _Case) -> JunitCase:
         failure=case.failure,
         details="\n".join(f"{line.number} {line.kind}" for line in case.story),
         error=case.error,
-        said=case.said,
+        output=case.said,
     )
 
 
@@ -53,8 +55,10 @@ def _cases(check: Check) -> Iterator[_Case]:
     yield _Case(
         "consistent",
         check.consistent.seconds,
-        failure="vacuous: no witness" if check.consistent.result == "vacuous" else "",
-        error=_LIMIT if check.consistent.result == "unknown" else "",
+        error={
+            "unknown": _LIMIT,
+            NOT_FOUND: f"no witness of up to {counted(check.consistent.depth, 'event')}",
+        }.get(check.consistent.result, ""),
     )
     yield _Case(
         "sound",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from proofs.checks.frame.results import frame_schema
 from proofs.labels.label_pages import pages as lowering_pages
 from proofs.lowering.results import lowering_schema
-from proofs.mutation.commands import mutation_schema
+from proofs.mutation.campaign.command import mutation_schema
 from proofs.report.results import proof_schema
 from spec.cli.common import json_page
 

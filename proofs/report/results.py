@@ -14,15 +14,17 @@ from proofs.traces.narrative import Line
 from proofs.traces.scenario_search import FoundScenario
 from spec.events.canonical import Event
 
-__all__ = ["SCHEMA", "Added", "Check", "Checks", "Consistent", "proof_schema"]
+__all__ = ["NOT_FOUND", "SCHEMA", "Added", "Check", "Checks", "Consistent", "proof_schema"]
 
 SCHEMA = "resident-claims/proof/1"
+NOT_FOUND = "not found"
+"""The result where no witness is as short as was asked; a longer one may exist."""
 
 
 class Consistent(msgspec.Struct, frozen=True):
     """`witnessed` with a shortest run in which every obligation is exercised and satisfied.
 
-    `vacuous`: there is none of up to `depth` events. `unknown`: the work limit was reached.
+    `not found`: there is none of up to `depth` events. `unknown`: the work limit was reached.
     `tales` are the runs of the mode's scenarios, `reached` lists the states and rules that some run
     of the contract exercises. Both are about the contract, whichever bundle is checked, and null if
     not requested.

@@ -57,10 +57,11 @@ def how(sound: Sound) -> str:
 def counterexample_to_induction(sound: Sound) -> str:
     """The state from which a clause can fail, without the variables that are false or 0."""
     state = sound.possibly_unreachable
-    said = [
+    values = [
         name if value is True else f"{name} = {value}" for name, value in state.items() if value
     ]
     return (
         "A counterexample to induction, possibly unreachable (it refutes nothing): after events "
-        f"that break no clause lead to this state, the next event can break one. {', '.join(said)}."
+        f"that break no clause lead to this state, the next event can break one. "
+        f"{', '.join(values)}."
     )

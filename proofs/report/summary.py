@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from proofs.report.results import NOT_FOUND
 from proofs.report.runs import print_run
 from proofs.report.soundness import by
 from proofs.report.verdict import sentence, verdict
@@ -108,7 +109,10 @@ def _witness(found: Consistent, obligations: int) -> str:
     if found.result == "witnessed":
         length = counted(len(found.story), "event")
         return f"{length} exercise and satisfy all {obligations} obligations; fewer do not"
-    return f"{found.result}: none of up to {counted(found.depth, 'event')}"
+    depth = counted(found.depth, "event")
+    if found.result == NOT_FOUND:
+        return f"none of up to {depth}; a longer one may exist (--depth)"
+    return f"{found.result}: none of up to {depth}"
 
 
 def _coverage(found: Consistent) -> str:

@@ -28,12 +28,12 @@ def print_row(console: Console, check: Check, *, first: bool = False) -> None:
         head = ("mode", "verdict", "clauses", "witness", "necessary", "seconds")
         console.print(Text(_line(head), style="bold"))
     needed = sum(each.result == "necessary" for each in check.necessary.values())
-    said = verdict(check)
+    found = verdict(check)
     row = Text(
         _line(
             (
                 check.mode,
-                said,
+                found,
                 _clauses(check),
                 _witness(check),
                 f"{needed} of {len(check.necessary)}",
@@ -41,7 +41,7 @@ def print_row(console: Console, check: Check, *, first: bool = False) -> None:
             )
         )
     )
-    row.stylize(STYLES[said], _WIDTHS[0], _WIDTHS[0] + len(said))
+    row.stylize(STYLES[found], _WIDTHS[0], _WIDTHS[0] + len(found))
     console.print(row)
 
 
@@ -54,8 +54,8 @@ def print_total(console: Console, checks: Sequence[Check], *, certified: bool = 
     left = [check for check in checks if verdict(check) != "holds"]
     bundle = checks[0].bundle
     if not left:
-        said = f"All {counted(len(checks), 'mode')} hold ({bundle} bundle), {FAR}."
-        console.print(Text(said, style="bold"))
+        text = f"All {counted(len(checks), 'mode')} hold ({bundle} bundle), {FAR}."
+        console.print(Text(text, style="bold"))
     else:
         held = len(checks) - len(left)
         console.print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from proofs.report.results import NOT_FOUND
 from spec.language.prose import counted
 
 if TYPE_CHECKING:
@@ -122,8 +123,11 @@ def _how_far(sound: Sound) -> str:
 def _not_seen(found: Consistent) -> Iterator[str]:
     """Goals that no run was found for."""
     depth = counted(found.depth, "event")
-    if found.result == "vacuous":
-        yield f"no run of up to {depth} exercises and satisfies every obligation"
+    if found.result == NOT_FOUND:
+        yield (
+            f"no witness was found: no run of up to {depth} exercises and satisfies every "
+            "obligation; increase --depth"
+        )
     elif found.result != "witnessed":
         yield f"the work limit was reached after {depth}, and no witness was found"
     for scenario in found.tales or ():

@@ -11,7 +11,7 @@ from spec.events.alphabet import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from proofs.engines.unrolling import Found
+    from proofs.engines.bounded.unrolling import Found
     from proofs.model.of_mode import Model
 
 __all__ = ["WORDED", "Ending", "endings"]
@@ -62,8 +62,8 @@ def endings(model: Model, found: Found) -> list[Ending]:
 
 def _responsibility(last: _Last) -> str:
     believes = last.now("believed.responsible")
-    said, so = ("is", "is not") if believes else ("is not", "is")
-    return f"the auditor believes that the runtime {said} responsible, and it {so}"
+    belief, so = ("is", "is not") if believes else ("is not", "is")
+    return f"the auditor believes that the runtime {belief} responsible, and it {so}"
 
 
 def _usefulness(last: _Last) -> str:
@@ -127,17 +127,17 @@ def _failure(_: _Last) -> str:
 
 def _reported(what: str, word: Callable[[int], str] = str) -> Callable[[_Last], str]:
     def why(last: _Last) -> str:
-        heard = f"received {word(last.was(f'believed.{what}'))}"
+        received = f"received {word(last.was(f'believed.{what}'))}"
         if not last.was(f"believed.{what}_told"):
-            heard = "received no report"
-        return f"the {what} is {word(last.now(f'req_was.{what}'))}; the auditor {heard}"
+            received = "received no report"
+        return f"the {what} is {word(last.now(f'req_was.{what}'))}; the auditor {received}"
 
     return why
 
 
 def _first_loss(last: _Last) -> str:
-    first, said = (_SIDE[last.now(name)] for name in ("lost_first", "said_first"))
-    return f"{first} lost blocks first; the auditor believes that {said} did"
+    first, reported = (_SIDE[last.now(name)] for name in ("lost_first", "said_first"))
+    return f"{first} lost blocks first; the auditor believes that {reported} did"
 
 
 def _rank(last: _Last) -> str:

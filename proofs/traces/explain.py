@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from io import BufferedReader
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
+from monitor.check.again import seekable
+from monitor.check.files import Records, check_each
+from monitor.check.whole import Asked
 from monitor.engine import ModeVerdict, Monitor
 from monitor.evaluate.compile import CLAIM_REGISTERS
 from monitor.input.errors import InputError
 from monitor.input.records import At, Record, Stamp
 from monitor.input.sources import read
+from monitor.report.verdict import ModeChoice, UnjudgedClaim
 from proofs.traces.itf import ITF, events_of
 from spec import __version__
 from spec.claims.claim import Mode
@@ -25,14 +29,16 @@ from spec.contract.modes import Bundle
 from spec.digest import spec_digest
 from spec.events.alphabet import FACTS
 from spec.events.fields import fields_of
+from spec.files.json_text import decode_json
 from spec.files.plain import open_plain
 from spec.language.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from monitor.evaluate.claim import ClaimRun
     from monitor.evaluate.observer_state import Finding
+    from monitor.input.sources import Account
     from spec.events.canonical import Event
 
 __all__ = ["SCHEMA", "Change", "Explanation", "Happened", "Step", "Stop", "explain"]
@@ -88,14 +94,16 @@ class Explanation(msgspec.Struct, frozen=True):
 
     `stop` is the event after it, or null; `owed` is what was still owed at the end; `unexercised`
     are the obligations that were not exercised. `steps` contains only events that changed
-    something.
+    something. `modes` are those by which claims are judged: the `mode` that was asked for, or, by
+    `auto`, those that claims state; the claims that state none are `unjudged`, and no step is
+    about them.
     """
 
     schema: str
     tool: str
     spec: str
     trace: str
-    mode: Mode
+    mode: ModeChoice
     bundle: Bundle
     claim: str | None
     verdict: ModeVerdict
@@ -106,48 +114,113 @@ class Explanation(msgspec.Struct, frozen=True):
     owed: list[Change]
     unexercised: list[str]
     steps: list[Step]
+    modes: list[Mode] = []
+    unjudged: list[UnjudgedClaim] = []
+
+
+class _Whole(NamedTuple):
+    """The verdict over all modes."""
+
+    verdict: ModeVerdict
+    why: str
+    obligations: dict[str, Verdict]
+    unjudged: list[UnjudgedClaim]
 
 
 def explain(
     trace: str,
-    mode: Mode,
+    mode: Mode | None,
     bundle: Bundle,
     *,
     claim: str | None = None,
     stdin: BinaryIO | None = None,
 ) -> Explanation:
-    """Explain a trace, event by event, for one bundle of one mode.
+    """Explain a trace, event by event, for one bundle of one mode, or of the modes that its claims
+    state.
 
     Args:
         trace: a file that the monitor reads, `-` for standard input, or a run in ITF.
+        mode: the one to judge by; None: each claim by the mode that it states.
         claim: explain only the claim with this id.
 
     Raises:
         InputError: the trace or a line of it cannot be read.
         SpecError: an ITF trace is of another specification, or carries no events.
     """
-    monitor = Monitor(mode, bundle, only=claim)
-    standing: dict[tuple[str, str], _Standing] = {}
+    if mode is not None:
+        monitor = Monitor(mode, bundle, only=claim)
+        taken = _take(_records(trace, stdin), [monitor])
+        found = monitor.conclude()
+        whole = _Whole(found.verdict, found.why, found.obligations, [])
+        return _explained(trace, ModeChoice(mode), bundle, claim, whole, [monitor], taken)
+    with seekable([trace], stdin) as copy:
+
+        def again(_: object = None) -> Records:
+            if copy is not None:
+                copy.seek(0)
+            return _records(trace, copy)
+
+        report = check_each(Asked(bundle, strict=False, claim=claim), again)
+        monitors = [Monitor(each.mode, bundle, only=claim, own=True) for each in report.modes]
+        taken = _take(again(), monitors)
+    whole = _Whole(report.verdict, report.why, report.obligations, report.unjudged.claims)
+    return _explained(trace, ModeChoice.AUTO, bundle, claim, whole, monitors, taken)
+
+
+class _Taken(NamedTuple):
+    """A record, its number, and what it changed: each change with the place of its monitor."""
+
+    number: int
+    record: Record
+    changes: list[tuple[int, Change]]
+
+
+def _take(records: Iterable[Record], monitors: Sequence[Monitor]) -> list[_Taken]:
+    """Judge the records; those that changed something, and the last."""
+    standing: list[dict[tuple[str, str], _Standing]] = [{} for _ in monitors]
+    taken: list[_Taken] = []
+    last = None
+    for number, record in enumerate(records, start=1):
+        changes = []
+        for place, (monitor, known) in enumerate(zip(monitors, standing, strict=True)):
+            monitor.take(record)
+            found = _changes(monitor.claims_of(record), known)
+            changes += [(place, change) for change in found]
+        last = _Taken(number, record, changes)
+        if changes:
+            taken.append(last)
+    return taken if last is None or last.changes else [*taken, last]
+
+
+def _explained(
+    trace: str,
+    mode: ModeChoice,
+    bundle: Bundle,
+    claim: str | None,
+    whole: _Whole,
+    monitors: Sequence[Monitor],
+    taken: Sequence[_Taken],
+) -> Explanation:
+    auto = mode is ModeChoice.AUTO
+    judged = [
+        [each for each in monitor.conclude().claims if each.judged or not auto]
+        for monitor in monitors
+    ]
+    names = [{(c.file, c.claim.stream, c.claim.claim_id) for c in claims} for claims in judged]
     steps: list[Step] = []
     stop: Stop | None = None
-    number = 0
-    for number, record in enumerate(_records(trace, stdin), start=1):
-        monitor.take(record)
-        changes = list(_changes(monitor.claims_of(record), standing))
+    for number, record, changed in taken:
+        at, stream = record.at, record.stamp.stream
+        own = [(at.file, stream, change.claim) in names[place] for place, change in changed]
+        changes = [c for (_, c), its in zip(changed, own, strict=True) if its or not auto]
         events = [_happened(event) for event, _ in record.events]
         if changes:
-            steps.append(Step(number, record.at.line, record.at.sequence, events, changes))
+            steps.append(Step(number, at.line, at.sequence, events, changes))
         wrong = [change for change in changes if change.after in _WRONG]
         if wrong and stop is None:
-            stop = Stop(number, record.at.line, events, wrong)
-    conclusion = monitor.conclude()
-    owed = [
-        Change(judged.claim.claim_id, name, "", found.verdict, found.why)
-        for judged in conclusion.claims
-        for name, found in judged.findings.items()
-        if found.verdict is Verdict.PENDING
-    ]
-    fine = number if stop is None else stop.number - 1
+            stop = Stop(number, at.line, events, wrong)
+    read = taken[-1].number if taken else 0
+    fine = read if stop is None else stop.number - 1
     return Explanation(
         schema=SCHEMA,
         tool=__version__,
@@ -156,18 +229,22 @@ def explain(
         mode=mode,
         bundle=bundle,
         claim=claim,
-        verdict=conclusion.verdict,
-        why=conclusion.why,
-        read=conclusion.read,
-        fine=fine,
+        verdict=whole.verdict,
+        why=whole.why,
+        read=read,
+        fine=fine if monitors else 0,
         stop=stop,
-        owed=owed,
-        unexercised=[
-            name
-            for name, verdict in conclusion.obligations.items()
-            if verdict is Verdict.UNEXERCISED
+        owed=[
+            Change(each.claim.claim_id, name, "", found.verdict, found.why)
+            for claims in judged
+            for each in claims
+            for name, found in each.findings.items()
+            if found.verdict is Verdict.PENDING
         ],
+        unexercised=[n for n, found in whole.obligations.items() if found is Verdict.UNEXERCISED],
         steps=steps,
+        modes=[monitor.mode for monitor in monitors],
+        unjudged=whole.unjudged,
     )
 
 
@@ -175,8 +252,20 @@ _MOST: Final = 1 << 26  # bytes of an ITF trace
 _WRONG: Final = (Verdict.VIOLATED, Verdict.INCONCLUSIVE)
 
 
-def _records(trace: str, stdin: BinaryIO | None) -> Iterable[Record]:
-    return _of_itf(trace) if trace.endswith(ITF) else read([trace], stdin=stdin)
+class _Itf:
+    """The records of an ITF trace, one for each event."""
+
+    def __init__(self, trace: str) -> None:
+        self.accounts: list[Account] = []
+        self.size = 0
+        self._trace = trace
+
+    def __iter__(self) -> Iterator[Record]:
+        return _of_itf(self._trace)
+
+
+def _records(trace: str, stdin: BinaryIO | None) -> Records:
+    return _Itf(trace) if trace.endswith(ITF) else read([trace], stdin=stdin)
 
 
 def _content(trace: str) -> bytes:
@@ -191,8 +280,8 @@ def _content(trace: str) -> bytes:
 def _of_itf(trace: str) -> Iterator[Record]:
     """The events in an ITF trace, one a record."""
     try:
-        document = msgspec.json.decode(_content(trace))
-    except (OSError, ValueError, RecursionError) as problem:
+        document: Any = decode_json(_content(trace), object)
+    except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise InputError(trace, reason, hint="name an ITF trace in JSON") from None
     for line, event in enumerate(events_of(document), start=1):

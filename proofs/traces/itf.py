@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from proofs.engines.minimise import CARRIES
-from proofs.engines.unrolling import Found
+from proofs.engines.bounded.minimise import CARRIES
+from proofs.engines.bounded.unrolling import Found
 from proofs.traces.replay import as_jsonl, to_events
 from spec import __version__
 from spec.cli.common import json_page
 from spec.digest import SHORT, spec_digest
 from spec.events.canonical import Event
 from spec.files.writing import write_bytes
+from spec.language.called import called
 from spec.language.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from proofs.engines.unrolling import Value
+    from proofs.engines.bounded.unrolling import Value
     from proofs.model.of_mode import Model
     from spec.events.alphabet import Kind
 
@@ -158,7 +159,7 @@ def _check(document: Mapping[str, Any]) -> None:
         raise SpecError("this is not an ITF trace", "it has no #meta and states")
     if "spec" not in meta:
         cause = "the ITF trace names no specification"
-        raise SpecError(cause, f"python -m proofs writes them: check MODE -o FILE{ITF}")
+        raise SpecError(cause, f"{called('proofs check')} MODE -o FILE{ITF} writes them")
     if meta["spec"] != spec_digest():
         theirs, ours = str(meta["spec"])[:SHORT], spec_digest()[:SHORT]
         cause = f"the trace is of another specification, {theirs}; this is {ours}"

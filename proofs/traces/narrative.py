@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from proofs.engines.minimise import CARRIES, CHOICE
+from proofs.engines.bounded.minimise import CARRIES, CHOICE
 from proofs.traces.endings import Ending, endings
 from spec.claims.states import ClaimState, next_state
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, KINDS, Kind
@@ -15,7 +15,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from proofs.engines.unrolling import Found, Value
+    from proofs.engines.bounded.unrolling import Found, Value
     from proofs.model.of_mode import Model
 
 __all__ = ["Line", "Standing", "tell"]
@@ -33,9 +33,9 @@ _BELIEF = {
     "believed.restored": ("believes it restored", "believes a restore is due"),
 }
 _DERIVED = frozenset({"intact", "alleges", "behind", "oldest"})  # no event carries these fields
-_TOLD_OTHERWISE = _DERIVED | {"smear", "echo", "authorised", "passed", "spared", *CHOICE}
+_OTHER_SENTENCES = _DERIVED | {"smear", "echo", "authorised", "passed", "spared", *CHOICE}
 _FIELDS: dict[Kind, tuple[str, ...]] = {
-    kind: tuple(name for name in names if name not in _TOLD_OTHERWISE)
+    kind: tuple(name for name in names if name not in _OTHER_SENTENCES)
     for kind, names in CARRIES.items()
     if kind not in CONFLICT_ACTIONS | {Kind.CLAIM_RETIRED}  # blame, and what others gave up
 }

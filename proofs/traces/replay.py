@@ -13,7 +13,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from proofs.engines.search import Found
+    from proofs.engines.bounded.search import Found
     from proofs.model.of_mode import Model
     from spec.language.machine import Observer
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import z3
 
-from proofs.engines.search import find_witness
+from proofs.engines.bounded.search import find_witness
 from proofs.logic.encode import Bits
 from proofs.model.instrumented import Instrumented, Mark
 from proofs.model.of_mode import model_of
@@ -63,11 +63,11 @@ def _found(mode: Mode, story: Scenario, depth: int) -> FoundScenario:
     outcome = find_witness(_watched(model, story), depth)
     found = outcome.found
     missing = "untold" if outcome.complete else "unknown"
-    said = {e.name: e.says for e in story.episodes} or {story.name: "both claims lose blocks"}
+    episodes = {e.name: e.says for e in story.episodes} or {story.name: "both claims lose blocks"}
     return FoundScenario(
         story=story.name,
         whole=story.whole,
-        episodes=said,
+        episodes=episodes,
         result="told" if found else missing,
         depth=outcome.depth,
         trace=to_events(model, found) if found else [],
@@ -83,12 +83,12 @@ def _watched(model: Model, story: Scenario) -> Model:
     episodes = tuple(Clause(_EPISODE + e.name, e.says, e.when) for e in story.episodes)
     model.clauses = (*model.clauses, *episodes)
 
-    def told(state: Mapping[str, Expr], event: Mapping[str, Expr], step: Step) -> Step:
+    def watched(state: Mapping[str, Expr], event: Mapping[str, Expr], step: Step) -> Step:
         clauses = {n: c for n, c in step.clauses.items() if not n.startswith(_EPISODE)}
         return replace(step, clauses=clauses, exercised=step.exercised if story.whole else {})
 
     marks = tuple(Mark(e.name, _episode(e.name), e.after) for e in story.episodes)
-    return Instrumented(model, marks, told)
+    return Instrumented(model, marks, watched)
 
 
 def _episode(name: str) -> Callable[[Step], Expr]:

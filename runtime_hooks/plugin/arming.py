@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from runtime_hooks.claims.api import closed, opened
 from runtime_hooks.claims.ownership import prepare
@@ -23,6 +23,7 @@ from runtime_hooks.trace.faults import LOG
 from runtime_hooks.trace.file import TraceFile
 from runtime_hooks.trace.inline import Inline
 from runtime_hooks.trace.journal import Journal
+from spec.language.called import called
 from spec.language.errors import ClaimError
 
 if TYPE_CHECKING:
@@ -106,7 +107,10 @@ class Armed:
 
 
 _armed: Armed | None = None
-_SUPPORTED: Final = "python -m runtime_hooks doctor lists what is supported"
+
+
+def _supported() -> str:
+    return f"{called('runtime_hooks doctor')} lists what is supported"
 
 
 def arm_or_log() -> None:
@@ -134,10 +138,10 @@ def arm(settings: Settings) -> Armed:
     version = installed()
     adapter, why = adapter_of(version)
     if adapter is None:
-        raise ArmingError(why, _SUPPORTED)
+        raise ArmingError(why, _supported())
     if wrong := faults(adapter.points):
         name, why = next(iter(wrong.items()))
-        raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _SUPPORTED)
+        raise ArmingError(f"vLLM {version} is not as it was tried: {name}: {why}", _supported())
     prepare(settings)
     _armed = Armed(settings, adapter)
     _armed.end = adapter.hook(settings, _armed.attach, _armed.leave)

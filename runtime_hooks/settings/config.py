@@ -16,6 +16,7 @@ from msgspec import Meta
 from runtime_hooks.settings.switch import SWITCH
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
+from spec.files.json_text import decode_json
 from spec.files.plain import open_plain
 from spec.language.errors import SpecError
 
@@ -173,8 +174,8 @@ def _read(path: str, named_by: str, limit: int) -> Any:
     if len(content) > limit:
         raise SettingsError(f"{path} is over {limit} bytes", "name a smaller file")
     try:
-        return msgspec.json.decode(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return decode_json(content, object)
+    except ValueError as error:
         raise SettingsError(
             f"{path} is no JSON: {error}", "write it as docs/vllm.md does"
         ) from None

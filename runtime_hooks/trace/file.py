@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runtime_hooks.settings.config import SettingsError
 from spec.events.canonical import EVENT_ENCODER
+from spec.files.plain import open_new
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ class NewFile:
     def __init__(self, path: str, what: str, setting: str) -> None:
         self.path = path
         try:
-            self._file = open(path, "xb", buffering=0)  # noqa: SIM115
+            self._file = open_new(path)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise SettingsError(

@@ -248,7 +248,7 @@ class Problem(NamedTuple):
         cause = self.detail.get("ctx", {}).get("error")
         where = ".".join(_part(part) for part in self.path) or "(the whole)"
         got = "nothing" if self.missing else _shown(self.detail["input"])
-        if isinstance(cause, DescriptorError):  # it speaks of a part; the input is the whole
+        if isinstance(cause, DescriptorError):  # it is about a part; the input is the whole
             return f"{where}: {cause}"
         if isinstance(cause, SpecError):
             reason, hint = cause.cause, cause.remedy

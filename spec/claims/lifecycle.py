@@ -67,7 +67,7 @@ def is_escalation(old: Mode, new: Mode) -> bool:
 
 @dataclass(frozen=True)
 class Caller:
-    """Whoever acts in the name of `scope`; raises OwnershipError if the scope is blank."""
+    """The caller that acts in the name of `scope`; raises OwnershipError if the scope is blank."""
 
     scope: str
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from spec.language.errors import PredicateError
+from spec.language.given import type_name
 from spec.language.suggest import did_you_mean
 
 __all__ = [
@@ -113,6 +114,8 @@ def parse_predicate(text: str, *, block_size: int | None = None) -> Materializat
     A bare number counts blocks; `blocks` or `tokens` may follow it. Tokens need `block_size`
     (tokens per block) and have to make whole blocks. Raises PredicateError.
     """
+    if not isinstance(text, str):
+        raise PredicateError(f"the predicate is of type {type_name(text)}", _REMEDY)
     if len(text) > MAX_TEXT:
         raise PredicateError(
             f"the predicate is {len(text)} characters long, more than {MAX_TEXT}", _REMEDY

@@ -21,8 +21,11 @@ import typer
 from rich.console import Console
 
 from spec import __version__
+from spec.cli.arguments import path_option
+from spec.cli.interrupts import every_interrupt
 from spec.digest import short_digest
 from spec.files.writing import stale, write_bytes, write_pages
+from spec.language.called import retold
 from spec.language.errors import SpecError
 from spec.language.prose import printable
 
@@ -77,7 +80,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")
 
 
 OutputOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
+    Path | None, path_option("--output", "-o", help="Write to this file instead.")
 ]
 
 
@@ -209,7 +212,7 @@ def add_docs(app: typer.Typer, make: Callable[[], Mapping[str, str]], *, of: str
         check: Annotated[
             bool, typer.Option("--check", help="Write nothing; exit 1 if a page is stale.")
         ] = False,
-        folder: Annotated[Path, typer.Option("--dir", help="The folder of the pages.")] = Path(
+        folder: Annotated[Path, path_option("--dir", help="The folder of the pages.")] = Path(
             "docs"
         ),
         form: FormatOption = Format.TEXT,
@@ -223,7 +226,7 @@ def add_docs(app: typer.Typer, make: Callable[[], Mapping[str, str]], *, of: str
             if not changed:
                 typer.echo("every page is up to date")
         if check and changed:
-            typer.echo(f"run {command} to write them again", err=True)
+            typer.echo(f"run {retold(command)} to write them again", err=True)
             raise typer.Exit(Code.VIOLATED)
 
     says = f"Write the pages made from {of}, or compare them."
@@ -261,7 +264,8 @@ def run(
         return _complain("standard output is closed; send it somewhere", Code.BAD_INPUT)
     theirs: tuple[type[Exception], ...] = (SpecError, *bad_input)
     try:
-        code = command.main(arguments, prog_name=name, standalone_mode=False)
+        with every_interrupt():
+            code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except theirs as problem:
         return _complain(str(problem), Code.BAD_INPUT)
@@ -282,16 +286,18 @@ def _usage(problem: Exception, name: str) -> int:
     """What the parser found wrong, in one line; the whole help where nothing was asked."""
     message = " ".join(str(getattr(problem, "message", problem)).split())
     if type(problem).__name__ == "NoArgsIsHelpError":
-        getattr(problem, "show", lambda: None)()
+        with suppress(OSError):
+            getattr(problem, "show", lambda: None)()
         return Code.BAD_INPUT
     context = getattr(problem, "ctx", None)
     path = context.command_path if context is not None else name
-    form = getattr(problem, "format_message", lambda: message)()
-    return _complain(f"{' '.join(form.split())} See {path} --help", Code.BAD_INPUT)
+    form = " ".join(getattr(problem, "format_message", lambda: message)().split())
+    stop = "" if form.endswith((".", "?", "!", ")")) else "."
+    return _complain(f"{form}{stop} See {path} --help", Code.BAD_INPUT)
 
 
 def _complain(text: str, code: Code) -> int:
-    with suppress(OSError):  # nobody reads it; the code still tells
+    with suppress(OSError):  # no reader is left; the exit code still tells
         print(f"error: {printable(text)}", file=sys.stderr, flush=True)
     return code
 

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from spec.cli.common import Code, new_app, run
 from spec.installed import fault_of
+from spec.language.called import calling, retold
 from spec.language.prose import printable
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ __all__ = ["COMMANDS", "GROUP", "Listed", "app", "load", "main"]
 PROGRAM: Final = "resident-claims"
 GROUP: Final = "resident_claims.commands"
 """The entry points: an application of typer, or a function that prepares the process for one."""
+
+
+WHOLE: Final = "*"
 
 
 class Listed(NamedTuple):
@@ -38,8 +42,6 @@ class Listed(NamedTuple):
     within: str | None = None
 
 
-WHOLE: Final = "*"
-
 COMMANDS: Final[dict[str, Listed]] = {
     "check": Listed("Judge traces: what was kept, what was violated, and where."),
     "follow": Listed("Print the live verdicts of a serving process."),
@@ -48,6 +50,8 @@ COMMANDS: Final[dict[str, Listed]] = {
     "prove": Listed("Prove what a mode's obligations guarantee.", "check"),
     "recheck": Listed("Check a certificate, with a solver of your choice."),
     "label": Listed("Label the modes that a described runtime supports.", "lower"),
+    "counterexamples": Listed("Refute naive inferences by runs of the runtimes' models."),
+    "models": Listed("List, show and simulate executable models of runtimes.", WHOLE),
     "diagram": Listed("Draw the lifecycle, a mode or an obligation."),
     "spec": Listed("List, show and document the specification.", WHOLE),
     "doctor": Listed("Report, hook by hook, what the vLLM plugin would do here."),
@@ -88,27 +92,45 @@ def load(name: str) -> Any:
     Raises:
         typer.Exit: its extra is missing (2), or a package is not ours (70); standard error says so.
     """
-    package, found = _declared(name)
     within = COMMANDS[name].within or name
-    group = typer.main.get_group(found)
+    group = typer.main.get_group(_declared(name))
     command = group if within == WHOLE else group.commands[within]
-    own = f"python -m {package}" + ("" if within == WHOLE else f" {within}")
-    _retell(command, own, f"{PROGRAM} {name}")
+    _retell(command)
     return command
 
 
-def _declared(name: str) -> tuple[str, typer.Typer]:
-    """The package that declares a command, and its application."""
-    try:
-        entries = metadata.distribution(PROGRAM).entry_points
-        (entry,) = entries.select(group=GROUP, name=name)
-    except (metadata.PackageNotFoundError, ValueError):
+def _declared(name: str) -> typer.Typer:
+    """The application of the package that declares a command."""
+    entry = _entries().get(name)
+    if entry is None:
         raise _stopped(f"{PROGRAM} is not installed completely; install it again", 70) from None
-    package = entry.module.partition(".")[0]
-    if fault := fault_of(package):
+    if fault := fault_of(_package(entry)):
         raise _stopped(fault.says, fault.code)
     made: typer.Typer | Callable[[], typer.Typer] = entry.load()
-    return package, made if isinstance(made, typer.Typer) else made()
+    return made if isinstance(made, typer.Typer) else made()
+
+
+def _entries() -> dict[str, metadata.EntryPoint]:
+    """The entry points of the commands that are installed."""
+    try:
+        entries = metadata.distribution(PROGRAM).entry_points.select(group=GROUP)
+    except metadata.PackageNotFoundError:
+        return {}
+    return {entry.name: entry for entry in entries if entry.name in COMMANDS}
+
+
+def _package(entry: metadata.EntryPoint) -> str:
+    return entry.module.partition(".")[0]
+
+
+def _names() -> dict[str, str]:
+    """What each command is called here, by its package and its name there."""
+    names = {}
+    for name, entry in _entries().items():
+        within = COMMANDS[name].within or name
+        whole = within == WHOLE
+        names[_package(entry) if whole else f"{_package(entry)} {within}"] = f"{PROGRAM} {name}"
+    return names
 
 
 def _stopped(says: str, code: int) -> typer.Exit:
@@ -116,14 +138,17 @@ def _stopped(says: str, code: int) -> typer.Exit:
     return typer.Exit(Code(code))
 
 
-def _retell(command: Any, own: str, ours: str) -> None:
-    """Have the examples of a command, and of those within it, call it as it was called here."""
-    if command.epilog:
-        command.epilog = command.epilog.replace(own, ours)
+def _retell(command: Any) -> None:
+    """Have the help of a command, and of those within it, name commands as they are called here."""
+    for each in (command, *command.params):
+        for part in ("help", "epilog"):
+            if text := getattr(each, part, None):
+                setattr(each, part, retold(text))
     for inner in getattr(command, "commands", {}).values():
-        _retell(inner, own, ours)
+        _retell(inner)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line on `argv` and return its exit code."""
-    return run(app, argv, program=PROGRAM)
+    with calling(_names()):
+        return run(app, argv, program=PROGRAM)

@@ -13,7 +13,8 @@ __all__ = ["JunitCase", "junit_suite", "junit_suites"]
 
 class JunitCase(NamedTuple):
     """One case. It failed with a `failure`, for which `details` are shown, and ended in an `error`
-    where nothing is decided; it was `skipped` where it had nothing to ask. `said` is told besides.
+    where nothing is decided; it was `skipped` where it had nothing to ask. `output` is printed
+    besides.
 
     Texts hold no control characters (`spec.language.prose.printable`): XML has no words for them.
     """
@@ -25,7 +26,7 @@ class JunitCase(NamedTuple):
     details: str = ""
     error: str = ""
     skipped: str = ""
-    said: str = ""
+    output: str = ""
 
 
 def junit_suite(name: str, cases: Iterable[JunitCase]) -> bytes:
@@ -60,8 +61,8 @@ def _suite(name: str, cases: list[JunitCase]) -> ET.Element:
             ET.SubElement(element, "error", message=case.error)
         if case.skipped:
             ET.SubElement(element, "skipped", message=case.skipped)
-        if case.said:
-            ET.SubElement(element, "system-out").text = case.said
+        if case.output:
+            ET.SubElement(element, "system-out").text = case.output
     suite.set("tests", str(len(cases)))
     suite.set("failures", str(sum(bool(case.failure) for case in cases)))
     suite.set("errors", str(sum(bool(case.error) for case in cases)))

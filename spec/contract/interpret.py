@@ -255,18 +255,21 @@ def _of_request(kind: Kind) -> dict[str, Callable[[Look], tuple[Value, ...]]]:
     return {name: reading_of(at_kind(term, kind)) for name, term in following.items()}
 
 
-def claim_after(kind: Kind, look: Look) -> dict[str, Value]:
-    """A claim's registers after an event of this kind."""
-    return _follow(_of_claim(kind), Scope.NOW, look)
+def claim_after(kind: Kind, look: Look, only: Iterable[str] | None = None) -> dict[str, Value]:
+    """A claim's registers, or only those of these names, after an event of this kind."""
+    return _follow(_of_claim(kind), Scope.NOW, look, only)
 
 
-def request_after(kind: Kind, look: Look) -> dict[str, Value]:
+def request_after(kind: Kind, look: Look, only: Iterable[str] | None = None) -> dict[str, Value]:
     """The registers of a request after an event of this kind, to one claim."""
-    return _follow(_of_request(kind), Scope.REQ, look)
+    return _follow(_of_request(kind), Scope.REQ, look, only)
 
 
 def _follow(
-    following: Mapping[str, Callable[[Look], tuple[Value, ...]]], after: Scope, look: Look
+    following: Mapping[str, Callable[[Look], tuple[Value, ...]]],
+    after: Scope,
+    look: Look,
+    only: Iterable[str] | None,
 ) -> dict[str, Value]:
     """Each register worked out when it is first asked for."""
     found: dict[str, Value] = {}
@@ -279,4 +282,4 @@ def _follow(
     def inner(scope: Scope, name: str) -> tuple[Value, ...]:
         return (register(name),) if scope is after else look(scope, name)
 
-    return {name: register(name) for name in following}
+    return {name: register(name) for name in (following if only is None else only)}

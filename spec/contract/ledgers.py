@@ -2,8 +2,8 @@
 
 Truth (`CLAIM_FACTS`, `REQUEST_FACTS`) reads only facts. `DECLARED` is the one ledger fed by
 reports: the footprint that an acceptance states, because an auditor must do sums with declared
-footprints (`footprint_accounting` is what makes them the true ones), whether the claim was said to
-be offloaded, and whether a load that brought it back was told.
+footprints (`footprint_accounting` is what makes them the true ones), whether the claim was reported
+as offloaded, and whether a load that brought it back was reported.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from spec.language.machine import Observer
 
-__all__ = ["MODES", "SAID_BY", "Bundle", "ConflictAction", "Depth", "ModeSpec"]
+__all__ = ["MODES", "REPORTED_BY", "Bundle", "ConflictAction", "Depth", "ModeSpec"]
 
 
 class Bundle(StrEnum):
@@ -45,7 +45,7 @@ class ConflictAction(StrEnum):
     RELAX = "relax_claim"
 
 
-SAID_BY: dict[ConflictAction, tuple[Kind, ...]] = {
+REPORTED_BY: dict[ConflictAction, tuple[Kind, ...]] = {
     ConflictAction.REFUSE: (Kind.REQUEST_REFUSED,),
     ConflictAction.DEFER: (Kind.REQUEST_DEFERRED,),
     ConflictAction.ROUTE_ELSEWHERE: (Kind.REQUEST_ROUTED_ELSEWHERE,),

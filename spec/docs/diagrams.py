@@ -113,7 +113,7 @@ def _join(edges: list[Edge]) -> tuple[Edge, ...]:
     lines: dict[tuple[str, str], list[Line]] = {}
     for edge in edges:
         lines.setdefault((edge.source, edge.target), []).extend(edge.lines)
-    return tuple(Edge(*ends, tuple(said)) for ends, said in lines.items())
+    return tuple(Edge(*ends, tuple(lines_of)) for ends, lines_of in lines.items())
 
 
 _ANY = "any_state"
@@ -276,12 +276,12 @@ def _card(spec: ModeSpec, name: str, states: Sequence[str]) -> Node:
 
 
 GUARD_LOOKS = {
-    Guard.TOLD: Look.SATISFIED,
+    Guard.DISCHARGED: Look.SATISFIED,
     Guard.OWED: Look.PENDING,
     Guard.NOTED: Look.UNEXERCISED,
     Guard.MOOT: Look.UNEXERCISED,
-    Guard.SAID: Look.VIOLATED,
+    Guard.FALSE_REPORT: Look.VIOLATED,
     Guard.DUE: Look.VIOLATED,
-    Guard.BROKE: Look.VIOLATED,
+    Guard.FORBIDDEN: Look.VIOLATED,
 }
 """The look whose colour an arrow has, by its guard."""

@@ -66,6 +66,6 @@ def word_text(word: WordView) -> Text:
     text.append(f"{word.kind} {word.name}\n", "bold")
     text.append(f"{wrap(word.says)}\n\n")
     for label, names in word.facts.items():
-        said = ", ".join(names) or "none"
-        text.append(f"{wrap(f'{label}: {said}', 0, 2)}\n")
+        listed = ", ".join(names) or "none"
+        text.append(f"{wrap(f'{label}: {listed}', 0, 2)}\n")
     return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.contract.modes import MODES, SAID_BY, ConflictAction, ModeSpec
+from spec.contract.modes import MODES, REPORTED_BY, ConflictAction, ModeSpec
 from spec.contract.readings import READINGS
 from spec.contract.vocabulary import CONSTANTS
 from spec.docs.diagrams import mode_diagram
@@ -31,7 +31,7 @@ def modes_page() -> str:
 
 
 def _action(name: str) -> str:
-    kinds = " or ".join(f"`{kind}`" for kind in SAID_BY[ConflictAction(name)])
+    kinds = " or ".join(f"`{kind}`" for kind in REPORTED_BY[ConflictAction(name)])
     return f"`{name}` ({kinds})"
 
 
@@ -52,6 +52,8 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
         f"each: {actions}",
         f"* depth at which an adapter can supply the mode: {depths}",
         f"* interpretations: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
+        "* runtimes whose features are taken for it, each with a run that breaks it: "
+        f"[bad lowerings](bad-lowerings.md#{view.name})",
     ]
     facts += [
         f"* in the terms of [obligations](obligations.md) `c.{name}` holds: {CONSTANTS[name][1]}"

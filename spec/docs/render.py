@@ -239,8 +239,8 @@ def draw(diagram: Diagram, picture: str) -> bytes:
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise DrawingError(f"{program} did not draw: {problem}", "write .dot instead") from None
     if done.returncode:
-        said = re.sub(r"\s+", " ", done.stderr.decode("utf-8", "replace")).strip()[:300]
+        reason = re.sub(r"\s+", " ", done.stderr.decode("utf-8", "replace")).strip()[:300]
         raise DrawingError(
-            f"{program} failed with exit code {done.returncode}: {said}", "write .dot instead"
+            f"{program} failed with exit code {done.returncode}: {reason}", "write .dot instead"
         )
     return done.stdout

@@ -46,10 +46,10 @@ __all__ = [
 GUARD_MEANS: Final[Mapping[Guard, str]] = MappingProxyType(
     {
         Guard.OWED: "something happened that must now be reported or done",
-        Guard.TOLD: "what was owed was reported or done, or an event was as required",
-        Guard.SAID: "a report that the facts contradict",
+        Guard.DISCHARGED: "what was owed was reported or done, or an event was as required",
+        Guard.FALSE_REPORT: "a report that the facts contradict",
         Guard.DUE: "what is owed was not reported or done in time",
-        Guard.BROKE: "an action that the obligation forbids",
+        Guard.FORBIDDEN: "an action that the obligation forbids",
         Guard.NOTED: "a fact that later events are compared with",
         Guard.MOOT: "what was owed is no longer owed, and nothing was violated",
     }

@@ -70,7 +70,7 @@ class Event(
     # of the claim that the prompt could use, from position 0 on.
     held: Blocks | None = None
     asked: Blocks | None = None
-    # Requests and what is said of them.
+    # Requests and what is stated about them.
     needed: Blocks | None = None
     usable: Blocks | None = None
     blocking_claim_ids: tuple[Name, ...] | None = None

@@ -52,9 +52,9 @@ class Row:
         fields: what it may state besides claim, request, time and identity, with blanks between.
         required: those without which it cannot be judged, besides claim and request.
         request: it names a request, always.
-        renews: a fact of the next request of an id, where the one before has ended: a router speaks
-            of it before its arrival, and where an engine reports that a load failed there may be an
-            outcome to come.
+        renews: a fact of the next request of an id, where the one before has ended: a router
+        reports on it before its arrival, and where an engine reports that a load failed there may
+        be an outcome to come.
         about_blocks: it is about blocks of a claim that existed before it.
         lifecycle: a report that moves the claim along its lifecycle.
         ends: a report that ends responsibility.

@@ -1,4 +1,4 @@
-"""Opens regular files; refuses anything else without waiting for it."""
+"""Opens regular files, and makes new ones; refuses anything else without waiting for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["NoFile", "open_plain"]
+__all__ = ["NoFile", "open_new", "open_plain"]
 
 _KINDS: Final = {
     stat.S_IFIFO: "a pipe",
@@ -45,6 +45,21 @@ def open_plain(path: str | Path) -> io.FileIO:
         file.close()
         raise
     return file
+
+
+def open_new(path: str | Path) -> io.FileIO:
+    """A new file without a buffer, of which what is written can be read back.
+
+    Whatever else writes to it: each write appends, and none writes over another.
+
+    Raises:
+        OSError, ValueError: it cannot be made, or something of that name is there already.
+    """
+    return io.FileIO(path, "x+", opener=_append)
+
+
+def _append(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_APPEND, 0o666)
 
 
 def _open(path: str, flags: int) -> int:

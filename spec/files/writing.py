@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from itertools import combinations
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
@@ -10,9 +13,8 @@ from spec.language.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
-__all__ = ["check_target", "read_text", "stale", "write_bytes", "write_pages"]
+__all__ = ["check_apart", "check_target", "read_text", "stale", "write_bytes", "write_pages"]
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -49,6 +51,20 @@ def check_target(
             there.open("ab").close()
     except OSError as problem:
         raise OutputError(f"cannot write {path}: {_reason(problem)}", "name another") from None
+
+
+def check_apart(**targets: Path | None) -> None:
+    """Raise OutputError where two outputs are one file, or one lies in the folder of another.
+
+    Args:
+        targets: what is written, by the options that name it; `o` stands for `-o`.
+    """
+    given = [(name, path) for name, path in targets.items() if path is not None]
+    for (one, first), (other, second) in combinations(given, 2):
+        paths = [Path(os.path.realpath(path)) for path in (first, second)]
+        if paths[0] in (paths[1], *paths[1].parents) or paths[1] in paths[0].parents:
+            options = [f"--{name}" if len(name) > 1 else f"-{name}" for name in (one, other)]
+            raise OutputError(f"{' and '.join(options)} both write {second}", "name two places")
 
 
 def _same(path: Path, other: str | Path | None) -> bool:

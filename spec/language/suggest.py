@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from spec.language.called import called
 from spec.language.errors import UnknownName
+from spec.language.given import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,6 +42,8 @@ def resolve(
         UnknownName: there is none; the remedy is the nearest names, or a list of all where short.
     """
     names = tuple(known)
+    if not isinstance(text, str):
+        raise UnknownName(f"the {what} is of type {type_name(text)}", "give its name")
     meant = {_plain(alias): name for alias, name in (aliases or {}).items() if name in names}
     meant.update((_plain(name), name) for name in names)
     typed = _plain(text[:_LONGEST])
@@ -62,4 +66,4 @@ def _remedy(close: tuple[str, ...], names: tuple[str, ...]) -> str:
         return f"did you mean {' or '.join(close)}?"
     if len(names) <= _LISTED:
         return f"use one of {', '.join(names)}"
-    return "python -m spec list shows the names"
+    return f"{called('spec list')} shows the names"

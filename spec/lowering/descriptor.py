@@ -58,7 +58,7 @@ class Anchor(_Record):
     """Where something is shown: a path, a public source, or a path below a source.
 
     `order`, `claim` and `basis` say what a run preserves, and are for runs alone; what is not
-    said is not preserved.
+    stated is not preserved.
     """
 
     kind: AnchorKind
@@ -196,11 +196,11 @@ class Descriptor(_Record):
         _once("adapters", [adapter.depth for adapter in self.adapters])
         _once("signals", [shown.signal for shown in self.signals])
         _once("observations", [seen.atom for seen in self.observations])
-        for path, said in self.statements():
-            if said.anchor is not None and said.anchor not in self.anchors:
+        for path, statement in self.statements():
+            if statement.anchor is not None and statement.anchor not in self.anchors:
                 raise DescriptorError(
-                    f"there is no anchor {said.anchor!r}",
-                    did_you_mean(said.anchor, self.anchors) or "write it under anchors",
+                    f"there is no anchor {statement.anchor!r}",
+                    did_you_mean(statement.anchor, self.anchors) or "write it under anchors",
                     at=(*path, "anchor"),
                 )
         return self
@@ -210,24 +210,24 @@ class Descriptor(_Record):
     ) -> Iterator[tuple[tuple[str | int, ...], Item | Holds | Shows | Observed | Forbidden]]:
         """Everything that may name an anchor, by its path."""
         for name in ("native", "signals", "observations", "forbidden"):
-            for i, said in enumerate(getattr(self, name)):
-                yield (name, i), said
+            for i, statement in enumerate(getattr(self, name)):
+                yield (name, i), statement
         for i, adapter in enumerate(self.adapters):
             for j, item in enumerate(adapter.evidence):
                 yield ("adapters", i, "evidence", j), item
             for j, holds in enumerate(adapter.preconditions):
                 yield ("adapters", i, "preconditions", j), holds
 
-    def anchor(self, said: Item | Holds | Shows | Observed) -> Anchor | None:
+    def anchor(self, statement: Item | Holds | Shows | Observed) -> Anchor | None:
         """The anchor that a statement names; None where it names none."""
-        return None if said.anchor is None else self.anchors[said.anchor]
+        return None if statement.anchor is None else self.anchors[statement.anchor]
 
     def adapter(self, depth: Depth) -> Adapter | None:
         """What is offered at exactly that depth."""
         return next((each for each in self.adapters if each.depth is depth), None)
 
 
-def _once(part: str, said: list[str]) -> None:
-    for i, value in enumerate(said):
-        if value in said[:i]:
+def _once(part: str, values: list[str]) -> None:
+    for i, value in enumerate(values):
+        if value in values[:i]:
             raise DescriptorError(f"{value} occurs twice", "keep one of them", at=(part, i))

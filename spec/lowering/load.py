@@ -14,6 +14,7 @@ from spec.claims.claim import problems
 from spec.files.plain import NoFile, open_plain
 from spec.files.yaml_text import MOST_BYTES, Document, parse_yaml
 from spec.language.errors import DocumentError
+from spec.language.given import require
 from spec.language.suggest import did_you_mean
 from spec.lowering import descriptor, evidence
 from spec.lowering.descriptor import Descriptor
@@ -39,7 +40,8 @@ _VERSION: Final = re.compile(r"(.*)/([1-9][0-9]{0,8})")
 
 def read_descriptor(path: Path) -> Descriptor:
     """The descriptor in a file; raises DocumentError with file, line, path and reason."""
-    return parse_descriptor(read_bounded(path), str(path))
+    require(path, (str, Path), "the path of a descriptor", "a path")
+    return parse_descriptor(read_bounded(Path(path)), str(path))
 
 
 def read_evidence(path: Path) -> EvidenceFile:
@@ -48,7 +50,13 @@ def read_evidence(path: Path) -> EvidenceFile:
 
 
 def parse_descriptor(content: bytes, name: str) -> Descriptor:
-    """The descriptor that `content` says; `name` is the file's, for messages."""
+    """The descriptor that `content` says; `name` is the file's, for messages.
+
+    Raises:
+        DocumentError: it is no descriptor; with line, path and reason.
+        SpecError: `content` is no bytes.
+    """
+    require(content, bytes, "the content of a descriptor", "bytes, as a file has them")
     fields = _fields(descriptor)
     return _parse(content, name, Descriptor, descriptor.SCHEMA, fields)
 

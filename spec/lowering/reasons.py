@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spec.contract.modes import MODES, Depth
+from spec.language.given import require
 from spec.lowering.counting import atom_observed, counts, evidence_shows, lacks, unmet
 from spec.lowering.depths import MAY_SUPPLY, reaches
 from spec.lowering.obligations import REJECTED_WITHOUT, RELEVANT_ORDER
+from spec.lowering.relation import Row
 from spec.lowering.signals import TEMPTS
 from spec.lowering.vocabulary import ATOMS_FOR, Status
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from spec.lowering.depths import Precondition
     from spec.lowering.descriptor import Adapter, Descriptor, Item
-    from spec.lowering.relation import Row
     from spec.lowering.vocabulary import Atom
 
 __all__ = ["decided_by", "upgrade", "why_missing"]
@@ -25,7 +26,8 @@ _OFFERED = "adapter offered at this depth"
 
 
 def decided_by(row: Row) -> str:
-    """Which rule decided a row, and on what."""
+    """Which rule decided a row, and on what; raises SpecError if it is none."""
+    require(row, Row, "row", "what lower returns")
     lacking = f"{len(row.missing)} of {len(MODES[row.mode].names(row.bundle))} obligations"
     if row.rule == 1:
         said = "; ".join(f"{f} is forbidden up to {f.up_to}: {f.because}" for f in row.forbidden)
@@ -61,7 +63,11 @@ def _signals(row: Row) -> str:
 
 
 def why_missing(row: Row, obligation: str) -> str:
-    """Why an obligation that a row misses is not supplied: preconditions first."""
+    """Why an obligation that a row misses is not supplied: preconditions first.
+
+    Raises SpecError if it is no row.
+    """
+    require(row, Row, "row", "what lower returns")
     reasons = list(dict.fromkeys((*_unprepared(row, obligation), *_shortfalls(row, obligation))))
     return "; ".join(reasons) if reasons else "nothing states it for this mode"
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import TYPE_CHECKING
 
+from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle, Depth
+from spec.language.given import require
 from spec.lowering.counting import atom_observed, counts, evidence_shows, unmet
 from spec.lowering.depths import LADDER, MAY_SUPPLY, reaches
-from spec.lowering.evidence import Shown
+from spec.lowering.descriptor import Descriptor
+from spec.lowering.evidence import EvidenceFile, Shown
 from spec.lowering.obligations import REJECTED_WITHOUT
 from spec.lowering.signals import TEMPTS
 from spec.lowering.strict import only_shown
@@ -17,9 +21,7 @@ from spec.lowering.vocabulary import ATOMS_FOR, Label, Rests, Status, Subtype
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from spec.claims.claim import Mode
-    from spec.lowering.descriptor import Descriptor, Forbidden, Item, Shows
-    from spec.lowering.evidence import EvidenceFile
+    from spec.lowering.descriptor import Forbidden, Item, Shows
 
 __all__ = ["Row", "Supply", "lower", "related"]
 
@@ -80,7 +82,15 @@ def lower(
     Args:
         require_evidence: count nothing but what traces show.
         nowhere: the anchors of the descriptor that lead nowhere, by name, and why.
+
+    Raises:
+        SpecError: an argument is of another type, such as the name of a mode.
     """
+    require(descriptor, Descriptor, "descriptor", "a Descriptor, such as read_descriptor returns")
+    for what, given, kind in (("mode", mode, Mode), ("depth", depth, Depth)):
+        require(given, kind, what, f"a {kind.__name__}")  # a name would be equal to one, not be it
+    require(bundle, Bundle, "bundle", "a Bundle")
+    require(evidence, (EvidenceFile, NoneType), "evidence", "what read_evidence returns, or None")
     asked, lost = MODES[mode].names(bundle), nowhere or {}
     counted = only_shown(descriptor, lost) if require_evidence else descriptor
     found = {o: next(_supplies(counted, mode, depth, o, evidence), None) for o in asked}

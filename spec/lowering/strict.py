@@ -27,12 +27,16 @@ def only_shown(descriptor: Descriptor, nowhere: Container[str]) -> Descriptor:
     anchor in `nowhere` names none.
     """
 
-    def anchored(said: S) -> S:
-        return said.model_copy(update={"anchor": None}) if said.anchor in nowhere else said
+    def anchored(statement: S) -> S:
+        return (
+            statement.model_copy(update={"anchor": None})
+            if statement.anchor in nowhere
+            else statement
+        )
 
-    def item(said: Item) -> Item:
-        less = {"status": Status.PARTIAL} if said.status is Status.SUPPORTED else {}
-        return anchored(said.model_copy(update=less))
+    def item(statement: Item) -> Item:
+        less = {"status": Status.PARTIAL} if statement.status is Status.SUPPORTED else {}
+        return anchored(statement.model_copy(update=less))
 
     def adapter(offered: Adapter) -> Adapter:
         changed = {

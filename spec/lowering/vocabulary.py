@@ -77,7 +77,7 @@ class ClaimScope(StrEnum):
 class Basis(StrEnum):
     """What the thing shown by a run consists of. Only the first can carry an obligation."""
 
-    CLAIM_EVENTS = "claim_events"  # told of the claim, or joined to it by a rule set beforehand
+    CLAIM_EVENTS = "claim_events"  # reported of the claim, or joined to it by a rule set beforehand
     GENERIC_COUNTERS = "generic_counters"
     FALLBACK_RECOMPUTE = "fallback_recompute"
     STORAGE_MOVEMENT = "storage_movement"

@@ -63,7 +63,7 @@ def after(pool: Pool, event: Event) -> Pool:
 
 def _unmoved(pool: Pool, event: Event) -> frozenset[Placed]:
     """What is held, without what was held in one of the blocks of an event at another position for
-    nobody who is tracked: that may have gone unsaid.
+    no claim that is tracked: that may be gone without a report.
     """
     places: dict[int | None, int] = dict(zip(event.block_ids, event.positions, strict=False))
     return frozenset(
@@ -180,6 +180,6 @@ def _left(pool: Pool, event: Event) -> frozenset[Placed]:
 def _agrees(about: str | Object, event: Event) -> bool:
     """Whether an event may be about this object, as far as both say."""
     return isinstance(about, Object) and all(
-        said is None or stated is None or said == stated
-        for said, stated in zip(about, about_of(event), strict=True)
+        own is None or stated is None or own == stated
+        for own, stated in zip(about, about_of(event), strict=True)
     )

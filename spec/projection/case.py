@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from spec.claims.claim import Mode
 from spec.claims.states import next_state
@@ -23,7 +23,7 @@ from spec.projection.pool import Claim
 from spec.projection.rights import lapses
 from spec.projection.unknown import CACHED_BY, without
 
-__all__ = ["Case", "Finding", "View"]
+__all__ = ["Case", "Finding", "Reads", "View"]
 
 View: TypeAlias = Mapping[str, Value | None]
 
@@ -70,6 +70,13 @@ class _Scope:
         return self.request in requests and not self.over
 
 
+class Reads(NamedTuple):
+    """The registers of a claim's ledgers and of a request's that are followed; None for all."""
+
+    claim: frozenset[str] | None = None
+    request: frozenset[str] | None = None
+
+
 class Case:
     """A claim, judged by the observers of these names.
 
@@ -79,6 +86,7 @@ class Case:
     Args:
         mode: the one that judges.
         requests: the ids of all requests of the stream.
+        reads: the registers that are followed; the others keep their first values.
     """
 
     def __init__(
@@ -87,8 +95,9 @@ class Case:
         names: Sequence[str],
         mode: Mode,
         requests: Iterable[str],
+        reads: Reads = Reads(),  # noqa: B008
     ) -> None:
-        self.claim, self._mode = claim, mode
+        self.claim, self._mode, self.reads = claim, mode, reads
         self._steps: dict[str, Automaton | None] = {name: _automaton(name) for name in names}
         self._unknown: frozenset[str] = frozenset()
         self._left: dict[str, Finding] = {}
@@ -128,14 +137,15 @@ class Case:
             at: its line.
         """
         was = self.claim.facts
-        now = claim_after(kind, self.look(views))
+        now = {**was, **claim_after(kind, self.look(views), self.reads.claim)}
         of_claim = {Scope.CLAIM: self._constants(), Scope.WAS: was, Scope.NOW: now}
         for scope in self._scopes:
             seen = [{**view, "here": scope.is_of(here)} for view in views]
             known = {**of_claim, Scope.REQ_WAS: scope.facts}
             after = dict(_NO_REQUEST)
             if scope is not self._own:
-                after = request_after(kind, _look(seen, known))
+                found = request_after(kind, _look(seen, known), self.reads.request)
+                after = {**scope.facts, **found}
             if moves and self.taint is None:
                 whole = {**known, Scope.REQ: after}
                 ends, between = [_look([view], whole) for view in seen], _look(seen, whole)
@@ -218,6 +228,31 @@ class Case:
         if event.kind is Kind.BLOCK_CACHED and len(among) > 1 and away and self.claim.responsible:
             self.doubt(CACHED_BY, at)
 
+    # As a value.
+
+    def frozen(self) -> tuple[Any, ...]:
+        """All that decides what later events come to, without line numbers."""
+        return (
+            self.claim.state,
+            self.taint is not None,
+            tuple(self.open),
+            self._unknown,
+            tuple(name for name, step in self._steps.items() if step is None),
+            tuple(self._left),
+            tuple(_frozen_scope(scope) for scope in self._scopes),
+        )
+
+    def thaw(self, frozen: tuple[Any, ...]) -> None:
+        """Go on from what `frozen` returned for a claim of the same observers and requests."""
+        self.claim.state, tainted, opened, self._unknown, unknown, left, scopes = frozen
+        self.taint = 1 if tainted else None
+        self.open = dict.fromkeys(opened, 1)
+        self._left = dict.fromkeys(left, Finding(Verdict.SATISFIED))
+        for name in self._steps:
+            self._steps[name] = None if name in unknown else _automaton(name, self._unknown)
+        self._scopes = [_thawed_scope(scope) for scope in scopes]
+        self._own = self._scopes[0]
+
     # What it came to.
 
     @property
@@ -268,6 +303,18 @@ def _look(views: Sequence[View], known: Mapping[Scope, Mapping[str, Value]]) -> 
 def _line(finding: Finding) -> int:
     """Where it was found."""
     return finding.at or 0
+
+
+def _frozen_scope(scope: _Scope) -> tuple[Any, ...]:
+    watches = tuple((n, w.state, tuple(w.own.items())) for n, w in scope.watches.items())
+    return scope.request, scope.over, tuple(scope.facts.items()), watches
+
+
+def _thawed_scope(frozen: tuple[Any, ...]) -> _Scope:
+    request, over, facts, watches = frozen
+    return _Scope(
+        request, {name: _Watch(state, dict(own)) for name, state, own in watches}, dict(facts), over
+    )
 
 
 def _first(names: Iterable[str]) -> dict[str, _Watch]:

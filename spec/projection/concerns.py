@@ -1,7 +1,7 @@
 """Determines the claims that an event is about, for every kind.
 
-An event of a request belongs to that request, whatever claim it is about; and some events are told
-to every claim of the pool without being about any.
+An event of a request belongs to that request, whatever claim it is about; and some events are
+delivered to every claim of the pool without being about any.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def _by_object(sight: Sight) -> bool:
 
 
 def _by_blocks(sight: Sight) -> bool:
-    nobody = sight.event.claim_id is None and sight.event.object_id is None
-    return nobody and _is_among(sight.claim, owners(sight.pool, sight.event.block_ids))
+    anonymous = sight.event.claim_id is None and sight.event.object_id is None
+    return anonymous and _is_among(sight.claim, owners(sight.pool, sight.event.block_ids))
 
 
 def _by_content(sight: Sight) -> bool:
@@ -168,7 +168,7 @@ def is_mine(sight: Sight) -> bool:
 def _is_moot(sight: Sight) -> bool:
     """Whether a report is about what no longer matters: of a route, or of a loss where the
     claim is ranked, and the claim is over; and nothing like it that happened before is still to be
-    told.
+    reported.
     """
     kind, claim = sight.event.kind, sight.claim
     if not _names(sight) or not sight.binds or not claim.known or claim.watched:
@@ -185,8 +185,8 @@ def unsaid(claim: Claim, event: Event) -> bool:
     """Whether a report of lost blocks is of blocks that no report named; if their ids are unknown
     it may.
     """
-    told = frozenset(event.block_ids)
-    return bool(claim.unsaid) and (None in claim.unsaid or told <= claim.unsaid)
+    blocks = frozenset(event.block_ids)
+    return bool(claim.unsaid) and (None in claim.unsaid or blocks <= claim.unsaid)
 
 
 def is_named(sight: Sight) -> bool:

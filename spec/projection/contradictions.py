@@ -82,7 +82,7 @@ def _assumed(kind: Kind) -> list[tuple[Assumption, Truths]]:
 
 
 def _of_duration(sight: Sight) -> str:
-    """An expiring claim has a duration, stated or not; of a foreign mode nobody knows."""
+    """An expiring claim has a duration, stated or not; of a foreign mode it is unknown."""
     claim, time = sight.claim, sight.moment.time_ns
     lasts = (claim.mode or sight.moment.mode) in set(Mode) - {Mode.EXPIRING}
     if claim.introduced and claim.duration is None and lasts:

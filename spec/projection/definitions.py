@@ -215,9 +215,9 @@ def smear(sight: Sight) -> bool:
     whose restore did not fail.
     """
     event, claim, failed = sight.event, sight.claim, _request(sight).failed
-    said = {*(event.blocking_claim_ids or ()), event.outcome_claim_id} - {None}
-    part = claim.responsible or claim.claim_id in said | failed
-    return part and not said <= failed
+    blamed = {*(event.blocking_claim_ids or ()), event.outcome_claim_id} - {None}
+    part = claim.responsible or claim.claim_id in blamed | failed
+    return part and not blamed <= failed
 
 
 def alleges(sight: Sight) -> bool:
@@ -302,4 +302,4 @@ def behind(sight: Sight) -> bool:
 
 def oldest(sight: Sight) -> bool:
     """Whether the report agrees with the oldest fact that is not reported yet."""
-    return routes.owed(sight)[:1] == [routes.told(sight.event)]
+    return routes.owed(sight)[:1] == [routes.reported(sight.event)]

@@ -19,7 +19,7 @@ class Line(NamedTuple):
     (None for all that are alive) of which nothing more is concluded, or nothing of the obligations
     beside them. `derived` are kinds of facts that are read from reports in the form of the stream,
     and contradict none. `foreign` says that the line has another form than the first: from there on
-    nobody knows the order of lines, nor which are missing.
+    the order of lines is unknown, and so is which are missing.
     """
 
     at: int
@@ -34,13 +34,13 @@ class Line(NamedTuple):
     foreign: bool = False
 
 
-def line_of(said: Event | StreamMark, at: int) -> Line:
+def line_of(given: Event | StreamMark, at: int) -> Line:
     """A line of the canonical form."""
-    if isinstance(said, Event):
-        return Line(at, (said,), said.sequence, said.time_ns)
-    stated = getattr(said, "observes", None)
+    if isinstance(given, Event):
+        return Line(at, (given,), given.sequence, given.time_ns)
+    stated = getattr(given, "observes", None)
     observes = None if stated is None else frozenset(map(Kind, stated))
-    return Line(at, (), said.sequence, said.time_ns, mark=said.kind, observes=observes)
+    return Line(at, (), given.sequence, given.time_ns, mark=given.kind, observes=observes)
 
 
 @dataclass

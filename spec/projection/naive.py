@@ -43,7 +43,7 @@ _REGISTRY: Final = frozenset({Kind.CLAIM_COMMITTED, Kind.CLAIM_RETIRED})
 _BEGINS: Final = frozenset({Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED})
 _INTRODUCES: Final = _BEGINS | {Kind.CLAIM_ACCEPTED}
 _ABOUT_CLAIMS: Final = REPORTS | _REGISTRY | _BEGINS
-_SPEAKS: Final = REPORTS - {Kind.CLAIM_REJECTED, Kind.CLAIM_ACCEPTED}
+_NAMES_CLAIM: Final = REPORTS - {Kind.CLAIM_REJECTED, Kind.CLAIM_ACCEPTED}
 _EITHER: Final = frozenset({"cache_identity", "object_id"})
 
 
@@ -244,7 +244,7 @@ class Naive:
             case.distrust(at)  # its blocks are not followed any more
         if not claim.met and self._lost >= 0 and event.kind not in _BEGINS:
             case.distrust(at)  # its acceptance may be among the events that are missing
-        if self.constants["watched"] and event.kind in _SPEAKS and not claim.introduced:
+        if self.constants["watched"] and event.kind in _NAMES_CLAIM and not claim.introduced:
             case.distrust(at)  # it is named before it is registered
         late = claim.facts["committed"] and claim.duration is None and event.duration is not None
         if event.kind in _INTRODUCES and late:
@@ -340,8 +340,8 @@ class Naive:
     def _is_hidden(sight: Sight, seen: View) -> bool:
         """Whether an event is about a prefix that a missing line may have placed."""
         claim = sight.claim
-        speaks = seen["mine"] and sight.event.kind in ABOUT_BLOCKS
-        return bool(speaks) and claim.facts["lead"] < claim.threshold
+        names_claim = seen["mine"] and sight.event.kind in ABOUT_BLOCKS
+        return bool(names_claim) and claim.facts["lead"] < claim.threshold
 
     def _is_nobodys(self, sight: Sight) -> bool:
         """Whether a block is gone that any claim may hold since a missing line."""

@@ -73,11 +73,11 @@ class Claim:
     `known` once a registry holds it, an auditor's or the runtime's. `took` is the event by which
     responsibility for it last began. `least` is the earliest time at which its duration can be
     over, `end` when it is, `unclear` since which line that is unknown; `elapsed` says that it is,
-    `told` that it was of this commitment or of one before. It `strayed` once an event took blocks
-    from behind its end, and none of its own; it was `missed` if anything may have happened since it
-    ended that was not observed. Its end was `early` if its entry ended before its duration was
-    over. It is `disputed` if two priorities of it were stated. `computed` are the positions that
-    were computed since it was last away, `waiting` the requests for which a restore of it is
+    `told` that this was stated of this commitment or of one before. It `strayed` once an event took
+    blocks from behind its end, and none of its own; it was `missed` if anything may have happened
+    since it ended that was not observed. Its end was `early` if its entry ended before its duration
+    was over. It is `disputed` if two priorities of it were stated. `computed` are the positions
+    that were computed since it was last away, `waiting` the requests for which a restore of it is
     required. `owed` are, by request and kind of report, what its routes and their reuse came to and
     are not reported yet, in the order in which it happened. `unsaid` are the blocks that it lost
     and no report named, None for a block whose id is unknown.
@@ -109,7 +109,7 @@ class Claim:
     took: int = 0
     least: int | None = None
     end: int | None = None
-    unclear: tuple[int, bool] | None = None  # the line; whether only the steps are not told
+    unclear: tuple[int, bool] | None = None  # the line; whether only the steps are not stated
     elapsed: bool = False
     told: bool = False
     state: ClaimState = ClaimState.SUBMITTED
@@ -169,7 +169,7 @@ class Claim:
 
     @property
     def alive(self) -> bool:
-        """Whether it was met, and its end was not told, or the runtime is responsible still."""
+        """Whether it was met, and its end was not reported, or the runtime is responsible still."""
         return self.met > 0 and (self.state not in TERMINAL or self.responsible)
 
 
@@ -258,12 +258,12 @@ def bind(claim: Claim, event: Event) -> bool:
 
     What it states besides is bound as well, if it does.
     """
-    said = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
-    if "predicate" in said:
-        said["predicate"] = predicate_of(said["predicate"]).plain
-    agrees = all(claim.stated.get(name, value) == value for name, value in said.items())
+    stated = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
+    if "predicate" in stated:
+        stated["predicate"] = predicate_of(stated["predicate"]).plain
+    agrees = all(claim.stated.get(name, value) == value for name, value in stated.items())
     if agrees:
-        claim.stated |= said
+        claim.stated |= stated
     return agrees
 
 
@@ -303,7 +303,7 @@ def means(about: Object, claim: Claim) -> bool:
     if not claim.known or claim.unwatched or claim.stated.get("object_id") != about.object_id:
         return False
     pairs = [(getattr(about, name), claim.stated.get(name)) for name in _WITHIN]
-    return all(said is None or stated is None or said == stated for said, stated in pairs)
+    return all(own is None or stated is None or own == stated for own, stated in pairs)
 
 
 # Blocks.
@@ -316,7 +316,7 @@ def is_tracked(pool: Pool, claim: Claim) -> bool:
 
 
 def is_over(pool: Pool, claim: Claim) -> bool:
-    """Whether the end of the claim was told, and nothing is owed for it."""
+    """Whether the end of the claim was reported, and nothing is owed for it."""
     return claim.state in TERMINAL and not claim.responsible and not pool.watched
 
 
@@ -353,7 +353,7 @@ def in_hand(pool: Pool) -> dict[str, Request]:
 def attributed(pool: Pool, event: Event) -> list[str]:
     """The requests to which an event may belong: one, where that is known; none, where it is none.
 
-    Blocks that nobody says who cached were cached by the only request in hand.
+    Blocks of which no event says who cached them were cached by the only request in hand.
     """
     if event.request_id is not None:
         return [event.request_id]

@@ -87,8 +87,8 @@ def unclear(pool: Pool, claim: Claim) -> int | None:
     if claim.elapsed or claim.unclear is None:
         return None
     line, steps = claim.unclear
-    told = any(other.told and in_steps(other) for other in pool.claims.values())
-    return None if steps and told else line
+    steps_stated = any(other.told and in_steps(other) for other in pool.claims.values())
+    return None if steps and steps_stated else line
 
 
 def some_end_unseen(pool: Pool, mode: Mode) -> bool:

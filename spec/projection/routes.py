@@ -11,7 +11,7 @@ from spec.events.fields import ROUTE_REPORTS
 from spec.projection.concerns import is_mine
 from spec.projection.sight import Sight
 
-__all__ = ["follow", "number", "owed", "told"]
+__all__ = ["follow", "number", "owed", "reported"]
 
 _MOVES: Final = frozenset({*ROUTE_REPORTS, *(fact for fact, _ in ROUTE_REPORTS.values())})
 
@@ -21,7 +21,7 @@ def owed(sight: Sight) -> list[Value]:
     return sight.claim.owed.get((sight.event.request_id, sight.event.kind), [])
 
 
-def told(event: Event) -> Value:
+def reported(event: Event) -> Value:
     """The value that a report states."""
     return _value(event, ROUTE_REPORTS[event.kind][1])
 

@@ -145,15 +145,15 @@ def _has_part(sight: Sight, seen: Mapping[str, object]) -> bool:
 def may_be_gone(sight: Sight) -> bool:
     """Whether a block is gone that may hold a position of the claim: one that a load did not name.
 
-    It is if nobody is known to hold it, or if the event names or means the claim, which does not
+    It is if no claim is known to hold it, or if the event names or means the claim, which does not
     hold it, and does not say which position it held.
     """
     event, held = sight.event, held_by(sight.pool, sight.claim)
-    nobody = event.claim_id is None and event.object_id is None
+    anonymous = event.claim_id is None and event.object_id is None
     ours = event.claim_id == sight.claim.claim_id or sight.claim in meant(sight.pool, event)
     if not any(block is None for _, block in held_by(sight.later, sight.claim)):
         return False
-    if nobody:
+    if anonymous:
         return any(not owners(sight.pool, [block]) for block in event.block_ids)
     known = {block for _, block in held}
     return ours and not event.positions and any(block not in known for block in event.block_ids)
@@ -164,8 +164,8 @@ def says_too_little(sight: Sight) -> bool:
     not say how many blocks came back.
     """
     event, claim = sight.event, sight.claim
-    told = event.positions or event.held is not None
-    if event.kind is not Kind.LOAD_FINISHED or told or not sight.moment.binds:
+    stated = event.positions or event.held is not None
+    if event.kind is not Kind.LOAD_FINISHED or stated or not sight.moment.binds:
         return False
     if is_over(sight.pool, claim):
         return False
@@ -177,8 +177,8 @@ def may_mean_another(sight: Sight) -> frozenset[str]:
     """The obligations that a report of a lost block leaves open: of a claim that lost blocks from
     behind its end it may mean these, which are none of its loss.
     """
-    told = sight.event.kind is Kind.CLAIM_BLOCK_LOST and sight.claim.strayed
-    return _OF_LOSSES if told else frozenset()
+    of_loss = sight.event.kind is Kind.CLAIM_BLOCK_LOST and sight.claim.strayed
+    return _OF_LOSSES if of_loss else frozenset()
 
 
 # What a stream does not observe.

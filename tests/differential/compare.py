@@ -13,7 +13,7 @@ import msgspec
 from monitor.engine import Monitor
 from monitor.evaluate.claim import ClaimRun
 from monitor.input.records import CANONICAL, At, Doubt, Form, Record, Stamp
-from monitor.stream.claim_store import Keep
+from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
@@ -223,7 +223,7 @@ def _agree(fast: Verdicts, outcome: Outcome, where: str, *, forgets: bool) -> No
 
 
 def _is_later(found: Found, than: Found) -> bool:
-    """Whether a breach was found after another one, or nobody knows where."""
+    """Whether a breach was found after another one, or it is unknown where."""
     if not found[0] is than[0] is Verdict.VIOLATED:
         return False
     return found[1] is None or than[1] is None or found[1] >= than[1]

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from monitor.stream.claim_store import Keep
+from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from tests.differential.compare import BARRED, Differs, Tally, asking, compare, lines
 from tests.projection_cases import FAMILIES

@@ -36,7 +36,7 @@ WATCHED: Final = (Mode.BEST_EFFORT, Mode.SOFT_PRIORITY, Mode.ROUTED_REUSE)
 
 
 def harmed(claim: str, request: str) -> list[Event]:
-    """Its blocks are lost to a reset, and that is told."""
+    """Its blocks are lost to a reset, and that is reported."""
     return told.reset(claim, request) + told.harmed(claim, request)
 
 
@@ -119,7 +119,7 @@ def _altered(draw: st.DrawFn, event: Event) -> Event:
 
 @st.composite
 def ended_lives(draw: st.DrawFn, *, watched: bool = False) -> list[Stamped]:
-    """Some claims live and end, side by side or one after another; then a little more is said."""
+    """Some claims live and end, side by side or one after another; then a little more is stated."""
     events: list[Event] = []
     claims = draw(st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=3, unique=True))
     for claim, request in zip(claims, draw(st.permutations(REQUESTS)), strict=False):

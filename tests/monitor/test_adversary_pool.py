@@ -179,7 +179,7 @@ class TestRoom:
         assert "violated" == self.judged(apart, 4, 17, CLAIM)
 
     def test_unknown(self) -> None:
-        """Where nobody knows what is shared, both ends must agree."""
+        """Where it is unknown what is shared, both ends must agree."""
         unknown = self.two((), ())
         assert "kept" == verdict(HARD, *unknown, arrives("q", 12), of("finished", "q"))
         assert "violated" == verdict(HARD, *unknown, arrives("q", 17), of("finished", "q"))

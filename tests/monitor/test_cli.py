@@ -187,7 +187,7 @@ class TestBadInput:
             (["check", "GOOD", "--mode", "hard_protected", "--bundle", "papr"], "paper"),
             (["check", "GOOD", "--mode", ""], "there is no mode ''"),
             (["check", "GOOD", "--mode", "auot"], "did you mean auto?"),
-            (["check", "GOOD", "--claim", ""], "--claim names no claim"),
+            (["check", "GOOD", "--claim", ""], "it names no claim"),
             (["check", "--mode", "hard_protected"], "TRACE"),
             (["check", "GOOD", "--mode", "hard_protected", "--format", "xml"], "xml"),
             (["check", "GOOD", "--mode", "hard_protected", "--strikt"], "--strikt"),

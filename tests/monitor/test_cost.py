@@ -12,7 +12,7 @@ from monitor.evaluate import claim as claim_module
 from monitor.evaluate.claim import ClaimRun
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At
-from monitor.pool import blocks
+from monitor.pool import blocks, holders
 from monitor.pool.blocks import Blocks, Held
 from monitor.requests import ledger as requests
 from monitor.stream.projection import Stream
@@ -231,7 +231,7 @@ class TestCost:
 
     def test_shared_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Claims share so many blocks; of those alive where there are more nothing is concluded."""
-        monkeypatch.setattr(blocks, "SHARES", 2 * len(CLAIMS) - 4)
+        monkeypatch.setattr(holders, "SHARES", 2 * len(CLAIMS) - 4)
         run = Counted(Mode.HARD_PROTECTED)
         about = run.crowd()
         alive = run.stream.claims.values()

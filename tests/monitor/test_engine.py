@@ -162,7 +162,7 @@ class TestOwnership:
 
 
 class TestLosses:
-    """A loss that breaks the predicate while responsible is harm, and must be told."""
+    """A loss that breaks the predicate while responsible is harm, and must be reported."""
 
     lost = canonical("block_lost", block_ids=[100])
 
@@ -280,7 +280,7 @@ class TestRule:
         assert "kept" == judge(trace, Mode.DEMOTABLE).verdict
 
     def test_accepted_in_another_mode(self) -> None:
-        """Nobody knows what was promised: neither mode judges it, whatever becomes of it."""
+        """It is unknown what was promised: neither mode judges it, whatever becomes of it."""
         trace = canonical_claim()
         trace[2]["mode"] = "demotable"
         victim = canonical("block_evicted", block_ids=[100])

@@ -249,7 +249,7 @@ class TestOrder:
         assert "violated" == offload(trace)["offload_restorability"]
 
     def test_restored_before_required(self) -> None:
-        """So is one that is told before it was needed."""
+        """So is one that is reported before it was needed."""
         trace = moved(
             connector_success(), "resident_claim_restored", "resident_claim_restore_required"
         )

@@ -36,7 +36,7 @@ class TestLoss:
 
     @pytest.mark.parametrize("bundle", Bundle)
     def test_before(self, mode: Mode, duty: str, event: str, bundle: Bundle) -> None:
-        """Given up aloud, then lost: kept."""
+        """Given up explicitly, then lost: kept."""
         report = judge(allocator_release(event), mode, bundle)
         assert "kept" == report.verdict
         assert "satisfied" == verdicts(report)[duty]

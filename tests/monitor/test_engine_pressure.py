@@ -205,7 +205,7 @@ class TestProof:
         ],
     )
     def test_partial(self, without: list[str], wrong: dict[str, int]) -> None:
-        """What a proof leaves out is not told; what it does give is checked all the same."""
+        """What a proof leaves out is not reported; what it does give is checked all the same."""
         line = allocator_conflict(**dict.fromkeys(without))
         report = judge([*allocator_resident(), line], Mode.HARD_PROTECTED)
         assert {"footprint_accounting"} == having(report, "inconclusive")

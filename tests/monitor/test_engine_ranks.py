@@ -43,7 +43,7 @@ def loses(claim: str, lowest: int | None = None, block: int = 3) -> Trace:
 
 
 def loses_all(claim: str) -> Trace:
-    """It loses all its blocks, one after another, and each loss is told."""
+    """It loses all its blocks, one after another, and each loss is reported."""
     told = ["claim_block_lost"] * 3 + ["claim_unmaterialized"]
     gone = [_loses(claim, block)[0] for block in (3, 2, 1, 0)]
     return [line for g, kind in zip(gone, told, strict=True) for line in (g, about(kind, claim))]
@@ -155,7 +155,7 @@ class TestChoice:
         assert "violated" == found(ranked(*losses[0], *losses[1]))["claim:c"]
 
     def test_unknown_first(self) -> None:
-        """Once nobody knows whether a loss was right, a later breach is not told apart from it."""
+        """Once it is unknown whether a loss was right, a later breach is not told apart from it."""
         trace = ranked(*loses("claim:c"), *loses("claim:c", 1, block=2))
         assert "inconclusive" == found(trace)["claim:c"]
 
@@ -263,7 +263,7 @@ class TestOneEvent:
     """There is no order among the blocks that one event took: it is judged as a whole."""
 
     def both(self, *claims: str, lowest: int | None = None, keeps: int = 0) -> Trace:
-        """One event takes the blocks of these claims but so many, and that is told."""
+        """One event takes the blocks of these claims but so many, and that is reported."""
         gone = [FIRST[c] + n for c in claims for n in range(keeps, 4)]
         kind = "claim_block_lost" if keeps else "claim_unmaterialized"
         event = canonical("block_evicted", block_ids=gone, lowest_priority=lowest)
@@ -301,7 +301,7 @@ class TestOneEvent:
         assert ("satisfied", "inconclusive") == (verdict["claim:a"], verdict["claim:c"])
 
     def test_all_told(self) -> None:
-        """Each loss is told after it, in any order."""
+        """Each loss is reported after it, in any order."""
         report = judge(ranked(*self.both(*RANKS, keeps=3)), Mode.SOFT_PRIORITY)
         assert "satisfied" == report.obligations["claim_scoped_telemetry"]
 

@@ -101,7 +101,7 @@ FINISHED = canonical("request_finished", request_id="q")
 
 
 class TestBeforeItsTime:
-    """Blame is judged by what was known when it was said."""
+    """Blame is judged by what was known when it was reported."""
 
     def blame(self, trace: Trace, claim: str = CLAIM) -> str:
         return verdicts(judge(trace, Mode.HARD_PROTECTED), claim)["blocking_claim_ids"]
@@ -273,7 +273,7 @@ class TestLate:
 
 
 def test_a_claim_that_comes_later() -> None:
-    """While a request that arrived twice is in hand, nobody knows whether it fits beside a claim
+    """While a request that arrived twice is in hand, it is unknown whether it fits beside a claim
     that comes after that."""
     once = canonical("request_arrived", request_id="q", needed=1, usable=80)
     end = canonical("request_finished", request_id="q")

@@ -6,6 +6,7 @@ import gzip
 import io
 import itertools
 import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -273,6 +274,58 @@ class TestTraceWriter:
         trace.close()
 
         assert [0, 2, 3] == [line["sequence"] for line in written(path)]
+
+    def test_another_writes(self, tmp_path: Path) -> None:
+        """What else writes to the file writes over nothing, and nothing is written over it."""
+        path = tmp_path / "t.jsonl"
+        trace = TraceWriter(path)
+        with path.open("ab") as other:
+            trace.write(EVICTED)
+            other.write(b"theirs, which is longer than a line of ours, or so one would think\n" * 9)
+            other.flush()
+            trace.write(EVICTED)
+        trace.close()
+
+        lines = path.read_text().splitlines()
+        assert 9 == sum(line.startswith("theirs") for line in lines)
+        assert [0, 1, 2, 3] == [json.loads(each)["sequence"] for each in lines if each[0] == "{"]
+
+    def test_part_amid_others(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A part of a line is not cut off together with what another has written."""
+        path = tmp_path / "t.jsonl"
+        trace = TraceWriter(path)
+        with path.open("ab") as other:
+            other.write(b"theirs\n")
+        before = path.read_bytes()
+        monkeypatch.setattr(trace, "_file", _Torn(trace._file))
+        with pytest.raises(OSError, match="no space"):
+            trace.write(EVICTED)
+        with pytest.raises(SpecError, match="written in part"):
+            trace.write(EVICTED)
+        trace.close()
+
+        assert path.read_bytes().startswith(before)
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+    def test_fork(self, tmp_path: Path) -> None:
+        """A process that was forked from the writer's neither writes nor ends its stream."""
+        path = tmp_path / "t.jsonl"
+        trace = TraceWriter(path)
+        trace.write(EVICTED)
+        child = os.fork()
+        if not child:
+            refused = 1
+            try:
+                trace.write(EVICTED)
+            except SpecError as error:
+                refused = 0 if "belongs to the process that opened it" in str(error) else 2
+            trace.close()
+            os._exit(refused)
+        assert 0 == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        trace.write(EVICTED)
+        trace.close()
+
+        assert [0, 1, 2, 3] == [line["sequence"] for line in written(path)]
 
     def test_threads(self, tmp_path: Path) -> None:
         """Calls from several threads leave whole lines with their numbers in order."""

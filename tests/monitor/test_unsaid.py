@@ -119,7 +119,7 @@ class TestAcceptance:
         assert "satisfied" not in verdicts(report).values()
 
     def test_no_role(self) -> None:
-        """Where no line says whether a request is the resident or a reuse, nothing is told."""
+        """Where no line says whether a request is the resident or a reuse, nothing is reported."""
         trace = bare(connector_success(), "resident_claim_role")
         report = judge(trace, Mode.OFFLOADABLE)
         assert ("inconclusive", "no accepted claim") == (report.verdict, report.why)
@@ -140,7 +140,7 @@ class TestTokens:
         return bare(trace, "num_prompt_tokens", "num_block_hashes")
 
     def test_no_block_size(self) -> None:
-        """Where the look-up comes before any block size is shown, nothing is told, and why."""
+        """Where the look-up comes before any block size is shown, nothing is reported, and why."""
         trace = self.unsized(connector_success())
         report = judge(trace, Mode.OFFLOADABLE)
         assert OFFLOADABLE == having(report, "inconclusive")
@@ -203,7 +203,7 @@ class TestSeen:
 
     @pytest.mark.parametrize("stored", [False, True])
     def test_prompt_unknown(self, stored: bool) -> None:
-        """Where the prompt's length is not said, what it does not find may be there."""
+        """Where the prompt's length is not reported, what it does not find may be there."""
         before = connector_store() if stored else reuses((448, 0))
         found = {"num_computed_tokens": 0, "num_hit_tokens": 0}
         lookup = bare(connector_lookup("r5", **found), "num_prompt_tokens", "num_block_hashes")

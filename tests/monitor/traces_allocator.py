@@ -145,7 +145,7 @@ def allocator_losses(positions: list[int], claim: str = CLAIM, first: int = 100)
 
 
 def allocator_release(event: str = "resident_claim_demoted") -> Trace:
-    """A claim is given up aloud and then loses its blocks, tail first."""
+    """A claim is given up explicitly and then loses its blocks, tail first."""
     return [
         *allocator_resident(),
         allocator_end(event),

@@ -56,7 +56,7 @@ def of(kind: str, request: str, **fields: Any) -> Line:
 
 
 def there(claim: str = CLAIM, first: int = 100, mode: Mode = HARD, **fields: Any) -> Trace:
-    """A claim of four blocks that are there, and that is told."""
+    """A claim of four blocks that are there, and that is reported."""
     blocks = cached(claim, first, 0, 1, 2, 3)
     return [*accepted(claim, mode=mode, **fields), blocks, named("claim_materialized", claim)]
 

@@ -32,7 +32,7 @@ def _before(mode: Mode) -> dict[str, list[Event]]:
 
 
 def _missed() -> dict[str, list[Event]]:
-    """What makes that nobody knows what else happened; nothing stands for a missing line."""
+    """What makes that it is unknown what else happened; nothing stands for a missing line."""
     return {
         "a line is missing": [],
         "a request comes twice": [arrives("twice", 1), arrives("twice", 1)],

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Final, NamedTuple
 
-from proofs.mutation.parts import neighbour
+from proofs.mutation.mutants.parts import neighbour
 from spec.events.alphabet import Kind
 
 __all__ = ["MODULES", "OPERATORS", "Change", "Part", "changes"]

@@ -15,9 +15,9 @@ from typing import Final
 
 import msgspec
 
-from proofs.mutation.campaign import EQUIVALENT, PLACES, SURVIVED, everything, key_of
-from proofs.mutation.commands import Mutation
-from proofs.mutation.state import runs_digest
+from proofs.mutation.campaign.command import Mutation
+from proofs.mutation.campaign.run import EQUIVALENT, PLACES, SURVIVED, everything, key_of
+from proofs.mutation.campaign.state import runs_digest
 
 PLACE: Final = Path(__file__).parent / "goldens" / "mutation.json"
 

@@ -5,7 +5,8 @@ import pytest
 
 from proofs.check import DEPTH, Checks, check_mode, exit_code
 from proofs.engines.background import second_process
-from proofs.engines.spacer import Invariant, ProofResult, prove, recheck
+from proofs.engines.invariants.recheck import Invariant, ProofResult, recheck
+from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import model_of
 from proofs.report.verdict import verdict
@@ -173,11 +174,11 @@ class TestTrust:
 
         assert (ProofResult.UNKNOWN, False) == (proof.result, proof.rechecked)
 
-    def test_vacuous_is_no_pass(self) -> None:
-        """A depth too small for a witness is reported as vacuous and exits 3."""
+    def test_no_witness_is_no_pass(self) -> None:
+        """A depth too small for a witness finds none, and exits 3."""
         check = check_mode(Mode.EXPIRING, depth=2)
 
-        assert ("vacuous", 2) == (check.consistent.result, check.consistent.depth)
+        assert ("not found", 2) == (check.consistent.result, check.consistent.depth)
         assert 3 == exit_code([check])
 
     def test_nothing_checked_is_no_pass(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 from proofs import __main__ as command
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
-from proofs.engines.assumption_bmc import guards_of
+from proofs.engines.bounded.assumption_bmc import guards_of
 from proofs.traces.scenarios import SCENARIOS
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
@@ -149,15 +149,23 @@ class TestCheck:
         assert ["violated", "harm"] in rows
         assert "Sound: refuted" in out
 
-    def test_vacuous(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """A bundle that no run exercises within the depth is undecided, and exits 3."""
-        code, out, _ = run(capsys, "check", "expiring", "--depth", "2")
+    def test_depth_too_small(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Where no run within the depth is a witness, nothing is decided: it exits 3, says that a
+        longer run may be one, and no part has failed."""
+        junit = tmp_path / "j.xml"
+        code, out, _ = run(capsys, "check", "expiring", "--depth", "2", "--junit", str(junit))
 
+        said = " ".join(out.split())
         assert 3 == code
-        assert " ".join(out.split()).startswith(
-            "undecided: expiring, contract bundle. No run of up to 2 events exercises and "
-            "satisfies every obligation."
+        assert said.startswith(
+            "undecided: expiring, contract bundle. No witness was found: no run of up to 2 events "
+            "exercises and satisfies every obligation; increase --depth."
         )
+        assert "witness none of up to 2 events; a longer one may exist (--depth)" in said
+        assert "vacuous" not in out
+        suite = ET.fromstring(junit.read_text())
+        assert ("0", "1") == (suite.get("failures"), suite.get("errors"))
+        assert "no witness of up to 2 events" in junit.read_text()
 
     def test_redundant_is_said_and_passes(self, capsys: pytest.CaptureFixture[str]) -> None:
         """A redundant obligation is named as such; it fails nothing."""

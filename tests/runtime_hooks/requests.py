@@ -73,7 +73,7 @@ def engine_of(usable: int = 200) -> TinyEngine:
 
 
 def reused(engine: TinyEngine) -> list[str | None]:
-    """The requests of which a reuse was told."""
+    """The requests of which a reuse was reported."""
     return [event.request_id for event in engine.kinds("prefix_reused")]
 
 

@@ -89,7 +89,7 @@ def body(**more: Any) -> bytes:
 class TestMiddleware:
     @pytest.mark.parametrize(("key", "scope"), [*SCOPES.items(), ("key-c", ""), (None, "")])
     def test_key(self, key: str | None, scope: str) -> None:
-        """The scope of the key is told, and all else is as it was; who has none is nobody."""
+        """The scope of the key is reported, and all else is as it was; who has none is nobody."""
         got, headers, kinds = passed(body(), key=key)
         assert scope == caller(got)
         said = json.loads(got)

@@ -113,7 +113,7 @@ class TinyPool:
                 self.free.append(block)
 
     def drop(self, blocks: Sequence[int]) -> None:
-        """What is to be found no more is told as lost."""
+        """What is to be found no more is reported as lost."""
         for block in blocks:
             del self.content[block]
         self.lost(blocks)
@@ -256,7 +256,7 @@ class TinyEngine:
         self.controller.tracker.cached(name, start, pairs)
 
     def lines(self) -> list[Line]:
-        """Everything that was told, once the journal is closed."""
+        """Everything that was reported, once the journal is closed."""
         self.journal.close()
         assert self.journal.fault is None
         assert self.expected_faults == self.controller.faults.counts
@@ -272,7 +272,7 @@ class TinyEngine:
         return [event for event in self.events() if event.kind in kinds]
 
     def judge(self, mode: Mode) -> Conclusion:
-        """What the monitor concludes, reading what was told as it would be read from a file."""
+        """What the monitor concludes, reading what was reported as it would be read from a file."""
         monitor, reader = Monitor(mode), Reader("trace")
         for number, line in enumerate(self.lines(), 1):
             for record in reader.feed(msgspec.json.encode(line), number):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,38 @@ class TestRun:
         err = capsys.readouterr().err
         assert err.endswith(line)
         assert "Traceback" not in err
+
+    def test_interrupt_in_a_finalizer(self, capsys: Capture) -> None:
+        """An interrupt that Python drops, since it comes while an object is freed, ends the command
+        all the same, and prints no traceback."""
+
+        class Deaf:
+            def __del__(self) -> None:
+                raise KeyboardInterrupt
+
+        app = new_app("spec", "A test.")
+
+        @app.command()
+        def go() -> None:
+            Deaf()
+            time.sleep(10)
+
+        started = time.monotonic()
+        assert Code.INTERRUPTED == run(app, ["go"])
+        assert 5 > time.monotonic() - started
+        assert "Traceback" not in capsys.readouterr().err
+
+    @pytest.mark.parametrize("words", [[], ["nothing"]])
+    def test_error_that_nobody_takes(self, words: list[str]) -> None:
+        """Where standard error takes nothing, the exit code still tells."""
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "spec", *words],
+                stdout=subprocess.PIPE,
+                stderr=full,
+                check=False,
+            )
+        assert (Code.BAD_INPUT, b"") == (done.returncode, done.stdout)
 
     def test_bad_input(self, capsys: Capture) -> None:
         """A command line may name errors of its own that a person can put right."""

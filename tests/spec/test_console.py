@@ -60,7 +60,7 @@ class TestHelp:
         called = " ".join(["resident-claims", name, *inner])
         assert out.startswith(f"Usage: {called} ")
         assert f"Example: {called}" in out
-        assert "Example: python" not in out
+        assert "python -m" not in out
         assert "--format" in out
 
     def test_light(self, tmp_path: Path) -> None:
@@ -104,12 +104,46 @@ class TestRun:
     def test_same(
         self, code: int, ours: tuple[str, ...], theirs: tuple[str, ...], capsys: Capture
     ) -> None:
-        """It prints what `python -m` of the package prints, and exits as that does."""
+        """It prints what `python -m` of the package prints, and exits as that does; hints name
+        commands as they are called here."""
         assert code == main([*ours])
         printed = capsys.readouterr()
         package, *words = theirs
         assert code == MAINS[package](words)
-        assert capsys.readouterr() == printed
+        out, err = capsys.readouterr()
+        err = err.replace("python -m proofs check", "resident-claims prove")
+        assert (out, err) == printed
+
+    @pytest.mark.parametrize(
+        ("ours", "package", "theirs", "called"),
+        [
+            ("prove", "proofs", "check", "check hard_protected"),
+            ("recheck none", "proofs", "recheck none", "check --all --certificate DIR"),
+            ("label", "proofs", "lower", "lower tensorrt_llm_1_3_0rc14"),
+            ("spec show zz", "spec", "show zz", "list shows the names"),
+            ("spec docs --check --dir none", "spec", "docs --check --dir none", "docs to write"),
+            (
+                f"label continuum --against {ROOT / 'README.md'}",
+                "proofs",
+                f"lower continuum --against {ROOT / 'README.md'}",
+                "lower --format json",
+            ),
+        ],
+        ids=lambda text: text.partition(" ")[0],
+    )
+    def test_hints(
+        self, ours: str, package: str, theirs: str, called: str, capsys: Capture
+    ) -> None:
+        """A hint names a command in the form in which the program was called."""
+        there = {"check": "prove", "lower": "label", "list": "spec list", "docs": "spec docs"}
+        word, _, rest = called.partition(" ")
+        assert MAINS[package](theirs.split()) == main(ours.split())
+        first, second = capsys.readouterr().err.splitlines()
+        assert f"python -m {package} {called}" in first
+        assert f"resident-claims {there[word]} {rest}" in second
+        assert "python -m" not in second
+        MAINS[package](theirs.split())
+        assert f"{first}\n" == capsys.readouterr().err  # the program has left nothing behind
 
     def test_program(self, tmp_path: Path) -> None:
         """The program itself proves a mode, and says so in the JSON of `proofs check`."""

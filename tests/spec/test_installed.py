@@ -195,7 +195,7 @@ class TestExtras:
         assert "in a checkout, pip install '.[proofs]'" in done.stderr
 
     def test_complete(self, tmp_path: Path, env: dict[str, str]) -> None:
-        """Nothing is completed of a command whose extra is missing, and nothing is said."""
+        """Nothing is completed of a command whose extra is missing, and nothing is stated."""
         words = {"COMP_WORDS": "resident-claims prove --eng", "COMP_CWORD": "2"}
         asked = {**env, **words, "_RESIDENT_CLAIMS_COMPLETE": "complete_bash"}
         done = call("resident-claims", cwd=tmp_path, env=asked)

@@ -1,10 +1,18 @@
-"""The stories in order, and chains of them: what follows from what."""
+"""The stories in order, and chains of them: what follows from what.
+
+`python -m tests.streams.chains FILE` writes the chains as a trace, for `proofs.mutation.record`.
+"""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from spec.events.alphabet import CONFLICT_ACTIONS
+from spec.events.canonical import EVENT_ENCODER
 from tests.streams.stories import (
     Story,
     accepted,
@@ -201,3 +209,23 @@ CHAINS: Final[tuple[tuple[Story, ...], ...]] = (
     (registered, committed, cached, materialized, retired, committed),
 )
 """Stories that follow from each other; every stream starts from one of them."""
+
+
+def trace() -> bytes:
+    """The chains as a trace, each a stream of its own; without one that no trace can state.
+
+    Lines are numbered from 1, so that the beginning of each stream is missing: the monitor then
+    delivers all events of a request, for it may concern the claim.
+    """
+    lines = []
+    for number, chain in enumerate(CHAINS):
+        if rebound not in chain:  # a lookup that names no request is bad input
+            events = [event for story in chain for event in story("claim:a", "request:1")]
+            for sequence, event in enumerate(events, 1):
+                stamped = replace(event, stream=f"scenario-{number}", sequence=sequence)
+                lines.append(EVENT_ENCODER.encode(stamped) + b"\n")
+    return b"".join(lines)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_bytes(trace())

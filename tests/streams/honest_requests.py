@@ -19,7 +19,7 @@ class Server(Tier):
 
     def route(self, claim: Promise, request: str) -> None:
         """A request is sent to a worker for the claim, perhaps once more to another one, and hits
-        or misses; all of it is told, in the order in which it happened.
+        or misses; all of it is reported, in the order in which it happened.
         """
         if request not in self.needs or not claim.live:
             return
@@ -178,7 +178,7 @@ class Server(Tier):
             self.say(Kind.REQUEST_ARRIVED, needed=0, **arrived)
 
     def end(self) -> None:
-        """What is in hand ends, and what is owed is told; most claims are given up."""
+        """What is in hand ends, and what is owed is reported; most claims are given up."""
         self.tick()
         for request in list(self.needs):
             self.finish(request)

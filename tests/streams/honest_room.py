@@ -58,7 +58,7 @@ class Rooms(Runtime):
         return CapacityProof(resident, active, total, USABLE, max(0, total - USABLE))
 
     def arrive(self, request: str) -> None:
-        """A request comes: it fits, or an action is told, or claims give way."""
+        """A request comes: it fits, or an action is reported, or claims give way."""
         if request in self.needs or request in self.turned_away:
             return
         resident, chance = self.room(self.kept), self.chance
@@ -77,7 +77,7 @@ class Rooms(Runtime):
             self.needs[request] = needed
 
     def act(self, kind: Kind, request: str, needed: int, names: tuple[str, ...]) -> None:
-        """An action is told, in these names."""
+        """An action is reported, in these names."""
         proof = self.proof(needed)
         self.say(kind, request_id=request, blocking_claim_ids=names, proof=proof)
 

@@ -323,12 +323,12 @@ def failure_answered(claim: str, request: str) -> list[Event]:
 
 
 def refusal_stated(claim: str, request: str) -> list[Event]:
-    """A refusal is told as the outcome, and the request is not refused for it."""
+    """A refusal is reported as the outcome, and the request is not refused for it."""
     return failure_answered(claim, request)[:1]
 
 
 def refused_for_it(claim: str, request: str) -> list[Event]:
-    """The request is refused for its failed restore, and no outcome is told besides."""
+    """The request is refused for its failed restore, and no outcome is reported besides."""
     return failure_answered(claim, request)[1:]
 
 

@@ -51,7 +51,7 @@ def told(chance: Random, mode: Mode, lies: int | None = None) -> list[Line]:
     """One stream, in lines of one canonical event or mark each.
 
     Args:
-        lies: how many things are told otherwise than they were; by default mostly none.
+        lies: how many things are reported otherwise than they were; by default mostly none.
     """
     keyed, timed = chance.random() < 0.7, chance.random() < 0.6
     honest = 1 if lies == 0 else chance.choice(_HONEST)

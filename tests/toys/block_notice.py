@@ -29,7 +29,7 @@ BLOCK_NOTICE = Observer(
     ),
     rules=(
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "block_loss_reported",
             e.mine & kind(Kind.CLAIM_BLOCK_LOST),
             "told",

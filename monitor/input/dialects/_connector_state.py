@@ -73,7 +73,7 @@ class Restore:
         self.answered.add(self.generation if generation is None else generation)
 
     def is_echo(self, generation: int | None) -> bool:
-        """A connector's report about this attempt repeats what the scheduler has said."""
+        """A connector's report about this attempt repeats what the scheduler has reported."""
         if self.generation is None:
             return bool(self.answered)
         return (self.generation if generation is None else generation) in self.answered

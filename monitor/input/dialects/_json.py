@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 
@@ -11,6 +10,7 @@ import msgspec
 
 from monitor.input.errors import InputError, did_you_mean, shown
 from spec.claims.predicates import MaterializationPredicate, parse_predicate
+from spec.files.json_text import KeyTwice, check_keys
 from spec.language.errors import PredicateError
 
 if TYPE_CHECKING:
@@ -47,10 +47,11 @@ def parse(text: bytes, file: str, line: int) -> dict[str, object]:
         if not isinstance(obj, dict):
             reason, hint = f"expected a JSON object, got {shown(obj)}", _ONE_LINE
         elif text.count(b'":') != len(obj) or _SPACED_COLON(text):
-            json.loads(text, object_pairs_hook=_unique)
-    except _TwiceError as twice:
+            check_keys(text)
+    except KeyTwice as twice:
+        field = shown(twice.key, 80)[1:-1]
         raise InputError(
-            file, "the key occurs twice", line=line, field=str(twice), hint="keep one of them"
+            file, "the key occurs twice", line=line, field=field, hint="keep one of them"
         ) from None
     except UnicodeDecodeError as error:
         reason, hint = f"not text: no UTF-8 at byte {error.start + 1}", "write UTF-8"
@@ -61,19 +62,6 @@ def parse(text: bytes, file: str, line: int) -> dict[str, object]:
     if reason:
         raise InputError(file, reason, line=line, hint=hint)
     return cast("dict[str, object]", obj)
-
-
-class _TwiceError(Exception):
-    """A key stands twice in one object; its text is the key, printable."""
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    keys: dict[str, object] = {}
-    for key, value in pairs:
-        if key in keys:
-            raise _TwiceError(shown(key, 80)[1:-1])
-        keys[key] = value
-    return keys
 
 
 def _not_json(text: bytes, message: str) -> tuple[str, str]:

@@ -130,11 +130,11 @@ class Recorded(Head, frozen=True):
             needed: blocks that the request needs.
             usable: blocks of the pool, for a line that does not say.
         """
-        said = {name: getattr(self, name) for name in _PROOF}
-        resident, total, shortfall, capacity = said.values()
+        stated = {name: getattr(self, name) for name in _PROOF}
+        resident, total, shortfall, capacity = stated.values()
         if resident is total is shortfall is None:
             return None, ()
-        left_out = tuple(name for name, number in said.items() if number is None)
+        left_out = tuple(name for name, number in stated.items() if number is None)
         capacity = usable if capacity is None else capacity
         if total is None and resident is not None:
             total = resident + needed
@@ -167,7 +167,7 @@ class Bound(Recorded, frozen=True):
 
     @property
     def binding(self) -> dict[str, Any]:
-        """Whom the line is about: nobody, unless it names a claim."""
+        """The claim that the line is about; none, unless it names one."""
         if self.claim_id is None:
             return {}
         return {
@@ -210,10 +210,10 @@ def acceptance(
 
 def rebinds(known: dict[str, object], identity: dict[str, object]) -> bool:
     """Whether `identity` contradicts what is `known` of a claim's; what is new in it is added."""
-    said = {name: value for name, value in identity.items() if value is not None}
-    for name, value in said.items():
+    stated = {name: value for name, value in identity.items() if value is not None}
+    for name, value in stated.items():
         known.setdefault(name, value)
-    return any(known[name] != value for name, value in said.items())
+    return any(known[name] != value for name, value in stated.items())
 
 
 def unstated(claim: str, **stated: object) -> tuple[Doubt, ...]:
@@ -233,7 +233,7 @@ def materialized(line: Recorded, binding: dict[str, Any]) -> Event:
 
 @dataclass(slots=True)
 class Ended:
-    """What was said to become of a claim, so that nothing is said twice of it.
+    """The reported ends of a claim, so that none is emitted twice.
 
     An outcome of a failed restore and the event that it states are one, in either order; of a
     harm, where both name one request.
@@ -241,20 +241,20 @@ class Ended:
 
     retired: bool = False
     _stated: dict[Kind, str | None] = field(default_factory=dict)
-    _told: dict[Kind, str | None] = field(default_factory=dict)
+    _reported: dict[Kind, str | None] = field(default_factory=dict)
 
     def report(self, kind: Kind, request: str | None, binding: dict[str, Any]) -> tuple[Event, ...]:
         """A demotion, an expiry or a harm; nothing where an outcome has stated it."""
         if _repeats(self._stated, kind, request):
             del self._stated[kind]
             return ()
-        self._told[kind] = request
+        self._reported[kind] = request
         return self._say(kind, binding)
 
     def state(self, kind: Kind, request: str | None, binding: dict[str, Any]) -> tuple[Event, ...]:
         """The same as the outcome of a failed restore; nothing where it was emitted before."""
-        if _repeats(self._told, kind, request):
-            del self._told[kind]
+        if _repeats(self._reported, kind, request):
+            del self._reported[kind]
             return ()
         if _repeats(self._stated, kind, request):
             return ()
@@ -268,8 +268,8 @@ class Ended:
         return ends(kind, binding, retired=retired)
 
 
-def _repeats(said: dict[Kind, str | None], kind: Kind, request: str | None) -> bool:
-    return kind in said and (kind is not Kind.CLAIM_HARMED or said[kind] == request)
+def _repeats(ends: dict[Kind, str | None], kind: Kind, request: str | None) -> bool:
+    return kind in ends and (kind is not Kind.CLAIM_HARMED or ends[kind] == request)
 
 
 def answer(failed: Event, ended: Ended, binding: dict[str, Any]) -> tuple[Event, ...]:

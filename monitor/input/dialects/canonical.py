@@ -59,14 +59,14 @@ class CanonicalDialect:
         """Nothing: no event is held back."""
         return ()
 
-    def _stamped(self, said: Event | StreamMark, line: int) -> tuple[At, Stamp]:
+    def _stamped(self, given: Event | StreamMark, line: int) -> tuple[At, Stamp]:
         for name in ("sequence", "time_ns", "priority"):
-            value = getattr(said, name, None)
+            value = getattr(given, name, None)
             if value is not None and not -_MOST <= value <= _MOST:
                 self._refuse(line, name, f"{shown(value)} is out of range", f"at most {_MOST}")
-        if isinstance(said, StreamMark) and said.observes is not None:
-            self._check_observed(said, said.observes, line)
-        return At(self._file, line, said.sequence), stamp_of(said, said.stream or self._file)
+        if isinstance(given, StreamMark) and given.observes is not None:
+            self._check_observed(given, given.observes, line)
+        return At(self._file, line, given.sequence), stamp_of(given, given.stream or self._file)
 
     def _check_observed(self, mark: StreamMark, observes: tuple[str, ...], line: int) -> None:
         """Only the first mark says what is observed, and only facts are."""
@@ -95,7 +95,7 @@ class CanonicalDialect:
                 reason = f"{event.kind} {what or 'cannot be judged without it'}"
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
         for name in _STRANGE[event.kind]:
-            if getattr(event, name) != _UNSAID[name]:
+            if getattr(event, name) != _DEFAULTS[name]:
                 reason = f"{event.kind} has no such field"
                 self._refuse(line, name, reason, "docs/events.md lists its fields")
         placed = event.positions or event.kind is Kind.BLOCK_CACHED
@@ -111,7 +111,7 @@ class CanonicalDialect:
         raise InputError(self._file, reason, line=line, field=field, hint=hint)
 
 
-_UNSAID: Final = {field.name: field.default for field in msgspec.structs.fields(Event)}
+_DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.fields(Event)}
 """What an event holds where its line does not have the field."""
 
 _STRANGE: Final = {

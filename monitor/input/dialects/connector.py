@@ -87,8 +87,8 @@ class ConnectorDialect:
             now.need("claim_id")
         events = meaning(now)
         if data.claim_id is not None:
-            told = any(event.claim_id is not None for event in events)
-            if rebinds(now.claim.identity, data.identity(predicate)) and not told:
+            named = any(event.claim_id is not None for event in events)
+            if rebinds(now.claim.identity, data.identity(predicate)) and not named:
                 events = (*events, Event(kind=Kind.PREFIX_LOOKUP, **now.line.binding))
         _join(now)
         return (Record(at, stamp, tuple((e, at) for e in events), doubts=tuple(now.doubts)),)
@@ -100,7 +100,7 @@ class ConnectorDialect:
 
 _Events = tuple[Event, ...]
 _STORE, _LOAD = ("GPU", "CPU"), ("CPU", "GPU")
-_UNTOLD = frozenset({"claim_materialized_event", "claim_scoped_telemetry"})
+_NOT_REPORTED = frozenset({"claim_materialized_event", "claim_scoped_telemetry"})
 _ON_CONFLICT = frozenset({"blocking_claim_ids", "explicit_conflict_action"})
 
 
@@ -124,7 +124,7 @@ def _acceptance(now: Now, **stated: Any) -> _Events:
         materialization_predicate=line.materialization_predicate,
     )
     why = "the connector dialect does not report when a claim materializes or loses blocks"
-    now.doubts.extend((*doubts, Doubt(why, claim, _UNTOLD)))
+    now.doubts.extend((*doubts, Doubt(why, claim, _NOT_REPORTED)))
     return acceptance(now.line.binding, **stated)
 
 

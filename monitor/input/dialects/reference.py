@@ -87,8 +87,8 @@ class ReferenceDialect:
         now.check(*_NEEDS.get(name, ("claim_id",)))
         events = (*_arrival(now), *meaning(now))
         if data.claim_id is not None:
-            told = any(event.claim_id is not None for event in events)
-            if rebinds(now.claim.identity, data.identity(predicate)) and not told:
+            named = any(event.claim_id is not None for event in events)
+            if rebinds(now.claim.identity, data.identity(predicate)) and not named:
                 events = (*events, now.say(Kind.PREFIX_LOOKUP, request_id=data.request_id))
         return (Record(at, stamp, tuple((e, at) for e in events), doubts=tuple(now.doubts)),)
 
@@ -101,7 +101,7 @@ _Events = tuple[Event, ...]
 _GPU: Final = "gpu_kv_cache"
 _OFFLOAD_TIER: Final = "offload_tier"
 _NO_OUTCOME: Final = "unstated"
-_UNTOLD: Final = "claim_scoped_telemetry"
+_NOT_REPORTED: Final = "claim_scoped_telemetry"
 _OUTCOME: Final = "restoration_failure_outcome"
 _ON_CONFLICT: Final = frozenset({"blocking_claim_ids", "explicit_conflict_action"})
 _HOLDS: Final = "claim_materialized_event"
@@ -155,7 +155,7 @@ def _accepted(now: Now) -> _Events:
         resident_blocks_required=line.resident_blocks_required,
     )
     now.doubts.extend(doubts)
-    now.doubt("the reference lifecycle does not report which blocks a claim loses", _UNTOLD)
+    now.doubt("the reference lifecycle does not report which blocks a claim loses", _NOT_REPORTED)
     return acceptance(
         line.binding,
         footprint=line.resident_blocks_required,
@@ -206,19 +206,19 @@ def _required(now: Now) -> _Events:
 def _restored(now: Now) -> _Events:
     """Blocks are back: by a load if the offload tier is where they came from, else computed."""
     line, tier, blocks = now.line, now.claim.tier, now.blocks()
-    said = [line.restored_from_offload_tier]
+    stated = [line.restored_from_offload_tier]
     if line.restoration_source is not None:
-        said.append(line.restoration_source == _OFFLOAD_TIER)
+        stated.append(line.restoration_source == _OFFLOAD_TIER)
     sources = {line.source_tier, line.cache_tier_from} - {None}
-    unsaid = said == [None] and not (sources and tier)
-    if unsaid or line.restoration_completed is False:
+    unstated = stated == [None] and not (sources and tier)
+    if unstated or line.restoration_completed is False:
         now.doubt("the restore does not say whether it was completed, and from where")
         return ()
     now.request.failed.discard(line.claim_id or "")
     now.doubt("the reference lifecycle does not report that a restored claim materializes", _HOLDS)
     if blocks is None:
         return ()
-    loaded = False not in said and (tier is None or sources <= {tier})
+    loaded = False not in stated and (tier is None or sources <= {tier})
     there = now.ask(Kind.LOAD_FINISHED if loaded else Kind.BLOCK_CACHED, **blocks)
     return (there, now.ask(Kind.CLAIM_RESTORED, from_tier=loaded))
 
@@ -239,13 +239,13 @@ def _restoration_failed(now: Now) -> _Events:
         outcome = _NO_OUTCOME
     failed = now.ask(Kind.LOAD_FAILED)
     now.request.failed.add(line.claim_id or "")
-    told = now.ask(
+    outcome_event = now.ask(
         Kind.CLAIM_RESTORATION_FAILED,
         outcome=outcome,
         outcome_claim_id=line.outcome_claim_id,
         blocking_claim_ids=line.blocking_claim_ids,
     )
-    return (failed, told, *answer(told, now.claim.ended, line.binding))
+    return (failed, outcome_event, *answer(outcome_event, now.claim.ended, line.binding))
 
 
 def _refused(now: Now) -> _Events:

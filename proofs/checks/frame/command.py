@@ -47,12 +47,12 @@ def to_junit(check: FrameCheck) -> bytes:
 
 def _case(lemma: Answer) -> JunitCase:
     parts = "; ".join(f"{each.of} {each.part}".strip() for each in lemma.failures)
-    said = "" if lemma.result == "proved" else f"{lemma.result}: {parts}"
+    message = "" if lemma.result == "proved" else f"{lemma.result}: {parts}"
     refuted = lemma.result == "refuted"
     return JunitCase(
         f"frame.{lemma.part}",
         lemma.name,
         lemma.seconds,
-        failure=said if refuted else "",
-        error="" if refuted else said,
+        failure=message if refuted else "",
+        error="" if refuted else message,
     )

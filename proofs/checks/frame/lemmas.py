@@ -113,9 +113,15 @@ class Frame:
             given = (*nothing, view.term(delivery.unmet))
             for reason, term in delivery.reasons[scope].items():
                 if (scope, reason) not in delivery.everyone:
-                    told, no = view.term(term), constant(False)
+                    delivered, no = view.term(term), constant(False)
                     yield Question(
-                        UNMET, scope, reason, given, told == no, {reason: (no, told)}, True
+                        UNMET,
+                        scope,
+                        reason,
+                        given,
+                        delivered == no,
+                        {reason: (no, delivered)},
+                        True,
                     )
 
     def _known_to_all(self, ledger: str, name: str, then: Expr) -> Question:
@@ -184,9 +190,9 @@ class Frame:
         whole = space.view("claim"), space.view("request")
         claim = whole[0].step(observer, space.claim)
         now, req = whole[0].now(), whole[1].req()
-        told = whole[0].term(delivery.term("claim"))
-        some_claim = _if(told, claim, space.claim)
-        some_now = _if(told, now, space.was)
+        delivered = whole[0].term(delivery.term("claim"))
+        some_claim = _if(delivered, claim, space.claim)
+        some_now = _if(delivered, now, space.was)
         agree = [same(some_claim, claim), same(some_now, now)]
         changes = _pairs("claim", claim, some_claim) | _pairs("now", now, some_now)
         given: list[Expr] = []
@@ -206,16 +212,16 @@ class Frame:
             record = {n: v if n in delivery.known else first[n] for n, v in space.req_was.items()}
             followed = space.view("request", req_was=ledger)
             opened = space.view("request", req_was=record)
-            hears = followed.term(delivery.term("request"))
+            receives = followed.term(delivery.term("request"))
             opens = opened.term(delivery.term("opens"))
             some_req = _if(
                 follows,
-                _if(hears, followed.req(), ledger),
+                _if(receives, followed.req(), ledger),
                 opened.req(),
             )
             some_request = _if(
                 follows,
-                _if(hears, followed.step(observer, standing), standing),
+                _if(receives, followed.step(observer, standing), standing),
                 opened.step(observer, space.claim),
             )
             still = z3.And(z3.Not(follows), z3.Not(opens))

@@ -34,7 +34,7 @@ __all__ = [
 class Lemma:
     """A statement with a name; `says` is a sentence.
 
-    `of_requests` says that it speaks only of observers that are followed for each request.
+    `of_requests` says that it is only about observers that are followed for each request.
     """
 
     name: str

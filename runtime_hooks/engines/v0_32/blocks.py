@@ -1,6 +1,6 @@
 """Observes blocks of vLLM 0.32: cached, computed, looked up, evicted, lost, reset.
 
-vLLM caches blocks before they are computed, within `allocate_slots`. The controller hears of them
+vLLM caches blocks before they are computed, within `allocate_slots`. The controller receives them
 when the output of their step has arrived.
 """
 

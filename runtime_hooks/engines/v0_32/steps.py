@@ -164,7 +164,9 @@ class StepHooks:
             self.refuse(refusal)
 
     def refuse(self, refusal: Refusal) -> None:
-        """End a request whose refusal was reported; its client hears of it with the next output."""
+        """End a request whose refusal was reported; its client receives the refusal with the next
+        output.
+        """
         request = self._scheduler.requests.get(refusal.request_id)
         if request is not None:
             why = as_metadata(refusal)

@@ -76,7 +76,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
     ),
     rules=(
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "stream_out_of_order",
             kind(Kind.STREAM_DISORDER),
             VIOLATED,
@@ -84,7 +84,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="events in the order of their sequence numbers and monotonic times",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "claim_id_reused",
             e.mine & kind(Kind.CLAIM_COMMITTED) & ~_at(_stage, ClaimState.SUBMITTED),
             VIOLATED,
@@ -92,7 +92,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="a new id for a new claim",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "rejection_reported_while_committed",
             e.mine & kind(Kind.CLAIM_REJECTED) & was.committed,
             VIOLATED,
@@ -100,7 +100,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="claim_accepted, or claim_rejected without a commitment in the registry",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "unauthorized_caller",
             e.mine & _ends & ~e.authorised,
             VIOLATED,
@@ -110,7 +110,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             "its rights",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "end_attributed_to_wrong_caller",
             conj(e.mine, _ends, was.ended_by >= 1, e.by >= 1, e.by.ne(was.ended_by)),
             VIOLATED,
@@ -119,7 +119,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="a report that names the caller who ended the registry entry",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "illegal_transition",
             _report & ~lifecycle_allows(_stage),
             VIOLATED,
@@ -127,7 +127,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="a report for which the lifecycle has a transition from that state",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "end_reported_while_responsible",
             e.mine & _ends & now.responsible,
             VIOLATED,
@@ -135,7 +135,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             allowed="the report after the registry entry ended",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "end_reported",
             e.mine & _ends,
             "ordered",
@@ -161,7 +161,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             why="the registry entry of the claim ended",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "legal_transition",
             _report,
             "ordered",
@@ -170,7 +170,7 @@ ORDERED_LIFECYCLE_EVENTS = Observer(
             why="the lifecycle allows this report in the current state of the claim",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "legal_transition_while_end_due",
             _report,
             "owed",
@@ -199,7 +199,7 @@ CLAIM_DEMOTED_BEFORE_LOSS = Observer(
     ),
     rules=(
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "evicted_before_demotion",
             _victim_breaks,
             VIOLATED,
@@ -207,7 +207,7 @@ CLAIM_DEMOTED_BEFORE_LOSS = Observer(
             allowed="claim_demoted before the eviction, or another victim",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "demotion_reported",
             e.mine & kind(Kind.CLAIM_DEMOTED) & ~now.responsible,
             "demoted",
@@ -232,7 +232,7 @@ CLAIM_EXPIRED_BOUNDARY = Observer(
     ),
     rules=(
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "evicted_before_expiry",
             _victim_breaks,
             VIOLATED,
@@ -241,7 +241,7 @@ CLAIM_EXPIRED_BOUNDARY = Observer(
             "victim",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "expiry_reported",
             e.mine & kind(Kind.CLAIM_EXPIRED) & ~now.responsible,
             "expired",

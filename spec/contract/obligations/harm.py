@@ -38,7 +38,7 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
 
 _harm_stated = conj(e.mine, e.here, ~e.echo, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
 _good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
-_untold = Var(Scope.OWN, "untold", Sort.INT)
+_unreported = Var(Scope.OWN, "untold", Sort.INT)
 
 CLAIM_HARM_ATTRIBUTION = Observer(
     name="claim_harm_attribution",
@@ -60,7 +60,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "harm_reported_without_loss",
             e.mine & kind(Kind.CLAIM_HARMED),
             VIOLATED,
@@ -70,7 +70,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "runtime is responsible",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "harm_reported_while_predicate_true",
             conj(e.mine, kind(Kind.CLAIM_HARMED), ~c.tiered, _holds),
             VIOLATED,
@@ -81,14 +81,14 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.OWED,
             "one_of_several_losses_reported",
-            e.mine & kind(Kind.CLAIM_HARMED) & (_untold >= 2),
+            e.mine & kind(Kind.CLAIM_HARMED) & (_unreported >= 2),
             "owed",
             source=("owed",),
-            sets={"untold": _untold - 1},
+            sets={"untold": _unreported - 1},
             why="one loss is reported as harm of this claim, and another is not reported yet",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "harm_reported",
             e.mine & kind(Kind.CLAIM_HARMED),
             "told",
@@ -97,7 +97,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             why="the loss or the failed restore is reported as harm of this claim",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "harm_announced",
             _harm_stated,
             "stated",
@@ -106,7 +106,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "repeat",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "outcome_reported",
             _outcome_of_failure,
             "told",
@@ -149,7 +149,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             loss,
             "owed",
             source=("owed",),
-            sets={"untold": _untold + 1},
+            sets={"untold": _unreported + 1},
             why="the claim was lost once more while the runtime was responsible",
         ),
         Rule(

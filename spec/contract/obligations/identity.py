@@ -52,7 +52,7 @@ CLAIM_IDENTITY = Observer(
     ),
     rules=(
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "identity_mismatch",
             e.named & ~e.mine,
             VIOLATED,
@@ -62,7 +62,7 @@ CLAIM_IDENTITY = Observer(
             "claim was registered with",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "report_names_another_claim",
             e.mine & ~e.named & _REPORT_ABOUT_CLAIM,
             VIOLATED,
@@ -70,7 +70,7 @@ CLAIM_IDENTITY = Observer(
             allowed="the same report with this claim's id",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "identity_matches",
             e.mine & e.named & _REPORT_ABOUT_CLAIM,
             "bound",
@@ -95,7 +95,7 @@ EXPLICIT_ACCEPTANCE = Observer(
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "acceptance_reported_without_commitment",
             e.mine & kind(Kind.CLAIM_ACCEPTED) & ~was.committed,
             VIOLATED,
@@ -103,14 +103,14 @@ EXPLICIT_ACCEPTANCE = Observer(
             allowed="a commitment in the registry before claim_accepted",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "acceptance_reported",
             e.mine & kind(Kind.CLAIM_ACCEPTED),
             "accepted",
             why="the acceptance of a claim that the registry committed to is reported",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "reported_before_acceptance",
             e.mine & _REPORT_ABOUT_CLAIM & ~_needs_no_acceptance,
             VIOLATED,
@@ -157,7 +157,7 @@ MATERIALIZATION_PREDICATE = Observer(
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "predicate_reported_true_while_false",
             e.mine & (kind(Kind.CLAIM_MATERIALIZED) | _restored) & (now.lead < c.threshold),
             VIOLATED,
@@ -165,7 +165,7 @@ MATERIALIZATION_PREDICATE = Observer(
             allowed="the report after the last block that the predicate needs was cached",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "predicate_reported_false_while_true",
             e.mine
             & (kind(Kind.CLAIM_UNMATERIALIZED) | (kind(Kind.CLAIM_BLOCK_LOST) & e.breaks))
@@ -175,7 +175,7 @@ MATERIALIZATION_PREDICATE = Observer(
             allowed="the report after a block that the predicate needs was lost",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "predicate_evaluated",
             e.mine & kind(Kind.CLAIM_MATERIALIZED, Kind.CLAIM_UNMATERIALIZED, Kind.PREFIX_LOOKUP),
             "honest",
@@ -211,7 +211,7 @@ FOOTPRINT_ACCOUNTING = Observer(
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "footprint_differs_from_commitment",
             e.mine & kind(Kind.CLAIM_ACCEPTED) & was.committed & e.footprint.ne(was.footprint),
             VIOLATED,
@@ -219,7 +219,7 @@ FOOTPRINT_ACCOUNTING = Observer(
             allowed="the number of blocks that the registry holds for the claim",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "wrong_capacity_proof",
             _proof & ~_adds_up,
             VIOLATED,
@@ -229,7 +229,7 @@ FOOTPRINT_ACCOUNTING = Observer(
             "and at most what all unfinished requests need; total and shortfall follow from these",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "footprint_reported",
             (e.mine & kind(Kind.CLAIM_ACCEPTED) & (e.footprint >= 1)) | _proof,
             "accounted",

@@ -45,7 +45,7 @@ OFFLOAD_RESTORABILITY = Observer(
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "restore_reported_while_incomplete",
             e.mine & kind(Kind.CLAIM_RESTORED) & ~(e.from_tier & (c.threshold <= was.lead)),
             VIOLATED,
@@ -54,7 +54,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restored after a load from the offload tier made the predicate true",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "restore_reported_while_not_required",
             _restored,
             VIOLATED,
@@ -63,7 +63,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restored between claim_restore_required and the end of the request",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "restore_reported_without_load",
             _restored & ~(req_was.loaded | was.unreported),
             VIOLATED,
@@ -72,7 +72,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restored after a load from the offload tier finished",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "offload_reported_without_copy",
             e.mine & kind(Kind.CLAIM_OFFLOADED) & ~was.host,
             VIOLATED,
@@ -80,14 +80,14 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_offloaded after a store finished, while the copy exists",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "restore_reported",
             _restored,
             "restored",
             why="the restore from the tier is reported",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "restore_reported_for_another_request",
             e.mine & kind(Kind.CLAIM_RESTORED),
             "restored",
@@ -95,7 +95,7 @@ OFFLOAD_RESTORABILITY = Observer(
             why="the restore from the tier is reported for another request that waited for it",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "evicted_without_copy",
             e.mine & kind(Kind.BLOCK_EVICTED) & loss,
             VIOLATED,
@@ -103,7 +103,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="a finished store before the eviction",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "reused_without_restore",
             reused & was.responsible & (req_was.away | (was.lead < c.threshold)),
             VIOLATED,
@@ -113,7 +113,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "the claim",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "recomputed_despite_copy",
             conj(computed, was.responsible, was.host, req_was.away, req_was.asks),
             VIOLATED,
@@ -123,7 +123,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "claim",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "recomputed_after_restore_required",
             conj(computed, was.responsible, was.host, req_was.away),
             VIOLATED,
@@ -134,7 +134,7 @@ OFFLOAD_RESTORABILITY = Observer(
             "claim",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "reused_before_restore_reported",
             reused & was.responsible & (req_was.loaded | was.unreported),
             VIOLATED,
@@ -143,7 +143,7 @@ OFFLOAD_RESTORABILITY = Observer(
             allowed="claim_restore_required and claim_restored before the reuse",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "reused_before_later_restore_reported",
             reused & was.responsible & was.unreported,
             VIOLATED,

@@ -63,7 +63,7 @@ VICTIM_EXCLUSION = Observer(
     ),
     rules=(
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "evicted_while_responsible",
             e.mine & _evicted & was.responsible,
             VIOLATED,
@@ -71,7 +71,7 @@ VICTIM_EXCLUSION = Observer(
             allowed="another victim, or refusing or deferring the request first",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "conflict_ended_without_eviction",
             _finished & _to_the_end,
             "spared",
@@ -100,14 +100,14 @@ EXPLICIT_CONFLICT_ACTION = Observer(
     ),
     rules=(
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "conflict_action_reported",
             _acted & _in_conflict,
             "acted",
             why="an explicit action is reported for the request that does not fit",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "demotion_or_expiry_reported",
             e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED) & e.authorised,
             "acted",
@@ -211,7 +211,7 @@ names_blockers = conj(
     ~e.restore,
     was.responsible | e.blamed,
     kind(*(CONFLICT_ACTIONS - {Kind.REQUEST_DEFERRED})) | (kind(Kind.REQUEST_DEFERRED) & e.accuses),
-)  # an action for want of room, in a pool that this claim has or is said to have a part in
+)  # an action for want of room, in a pool that this claim has or is reported to have a part in
 _has_part = req_was.failed | was.responsible | e.blamed
 _restore_refused = e.here & e.restore & kind(Kind.REQUEST_REFUSED)
 
@@ -234,7 +234,7 @@ BLOCKING_CLAIM_IDS = Observer(
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "restore_refusal_blames_wrong_claims",
             _restore_refused & (_has_part & e.smear | (req_was.failed & ~e.accuses)),
             VIOLATED,
@@ -242,7 +242,7 @@ BLOCKING_CLAIM_IDS = Observer(
             allowed="exactly the claims whose restore failed for this request",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "blames_wrong_claims",
             names_blockers & ~blame_is_right(was.declared),
             VIOLATED,
@@ -252,7 +252,7 @@ BLOCKING_CLAIM_IDS = Observer(
             "way, and does not fit if any one of them stays",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "blockers_reported",
             (names_blockers & (_in_conflict | e.accuses))
             | (_restore_refused & req_was.failed & e.blamed),
@@ -306,7 +306,7 @@ PRIORITY_INFLUENCE = Observer(
     ),
     rules=(
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "evicted_before_lower_priority",
             _lost & e.passed,
             VIOLATED,
@@ -315,7 +315,7 @@ PRIORITY_INFLUENCE = Observer(
             allowed="the block of the claim of lower priority as the victim",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "evicted_before_higher_priority",
             _lost & e.spared,
             "ordered",

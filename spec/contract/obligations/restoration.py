@@ -68,7 +68,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "failure_reported_without_failed_load",
             (_reported | _alleged) & ~req_was.broke,
             VIOLATED,
@@ -78,7 +78,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             allowed="the report after a load of this claim failed",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "outcome_blames_wrong_claim",
             ((e.here & kind(Kind.REQUEST_REFUSED)) | _reported) & e.smear & req_was.failed,
             VIOLATED,
@@ -86,7 +86,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             allowed="an outcome that names this claim, and only claims whose restore failed",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "fallback_before_outcome",
             _served,
             VIOLATED,
@@ -95,7 +95,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             allowed="a refusal, demotion, expiry or harm that names the claim, before any fallback",
         ),
         Rule(
-            Guard.BROKE,
+            Guard.FORBIDDEN,
             "served_after_refusal",
             (e.here & kind(Kind.PREFIX_REUSED)) | computed,
             VIOLATED,
@@ -113,7 +113,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="the refused request ended; a later request with the same id may be served",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "refusal_reported",
             _refused & e.blamed,
             "refused",
@@ -121,7 +121,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="the request was refused for its failed restore, and the refusal names the claim",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "announced_refusal_reported",
             _refused,
             "refused",
@@ -129,7 +129,7 @@ RESTORATION_FAILURE_OUTCOME = Observer(
             why="the refusal that was announced as the outcome is reported",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "outcome_reported",
             _relaxed,
             "answered",

@@ -60,7 +60,7 @@ def _attribution(
         ),
         rules=(
             Rule(
-                Guard.SAID,
+                Guard.FALSE_REPORT,
                 f"{noun}_misreported",
                 ours & kind(report) & ~(known & agrees) & (known | live(was)),
                 VIOLATED,
@@ -69,7 +69,7 @@ def _attribution(
                 allowed=f"a report of {what} that agrees with the fact",
             ),
             Rule(
-                Guard.SAID,
+                Guard.FALSE_REPORT,
                 f"oldest_{noun}_misreported",
                 ours & kind(report) & ~(known & e.behind.ite(e.oldest, agrees)),
                 VIOLATED,
@@ -78,7 +78,7 @@ def _attribution(
                 allowed=f"reports of {what} that agree with the facts, in their order",
             ),
             Rule(
-                Guard.TOLD,
+                Guard.DISCHARGED,
                 f"{noun}_reported",
                 ours & kind(report) & ~e.behind,
                 "told",

@@ -11,7 +11,7 @@ from spec.contract.obligation import Answer, Obligation, Place, While
 from spec.contract.obligations._build import (
     NOT_PROMISED,
     TABLE_1,
-    UNSAID,
+    UNREPORTED,
     VIOLATED,
     idle,
     pending,
@@ -43,7 +43,7 @@ CLAIM_MATERIALIZED_EVENT = Observer(
     ),
     rules=(
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "materialization_reported",
             e.mine & kind(Kind.CLAIM_MATERIALIZED),
             "told",
@@ -79,7 +79,7 @@ CLAIM_MATERIALIZED_EVENT = Observer(
 
 _lost = Var(Scope.OWN, "lost", Sort.BOOL)
 _fell = conj(e.mine, live(was), c.threshold <= was.lead, ~_holds)
-_speaks_of_loss = kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
+_reports_loss = kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) | (
     kind(Kind.CLAIM_BLOCK_LOST) & e.breaks
 )
 
@@ -102,9 +102,9 @@ CLAIM_SCOPED_TELEMETRY = Observer(
     ),
     rules=(
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "loss_reported_while_predicate_true",
-            e.mine & _speaks_of_loss & _holds,
+            e.mine & _reports_loss & _holds,
             VIOLATED,
             why="a loss is reported, but the claim's predicate is still true",
             allowed="the report after the loss",
@@ -154,7 +154,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             why="a claim that is ranked by priority lost a block",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "loss_reported_without_new_loss",
             e.mine
             & c.ranked
@@ -169,7 +169,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             allowed="one report of each loss, after it",
         ),
         Rule(
-            Guard.SAID,
+            Guard.FALSE_REPORT,
             "wrong_block_reported_lost",
             e.mine & c.ranked & kind(Kind.CLAIM_BLOCK_LOST) & ~e.unsaid,
             VIOLATED,
@@ -179,23 +179,23 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             allowed="a report of the blocks that were lost",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "loss_reported",
-            e.mine & _speaks_of_loss,
+            e.mine & _reports_loss,
             "told",
             source=("fallen",),
             why="the loss is reported under the claim's id",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "block_loss_reported",
-            e.mine & (kind(Kind.CLAIM_BLOCK_LOST) | _speaks_of_loss),
+            e.mine & (kind(Kind.CLAIM_BLOCK_LOST) | _reports_loss),
             "told",
             source=("thinned",),
             why="the lost block is reported under the claim's id",
         ),
         Rule(
-            Guard.TOLD,
+            Guard.DISCHARGED,
             "observation_reported",
             e.mine
             & kind(
@@ -282,13 +282,15 @@ STATED: Final = (
                 "tell the lost block",
                 Kind.CLAIM_BLOCK_LOST,
                 ("thinned",),
-                {"breaks": was.lead < c.threshold, "unsaid": UNSAID},
+                {"breaks": was.lead < c.threshold, "unsaid": UNREPORTED},
             ),
         ),
         invariants=(
             While("a fall owed is not held", ("fallen",), was.lead < c.threshold),
             While("a loss owed is registered", ("fallen", "thinned"), was.registered & live(was)),
-            While("a lost block owed is unsaid", ("fallen", "thinned"), c.ranked.implies(UNSAID)),
+            While(
+                "a lost block owed is unsaid", ("fallen", "thinned"), c.ranked.implies(UNREPORTED)
+            ),
         ),
     ),
 )

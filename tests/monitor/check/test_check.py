@@ -15,7 +15,7 @@ from monitor.check.reference import check_by_reference
 from monitor.engine import ModeVerdict, Monitor
 from monitor.input.errors import InputError
 from monitor.input.records import At
-from monitor.report.text import as_text
+from monitor.report.report_text import as_text
 from monitor.report.verdict import Report, verdict_schema
 from spec import __version__
 from spec.claims.claim import Mode
@@ -152,7 +152,7 @@ class TestReport:
             check([str(path)], Mode.HARD_PROTECTED, Bundle.CONTRACT)
 
     def test_progress(self, tmp_path: Path) -> None:
-        """Progress is told in bytes, and ends at the size of all files."""
+        """Progress is reported in bytes, and ends at the size of all files."""
         path = tmp_path / "long.jsonl"
         path.write_bytes(text([allocator("gpu_hiccup", None) for _ in range(10_000)]))
         told: list[int] = []

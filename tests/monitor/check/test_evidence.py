@@ -328,7 +328,7 @@ class TestCommand:
         assert "file 0  unexercised restoration_failure_outcome\n        no restore failed" in out
 
     def test_text_violated(self, tmp_path: Path, capsys: Capture) -> None:
-        """What is violated is said first."""
+        """What is violated is reported first."""
         path = write(tmp_path / "t.jsonl", connector_fallback())
         assert 1 == main(["evidence", path, "--mode", "offloadable"])
         assert capsys.readouterr().out.startswith("violated: restoration_failure_outcome")
@@ -380,7 +380,7 @@ class TestCommand:
         assert not target.exists()
 
     def test_bad_target(self, tmp_path: Path, capsys: Capture) -> None:
-        """A target that cannot be written is told before the traces are read."""
+        """A target that cannot be written is reported before the traces are read."""
         call = ["evidence", "nowhere", "--mode", "offloadable", "-o", str(tmp_path)]
         assert 2 == main(call)
         assert "is a folder" in capsys.readouterr().err

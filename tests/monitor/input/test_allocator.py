@@ -88,7 +88,7 @@ class TestAllocatorMapping:
         assert ["block_evicted", "claim_block_lost"] == kinds({**VICTIM, "claim_id": "c"})
 
     def test_a_loss_after_release(self) -> None:
-        """The loss that is told before its victim stands for the eviction."""
+        """The loss that is reported before its victim stands for the eviction."""
         lost = alloc("resident_claim_block_lost_after_release", physical_block_id=7)
         assert ["block_evicted", "claim_block_lost", "block_evicted"] == kinds(lost, VICTIM)
 

@@ -56,7 +56,7 @@ class TestOutcomes:
 
     @pytest.mark.parametrize("name", TELLS)
     def test_told_before(self, dialect: str, name: str) -> None:
-        """Nor is an outcome that states what was told before another event."""
+        """Nor is an outcome that states what was reported before another event."""
         lines = outcome(dialect, name)
         got = kinds(*lines[:-1], told(dialect, TELLS[name]), lines[-1])
         assert 1 == got.count(STATES[name][-1])

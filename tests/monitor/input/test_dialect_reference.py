@@ -345,7 +345,7 @@ class TestOpen:
         assert ("inconclusive", f"sequence {hole + 1} is missing") == (found.verdict, found.why)
 
     def test_no_room(self) -> None:
-        """Whom a refusal for want of room blames cannot be judged: its need is not said."""
+        """Whom a refusal for want of room blames cannot be judged: its need is not reported."""
         trace = [
             *reference_success(),
             reference_refused("late", restoration_failure_event_sequence=None),

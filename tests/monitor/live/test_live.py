@@ -60,7 +60,7 @@ def known(told: list[LiveVerdict]) -> list[tuple[str, Verdict, bool]]:
 
 class TestForgotten:
     def test_once(self) -> None:
-        """A claim that ended is told for the last time, and then no more."""
+        """A claim that ended is reported for the last time, and then no more."""
         told = Told()
         assert [(A, Verdict.SATISFIED, True)] == known(told.take([*lives(A), AFTER]))
         assert [] == told.take([AFTER])
@@ -78,7 +78,7 @@ class TestForgotten:
             ]
             assert [(claim, Verdict.SATISFIED, True) for claim in claims] == known(told.take(new))
         assert not told.live._full
-        assert {} == told.live._told
+        assert {} == told.live._emitted
 
     @pytest.mark.parametrize("ended", [0, 5])
     def test_harm_of_a_forgotten_claim(self, ended: int) -> None:
@@ -91,7 +91,7 @@ class TestForgotten:
         assert [] == told.take([AFTER])
 
     def test_second_life_in_another_mode(self) -> None:
-        """It is told once, as a violation of the mode that the claim had."""
+        """It is reported once, as a violation of the mode that the claim had."""
         told = Told()
         told.take([*lives(A), AFTER])
         again = [msgspec.structs.replace(event, mode="hard_protected") for event in accepted(A, "")]
@@ -212,7 +212,7 @@ class TestFollowed:
 
     @pytest.mark.parametrize("forgotten", [False, True])
     def test_stays_violated(self, forgotten: bool) -> None:
-        """What is told later of a claim that was violated does not undo it."""
+        """What is reported later of a claim that was violated does not undo it."""
         followed = Followed()
         for verdict in (Verdict.VIOLATED, Verdict.SATISFIED):
             told = LiveVerdict("run", A, Mode.DEMOTABLE, "", verdict, forgotten=forgotten)

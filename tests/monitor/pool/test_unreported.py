@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.pool.unreported import UNSAID_KEPT
+from monitor.pool.unreported import UNREPORTED_KEPT
 from spec.claims.claim import Mode
 from tests.monitor.traces import Line, judge
 from tests.monitor.traces_canonical import about, canonical
@@ -69,16 +69,16 @@ class TestLosses:
 
     def test_too_many(self) -> None:
         """Of more lost blocks than are remembered any may be reported; memory has an end."""
-        blocks = range(1, UNSAID_KEPT + 3)
+        blocks = range(1, UNREPORTED_KEPT + 3)
         first = cached(*blocks), evicted(*blocks[1:])
-        assert "kept" == verdict(*first, told(UNSAID_KEPT), told(UNSAID_KEPT))
+        assert "kept" == verdict(*first, told(UNREPORTED_KEPT), told(UNREPORTED_KEPT))
 
 
 class TestMoot:
     """Reports after the end."""
 
     def test_after_the_end(self) -> None:
-        """What happens after the end may be told, and need not be."""
+        """What happens after the end may be reported, and need not be."""
         first = cached(1, 2), OVER, evicted(2)
         assert "violated" != verdict(*first)
         assert "violated" != verdict(*first, told(2))

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from monitor.check.files import check
 from monitor.report.quote import shortened
-from monitor.report.text import as_text
+from monitor.report.report_text import as_text
 from monitor.report.verdict import Report
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle

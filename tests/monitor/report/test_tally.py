@@ -15,8 +15,8 @@ from rich.console import Console
 from monitor.check.files import check
 from monitor.engine import ModeVerdict, decide
 from monitor.report.headline import headline
+from monitor.report.report_text import as_text
 from monitor.report.tally import tallies
-from monitor.report.text import as_text
 from monitor.report.verdict import (
     SCHEMA,
     Applies,

@@ -15,7 +15,7 @@ from monitor.engine import Conclusion, ModeVerdict, Monitor
 from monitor.evaluate.compile import compile_mode
 from monitor.input.records import At, Doubt, Record, Stamp
 from monitor.stream import claim_store
-from monitor.stream.claim_store import Keep
+from monitor.stream.known_claims import Keep
 from monitor.stream.projection import Stream
 from monitor.stream.retired_claims import REMEMBERED
 from spec.claims.claim import Mode
@@ -250,7 +250,7 @@ class TestLate:
 
     @pytest.mark.parametrize("mode", ENDING)
     def test_second_harm(self, mode: Mode) -> None:
-        """In a second life, which is one too many, the harm is told: nothing else is broken."""
+        """In a second life, which is one too many, the harm is reported: nothing else is broken."""
         lost = Event(kind=Kind.BLOCK_LOST, block_ids=blocks(A, 0, 1, 2)["block_ids"])
         again = [*accepted(A, ""), *filled(A, ""), lost, say(Kind.CLAIM_HARMED, A), AFTER]
         stream = [*lives(A, B), AFTER, *again]

@@ -1,11 +1,11 @@
-"""Claims share blocks with claims that ended and were forgotten: nobody knows which, and nobody
+"""Claims share blocks with claims that ended and were forgotten: it is unknown which, and nobody
 says that they are there."""
 
 from __future__ import annotations
 
 import pytest
 
-from monitor.stream.claim_store import Keep
+from monitor.stream.known_claims import Keep
 from spec.claims.claim import Mode
 from tests.differential.compare import compare, heard
 from tests.monitor.traces import CLAIM, OTHER, Trace

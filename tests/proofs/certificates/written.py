@@ -13,9 +13,9 @@ import z3
 from proofs.certificates.write import FRAME, LEMMAS, THEOREM, WITNESS, write_certificate
 from proofs.checks.lemmas import lemmas_of
 from proofs.cli.recheck import register
-from proofs.engines.recorded import prove
-from proofs.engines.search import Found, find_witness
-from proofs.engines.spacer import Invariant
+from proofs.engines.bounded.search import Found, find_witness
+from proofs.engines.invariants.recheck import Invariant
+from proofs.engines.invariants.recorded import prove
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from spec.claims.claim import Mode

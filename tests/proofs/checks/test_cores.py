@@ -10,8 +10,9 @@ from proofs.checks import cores
 from proofs.checks.cores import Cores, contract_cores, cores_of, question_of, rests_on
 from proofs.cli import cores as commands_cores
 from proofs.engines import proof_core
-from proofs.engines.search import WIDTH, find_refutation
-from proofs.engines.spacer import Proof, ProofResult, prove
+from proofs.engines.bounded.search import WIDTH, find_refutation
+from proofs.engines.invariants.recheck import Proof, ProofResult
+from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from proofs.report.cores_page import cores_page, cores_section

@@ -9,7 +9,7 @@ from monitor.__main__ import main
 from proofs.checks import control, lemmas, other_claims
 from proofs.checks.control import CONTROLS, Control, find
 from proofs.checks.lemmas import LEMMAS, Always, Lemma, Runs, lemmas_of
-from proofs.engines.unrolling import Found
+from proofs.engines.bounded.unrolling import Found
 from proofs.logic.encode import Expr
 from proofs.traces.replay import as_jsonl, to_events
 from spec.claims.claim import Mode

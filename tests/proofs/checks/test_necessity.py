@@ -4,9 +4,10 @@ import pytest
 
 from proofs.checks import necessity
 from proofs.checks.necessity import lacking
-from proofs.engines.assumption_bmc import AssumptionBmc, guards_of
-from proofs.engines.search import find_refutation
-from proofs.engines.spacer import Proof, ProofResult, prove
+from proofs.engines.bounded.assumption_bmc import AssumptionBmc, guards_of
+from proofs.engines.bounded.search import find_refutation
+from proofs.engines.invariants.recheck import Proof, ProofResult
+from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import model_of
 from spec.claims.claim import Mode

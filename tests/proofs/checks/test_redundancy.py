@@ -35,7 +35,7 @@ class TestKnown:
 
     @pytest.mark.parametrize("mode", Mode)
     def test_as_known(self, mode: Mode) -> None:
-        """Where all is as known nothing is said."""
+        """Where all is as known nothing is reported."""
         found = redundancy(mode, lacking(mode))
 
         assert REDUNDANT.get(mode, {}) == found.known

@@ -7,14 +7,15 @@ import z3
 
 from proofs.__main__ import main
 from proofs.check import check_mode, exit_code
-from proofs.engines import induction, portfolio
+from proofs.engines import portfolio
 from proofs.engines.answers import Engine, EngineName, Question
-from proofs.engines.explicit import Bounds, Instance, Machine, explore, machine_of
-from proofs.engines.finite import State
-from proofs.engines.induction import DEEPEST, Induction, induct
+from proofs.engines.bounded.unrolling import value_of
+from proofs.engines.explicit.finite import State
+from proofs.engines.explicit.state_space import Bounds, Instance, Machine, explore, machine_of
+from proofs.engines.induction import k_induction
+from proofs.engines.induction.k_induction import DEEPEST, Induction, induct
+from proofs.engines.invariants.recheck import Invariant, Proof, ProofResult
 from proofs.engines.portfolio import Auto, Explicit, Search, Spacer, engine_named
-from proofs.engines.spacer import Invariant, Proof, ProofResult
-from proofs.engines.unrolling import value_of
 from proofs.logic.encode import Integers
 from proofs.model.of_mode import Model, model_of
 from proofs.report.junit import to_junit
@@ -99,7 +100,7 @@ class TestContract:
 
     @pytest.mark.parametrize("mode", Mode)
     def test_search(self, mode: Mode) -> None:
-        """The search finds nothing, and says how many events and blocks it speaks of."""
+        """The search finds nothing, and says how many events and blocks it is about."""
         answer = Search(DEPTH).answer(Question(mode))
 
         assert (ProofResult.BOUNDED, DEPTH, 7) == (answer.result, answer.bound, answer.blocks)
@@ -281,18 +282,18 @@ class TestRecheck:
         model = model_of(Mode.HARD_PROTECTED, Bundle.CONTRACT, Integers())
         invariant = Invariant(lambda _: z3.BoolVal(value))
 
-        assert part == induction._recheck(model, invariant, 1)
+        assert part == k_induction._recheck(model, invariant, 1)
 
     def test_refuses_a_false_base(self) -> None:
         """A bug that k - 1 events show fails the base."""
         model = without(Mode.EXPIRING, "claim_identity").model(Integers())
         invariant = Invariant(lambda _: z3.BoolVal(True))
 
-        assert "the base" == induction._recheck(model, invariant, 2)
+        assert "the base" == k_induction._recheck(model, invariant, 2)
 
     def test_what_fails_again_is_unknown(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A proof that does not pass the second check is none."""
-        monkeypatch.setattr(induction, "_recheck", lambda *_: "the step")
+        monkeypatch.setattr(k_induction, "_recheck", lambda *_: "the step")
 
         found = induct(Question(Mode.BEST_EFFORT).model(Integers()))
 

@@ -59,7 +59,7 @@ class TestText:
         assert "every depth" not in out
 
     def test_legend(self, capsys: Capture) -> None:
-        """The labels and the codes that are used are told, and no others."""
+        """The labels and the codes that are used are reported, and no others."""
         _, out, _ = ran(capsys, RC14, "--mode", "best_effort", "--depth", "none")
         legend = out.split("\n\n")[-1]
         assert "approximate" in legend
@@ -105,7 +105,7 @@ class TestText:
         assert expected in " ".join(out.split())
 
     def test_once(self, capsys: Capture) -> None:
-        """Depths that say the same are told once, and so are obligations that lack the same."""
+        """Depths that say the same are reported once, and so are obligations that lack the same."""
         _, out, _ = ran(capsys, RC14, "--mode", "offloadable", "--explain")
         said = " ".join(out.split())
         assert 1 == said.count("Rule 6")
@@ -292,7 +292,7 @@ class TestAgainst:
         assert (code, way, label) == (done, change["way"], change["before"])
 
     def test_changed(self, old: Path, capsys: Capture) -> None:
-        """Obligations that came or went under the same label are told."""
+        """Obligations that came or went under the same label are reported."""
         self.edit(old, (RC14, "expiring", "none"), missing=["claim_identity", "routed"])
         code, out, _ = ran(capsys, RC14, "--against", old)
         assert 0 == code
@@ -324,7 +324,7 @@ class TestAgainst:
             ('"mode": "soft_priority"', '"mode": "best_effort"', "one row stands twice"),
             ("{", "", "Expected `object`"),
             ("{", "{,", "JSON is malformed"),
-            ("{", '{"x": ' + "[" * 100_000, "maximum recursion depth"),
+            ("{", '{"x": ' + "[" * 100_000, "nested too deep"),
         ],
         ids=str,
     )
@@ -417,7 +417,7 @@ class TestEvidence:
         assert "Evidence of offloadable: 1 trace, 3 obligations shown." in out
 
     def test_violated(self, bare: Path, tmp_path: Path, capsys: Capture) -> None:
-        """What one trace violates no other trace shows; why is told."""
+        """What one trace violates no other trace shows; why is reported."""
         shown = self.write(tmp_path, *OFFLOAD)
         said = json.loads(shown.read_text())
         said["files"].append({**said["files"][0], "path": "./trace.jsonl"})

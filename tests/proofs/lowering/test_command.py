@@ -134,7 +134,7 @@ class TestOutcomes:
         code: int,
         said: str,
     ) -> None:
-        """0 holds, 1 refuted or different, 3 unknown or vacuous; and it is said."""
+        """0 holds, 1 refuted or different, 3 unknown or vacuous; and it is reported."""
         monkeypatch.setattr(command, "check_lowering", lambda *_, **__: check)
         assert code == exit_code(check)
         assert code == main(["check", "lowering"])
@@ -148,7 +148,7 @@ class TestOutcomes:
         assert (code != 0) == (failed > 0)
 
     def test_counterexample(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-        """A refuted theorem is told with its descriptor, in YAML that can be copied."""
+        """A refuted theorem is reported with its descriptor, in YAML that can be copied."""
         (telemetry,) = theorems(TableBroken, ["telemetry"])
         check = a_check(theorems=[prove(telemetry)])
         monkeypatch.setattr(command, "check_lowering", lambda *_, **__: check)
@@ -170,7 +170,7 @@ class TestOutcomes:
 
 
 class TestBadInput:
-    """What is said instead of a traceback."""
+    """What is reported instead of a traceback."""
 
     @pytest.mark.parametrize(
         "options",

@@ -196,7 +196,7 @@ class TestRequireEvidence:
         assert ("approximate", [*NAMES]) == (row["label"], row["missing"])
 
     def test_partly(self, mine: Path, evidence: Path, capsys: Capture) -> None:
-        """What is declared for what is not shown counts for nothing; why is told."""
+        """What is declared for what is not shown counts for nothing; why is reported."""
         (mine.parent / "run.json").write_text("{}\n")
         asked = (mine, *ASKED, "--evidence", evidence, "--require-evidence")
         (row,) = printed(capsys, *asked)["rows"]
@@ -271,7 +271,7 @@ class TestNowhere:
         assert "declared by run.json (which points nowhere)." in said
 
     def test_whoever_rests_on_it(self, mine: Path, capsys: Capture) -> None:
-        """It is told though no row that was asked for rests on it."""
+        """It is reported though no row that was asked for rests on it."""
         said = words(capsys, mine, "--mode", "expiring")
         assert "points nowhere made_up: the anchor run, run.json" in said
 

@@ -7,8 +7,9 @@ import pytest
 
 from proofs.check import check_mode
 from proofs.checks.coverage import reachable
-from proofs.engines.search import find_refutation
-from proofs.engines.spacer import ProofResult, prove
+from proofs.engines.bounded.search import find_refutation
+from proofs.engines.invariants.recheck import ProofResult
+from proofs.engines.invariants.spacer import prove
 from proofs.logic.encode import Bits, Integers
 from proofs.model import pair, theorems
 from proofs.model.of_mode import Model, model_of

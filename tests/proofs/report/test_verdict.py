@@ -11,9 +11,9 @@ from proofs.checks.coverage import Reached
 from proofs.checks.receptiveness import Receptive
 from proofs.checks.redundancy import Redundancy
 from proofs.checks.results import Leaned
+from proofs.report.details import print_check
 from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
-from proofs.report.text import print_check
 from proofs.report.verdict import exit_code, refuting, sentence, undecided, verdict
 from proofs.traces.scenario_search import FoundScenario
 from spec.claims.claim import Mode
@@ -81,7 +81,7 @@ CASES: list[tuple[Change, str, str]] = [
     (lemma("proved"), "holds", "every length"),
     (lemma("failed"), "refuted", "The lemma swap fails"),
     (lemma("unknown"), "undecided", "The lemma swap is neither proved nor refuted"),
-    (consistent(result="vacuous"), "undecided", "exercises and satisfies every obligation"),
+    (consistent(result="not found"), "undecided", "exercises and satisfies every obligation"),
     (consistent(result="unknown"), "undecided", "no witness was found"),
     (receptive("proved"), "holds", "every length"),
     (
@@ -141,15 +141,15 @@ class TestVerdict:
         assert 3 == exit_code([])
 
     def test_several_reasons(self) -> None:
-        """All that refutes a mode is said."""
+        """All that refutes a mode is reported."""
         check = lemma("failed")(bad())
 
         assert 2 == len(refuting(check))
         assert "breaks harm; the lemma swap fails" in sentence(check)
 
     def test_undecided_names_all(self) -> None:
-        """All that is left open is said."""
-        check = lemma("unknown")(consistent(result="vacuous")(good()))
+        """All that is left open is reported."""
+        check = lemma("unknown")(consistent(result="not found")(good()))
 
         assert 2 == len(undecided(check))
 

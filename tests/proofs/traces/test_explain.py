@@ -1,11 +1,13 @@
 """The story of any trace."""
 
 import gzip
+import io
 import json
 from pathlib import Path
 
 import pytest
 import typer
+from msgspec.structs import replace
 
 import monitor.samples
 from monitor.check.files import check
@@ -176,6 +178,106 @@ class TestStory:
         assert "\\x1b[31mred" in page
 
 
+def several(path: Path, *modes: str | None) -> str:
+    """A trace of claims that state these modes, one claim each, all in one stream: each is
+    accepted, its block is cached, and it is materialized."""
+    events = []
+    for block, mode in enumerate(modes):
+        about: dict[str, str] = {"claim_id": f"c{block}"}
+        events += [
+            Event(
+                kind=Kind.CLAIM_REGISTERED,
+                **about,
+                cache_identity="model/tokenizer/16",
+                owner_scope="tenant",
+                predicate="leading_prefix_at_least(1)",
+                mode=mode,
+            ),
+            Event(kind=Kind.CLAIM_COMMITTED, **about, footprint=1),
+            Event(kind=Kind.CLAIM_ACCEPTED, **about, footprint=1),
+            Event(kind=Kind.BLOCK_CACHED, **about, block_ids=(block,), positions=(0,)),
+            Event(kind=Kind.CLAIM_MATERIALIZED, **about),
+        ]
+    return written(path, *events)
+
+
+class TestByItsOwnMode:
+    """Without a mode, each claim is explained by the one that it states."""
+
+    @pytest.mark.parametrize("name", ["hard_protected_refusal", "hard_protected_victim"])
+    def test_one_mode(self, name: str) -> None:
+        """Where every claim states one mode, the story is that of the mode."""
+        trace = str(SAMPLES / f"{name}.jsonl")
+
+        auto = explain(trace, None, Bundle.CONTRACT)
+        named = explain(trace, Mode.HARD_PROTECTED, Bundle.CONTRACT)
+
+        assert "auto" == auto.mode
+        assert replace(auto, mode=named.mode) == named
+
+    def test_several(self, tmp_path: Path) -> None:
+        """Each claim has the steps that it has by its own mode, and the verdict is that of a check
+        of the file."""
+        modes = (Mode.HARD_PROTECTED, Mode.DEMOTABLE)
+        trace = several(tmp_path / "t.jsonl", *modes)
+
+        auto, report = explain(trace, None, Bundle.CONTRACT), check([trace], None, Bundle.CONTRACT)
+
+        assert list(modes) == [mode for mode in Mode if mode in auto.modes]
+        assert (report.verdict, report.why) == (auto.verdict, auto.why)
+        for number, mode in enumerate(modes):
+            alone = explain(trace, mode, Bundle.CONTRACT, claim=f"c{number}")
+            changes = [c for step in alone.steps for c in step.changes]
+            assert changes == [
+                c for step in auto.steps for c in step.changes if c.claim == f"c{number}"
+            ]
+            assert changes
+
+    def test_none_stated(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A claim that states no mode is named with what to do; it exits 3, and nothing is said of
+        what became of it."""
+        trace = several(tmp_path / "t.jsonl", Mode.HARD_PROTECTED, None)
+
+        code, out, _ = call(capsys, trace)
+
+        said = " ".join(out.split())
+        assert 3 == code
+        assert said.startswith("inconclusive: claim c1 cannot be judged: it states no mode")
+        assert "Not judged: c1: it states no mode; --mode MODE judges it by that mode" in said
+        assert "the mode that each claim states: hard_protected, contract bundle" in said
+        assert {"c0"} == {
+            c.claim for step in explain(trace, None, Bundle.CONTRACT).steps for c in step.changes
+        }
+
+    def test_none_at_all(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Where no claim states one, the mode that such recordings mostly have is the hint, and no
+        line is called uneventful."""
+        code, out, _ = call(capsys, str(SAMPLES / "offloadable_restore.jsonl"))
+
+        assert 3 == code
+        assert "it states no mode; --mode offloadable judges it" in " ".join(out.split())
+        assert "uneventful" not in out
+        assert 0 == explain(str(SAMPLES / "offloadable_restore.jsonl"), None, Bundle.CONTRACT).fine
+
+    def test_stdin(self) -> None:
+        """Standard input is read again where a claim states another mode."""
+        content = (SAMPLES / "hard_protected_refusal.jsonl").read_bytes()
+
+        story = explain("-", None, Bundle.CONTRACT, stdin=io.BytesIO(content))
+
+        assert ("kept", 14) == (story.verdict, story.read)
+
+    def test_itf(self, tmp_path: Path) -> None:
+        """A run that the solver found states its mode."""
+        model, found = witness(Mode.EXPIRING, plain=True)
+        file = tmp_path / "run.itf.json"
+        file.write_bytes(json_page(to_itf(model, found, {})))
+
+        story = explain(str(file), None, Bundle.CONTRACT)
+
+        assert ([Mode.EXPIRING], "kept") == (story.modes, story.verdict)
+
+
 class TestItf:
     def test_same_story(self, tmp_path: Path) -> None:
         """A run in ITF has the story of the events that it carries."""
@@ -276,7 +378,7 @@ class TestCommand:
             (["t.jsonl", "--mode", "expirin"], "did you mean expiring?"),
             (["t.jsonl", "--mode", "expiring", "--bundle", "papr"], "did you mean paper?"),
             (["t.jsonl", "--mode", "expiring"], "t.jsonl:1: "),
-            (["t.jsonl"], "--mode"),
+            (["t.jsonl", "--claim", ""], "it names no claim"),
             (["no_such.itf.json", "--mode", "expiring"], "No such file"),
         ],
     )
@@ -288,7 +390,7 @@ class TestCommand:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        """What is wrong with the input is said in one line, as the monitor says it; exit 2."""
+        """What is wrong with the input is reported in one line, as the monitor says it; exit 2."""
         monkeypatch.chdir(tmp_path)
         Path("t.jsonl").write_text('{"kind": 7}\n')
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proofs.engines.search import Found, find_refutation
+from proofs.engines.bounded.search import Found, find_refutation
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.itf import events_of, from_itf, to_itf, write_trace

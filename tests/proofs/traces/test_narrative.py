@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofs.engines.search import find_refutation
+from proofs.engines.bounded.search import find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from proofs.traces.narrative import Line, tell

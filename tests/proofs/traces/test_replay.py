@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from proofs.engines.search import Found, find_refutation
+from proofs.engines.bounded.search import Found, find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.replay import TRACKED, as_jsonl, predicted, to_events

@@ -37,7 +37,7 @@ class TestHard:
         assert VIOLATED is engine.judge(HARD).verdict
 
     def test_suppressed(self) -> None:
-        """A refusal that is not told breaks explicit_conflict_action."""
+        """A refusal that is not reported breaks explicit_conflict_action."""
         engine = TinyEngine(drill=Drill(suppress=(Kind.REQUEST_REFUSED,)))
         assert engine.serve("resident", 60, claim())
         assert not engine.serve("active", 70)
@@ -105,7 +105,7 @@ class TestHard:
         assert KEPT is engine.judge(HARD).verdict
 
     def test_aborted(self) -> None:
-        """The refusal is told at once: the client may go away before the next step."""
+        """The refusal is reported at once: the client may go away before the next step."""
         engine = TinyEngine()
         assert engine.serve("resident", 60, claim())
         keys = keys_of("active", 70)
@@ -140,7 +140,7 @@ class TestHard:
         assert KEPT is engine.judge(HARD).verdict
 
     def test_reset(self) -> None:
-        """A reset takes every block, which is told as harm."""
+        """A reset takes every block, which is reported as harm."""
         engine = TinyEngine()
         assert engine.serve("resident", 60, claim())
         engine.controller.tracker.before_reset()
@@ -192,7 +192,7 @@ class TestEnds:
         assert KEPT is engine.judge(Mode.DEMOTABLE).verdict
 
     def test_demotion_not_told(self) -> None:
-        """A demotion that is not told is found."""
+        """A demotion that is not reported is found."""
         engine = TinyEngine(drill=Drill(suppress=(Kind.CLAIM_DEMOTED,)))
         assert engine.serve("resident", 60, claim(mode="demotable"))
         assert engine.serve("active", 70)
@@ -261,7 +261,7 @@ class TestEnds:
         assert KEPT is engine.judge(Mode.EXPIRING).verdict
 
     def test_expiry_not_told(self) -> None:
-        """An expiry that is not told is found."""
+        """An expiry that is not reported is found."""
         engine = TinyEngine(drill=Drill(suppress=(Kind.CLAIM_EXPIRED,)))
         assert engine.serve("resident", 60, claim(mode="expiring", duration="15 s"))
         engine.now += 15 * NS

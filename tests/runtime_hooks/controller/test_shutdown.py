@@ -14,7 +14,7 @@ HARD = Mode.HARD_PROTECTED
 
 
 def ended(engine: TinyEngine) -> list[Event]:
-    """What is told at the end, once the engine has ended."""
+    """What is reported at the end, once the engine has ended."""
     before = engine.journal.used
     engine.controller.close()
     return [event for event in engine.events() if (event.sequence or 0) >= before]

@@ -34,7 +34,7 @@ class TestHook:
         assert "nowhere_at_all cannot be imported" in Hook("nowhere_at_all:A.b", ()).fault()
 
     def test_different(self) -> None:
-        """A method that takes something else is told with both signatures."""
+        """A method that takes something else is reported with both signatures."""
         hook = Hook(f"{HERE}remove", ("self", "claim"))
         assert "it takes (self, entry), and was tried with (self, claim)" == hook.fault()
         assert {"Ledger.remove": hook.fault()} == faults([hook])
@@ -74,7 +74,7 @@ class TestReads:
 
 class TestVersions:
     def test_none(self) -> None:
-        """Without an engine nothing arms, and it is said."""
+        """Without an engine nothing arms, and it is reported."""
         assert "" == engines.installed()
         with pytest.raises(ArmingError, match="no vLLM is installed here"):
             arm(Settings())

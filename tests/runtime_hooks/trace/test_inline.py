@@ -72,7 +72,7 @@ class TestLive:
         assert Verdict.INCONCLUSIVE is judge(story()[:-1]).verdict
 
     def test_too_early(self) -> None:
-        """Between two looks nothing is told, and what has not changed is not told twice."""
+        """Between two looks nothing is reported, and what has not changed is not reported twice."""
         live = Live("tiny", MODES)
         lines = story()
         for line in lines[:6]:
@@ -220,7 +220,7 @@ class TestFollow:
 
     @pytest.mark.parametrize("cut", [0, 20], ids=["after a line", "within one"])
     def test_broken_off(self, tmp_path: Path, cut: int, capsys: Capture) -> None:
-        """Where the process breaks off that is said, and no verdict is the last one."""
+        """Where the process breaks off that is reported, and no verdict is the last one."""
         path = str(tmp_path / "socket")
         live = Live("tiny", MODES)
         for line in story():

@@ -17,7 +17,7 @@ from runtime_hooks.trace.names import claim_terms
 from spec.claims.claim import Mode, ResidentClaim
 from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
-from spec.events.canonical import Event, Mark
+from spec.events.canonical import Event, Mark, StreamMark
 from tests.runtime_hooks.tiny import IDENTITY, Kept, claim
 
 CLAIM = ResidentClaim.model_validate(
@@ -83,7 +83,7 @@ class TestQueue:
         assert (Mark.STREAM_CLOSED, 32) == (sink.lines[-1].kind, sink.lines[-1].sequence)
 
     def test_not_finished(self, caplog: pytest.LogCaptureFixture) -> None:
-        """Where the end is not written in time that is said."""
+        """Where the end is not written in time that is reported."""
         sink = Stuck()
         journal = Journal("s", [sink], 10)
         fill(journal, 0, 1)
@@ -185,6 +185,16 @@ class TestTrace:
         journal.close()
         assert ModeVerdict.INCONCLUSIVE is self.verdict(tmp_path / "t")[0]
         assert before == (tmp_path / "t").read_bytes()
+
+    def test_another_writes(self, tmp_path: Path) -> None:
+        """What else appends to the file is not written over."""
+        sink = TraceFile(str(tmp_path / "t"))
+        with (tmp_path / "t").open("ab") as other:
+            other.write(b"theirs\n")
+        sink.take([StreamMark(kind=Mark.STREAM_OPENED, stream="s", sequence=0)])
+        sink.close()
+        first, second = (tmp_path / "t").read_bytes().splitlines()
+        assert (b"theirs", b'{"kind"') == (first, second[:7])
 
     def test_alone(self, tmp_path: Path) -> None:
         """A sink that fails does not take the trace with it."""

@@ -30,7 +30,7 @@ def second_copy(engine: TinyEngine, prompt: str, position: int) -> int:
 
 
 def told(engine: TinyEngine) -> list[Event]:
-    """What was told until now."""
+    """What was reported until now."""
     while engine.journal.waiting:
         time.sleep(0.01)
     time.sleep(0.05)  # for the last batch

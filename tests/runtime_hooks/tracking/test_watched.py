@@ -89,7 +89,7 @@ class TestOrder:
         assert KEPT is engine.judge(SOFT).verdict
 
     def test_told_in_turn(self) -> None:
-        """One allocation takes blocks of both: each loss is told before the next one."""
+        """One allocation takes blocks of both: each loss is reported before the next one."""
         engine = pressed({"a": 1, "b": 9})
         gone = {Kind.BLOCK_EVICTED, *LOSSES}
         told = [(e.kind, e.claim_id or len(e.block_ids)) for e in engine.events() if e.kind in gone]
@@ -122,7 +122,7 @@ class TestBroken:
         assert "priority_influence" in judged.why
 
     def test_suppressed(self) -> None:
-        """A loss that is not told."""
+        """A loss that is not reported."""
         engine = pressed({"a": 1, "b": 9}, drill=Drill(suppress=LOSSES))
         judged = engine.judge(SOFT)
         assert VIOLATED is judged.verdict
@@ -189,7 +189,7 @@ class TestShared:
         assert {} == ranks
 
     def test_both_lose(self) -> None:
-        """Two claims that lose by one event are told after it, and neither went first."""
+        """Two claims that lose by one event are reported after it, and neither went first."""
         engine = TinyEngine()
         assert engine.serve("low", 20, soft("low", 1), prompt="p")
         assert engine.serve("high", 20, soft("high", 9), prompt="p")
@@ -297,7 +297,7 @@ class TestEnds:
 
 
 class TestBestEffort:
-    """Nothing is kept, and what happens is told."""
+    """Nothing is kept, and what happens is reported."""
 
     def lost(self, **settings: Any) -> TinyEngine:
         """A claim of 60 blocks, of which 50 go."""
@@ -330,7 +330,7 @@ class TestBestEffort:
         assert broken in judged.why
 
     def test_reset(self) -> None:
-        """A reset takes every block, which is told, and that they are there again."""
+        """A reset takes every block, which is reported, and that they are there again."""
         engine = TinyEngine()
         assert engine.serve("resident", 60, claim(mode="best_effort"))
         engine.controller.tracker.before_reset()

@@ -258,7 +258,7 @@ class TestClaimDecision:
 
 
 class TestExplain:
-    """How problems are told."""
+    """How problems are reported."""
 
     def test_every_problem(self) -> None:
         """Each problem has a line with its path, reason, value and hint."""
@@ -275,11 +275,11 @@ class TestExplain:
 
     @pytest.mark.parametrize("data", [None, 3, "claim", [CLAIM]])
     def test_no_object(self, data: object) -> None:
-        """What is no object at all is told as one problem of the whole."""
+        """What is no object at all is reported as one problem of the whole."""
         assert "give an object" in the_problem(ResidentClaim, data, "(the whole)")
 
     def test_not_json(self) -> None:
-        """Text that is not JSON is told in one line."""
+        """Text that is not JSON is reported in one line."""
         with pytest.raises(pydantic.ValidationError) as caught:
             ResidentClaim.model_validate_json("{")
         (line,) = explain(caught.value)

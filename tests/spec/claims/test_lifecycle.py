@@ -116,7 +116,7 @@ class TestStep:
         assert "allowed to it now" in caught.value.remedy
 
     def test_no_such_step(self) -> None:
-        """A step the state does not have is told with those it has."""
+        """A step the state does not have is reported with those it has."""
         with pytest.raises(LifecycleError) as caught:
             at(ClaimState.SUBMITTED).step("claim_materialized", by=RUNTIME)
         assert (

@@ -129,7 +129,7 @@ class TestAutomata:
             State("violated", Verdict.VIOLATED, "broken"),
         ),
         rules=(
-            Rule(Guard.BROKE, "broke", e.mine & (COUNTED >= 2), "violated", why="twice"),
+            Rule(Guard.FORBIDDEN, "broke", e.mine & (COUNTED >= 2), "violated", why="twice"),
             Rule(
                 Guard.OWED,
                 "owes",

@@ -1,6 +1,6 @@
 """The modes, and explicit actions in a conflict."""
 
-from spec.contract.modes import SAID_BY, ConflictAction
+from spec.contract.modes import REPORTED_BY, ConflictAction
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 
 
@@ -8,8 +8,8 @@ class TestActions:
     def test_each_is_said(self) -> None:
         """Every action that may give way has reports of its own, and every conflict action is one
         of them."""
-        said = [kind for kinds in SAID_BY.values() for kind in kinds]
+        said = [kind for kinds in REPORTED_BY.values() for kind in kinds]
 
-        assert set(ConflictAction) == set(SAID_BY)
+        assert set(ConflictAction) == set(REPORTED_BY)
         assert len(said) == len(set(said))
         assert CONFLICT_ACTIONS == set(said) - {Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED}

@@ -64,8 +64,8 @@ class TestObserver:
         assert not any(violated & set(observer.sources(rule)) for rule in observer.rules)
 
     def test_guards(self, observer: Observer) -> None:
-        """What is said, due or broken violates; nothing else does."""
-        breaking = {Guard.SAID, Guard.DUE, Guard.BROKE}
+        """What is stated, due or broken violates; nothing else does."""
+        breaking = {Guard.FALSE_REPORT, Guard.DUE, Guard.FORBIDDEN}
         for rule in observer.rules:
             violates = observer.state(rule.to).verdict is Verdict.VIOLATED
             assert violates == (rule.guard in breaking), rule.name

@@ -26,7 +26,7 @@ class TestEach:
     """What holds of every diagram."""
 
     def test_closed(self, diagram: Diagram) -> None:
-        """Arrows and groups speak of nodes that are there, each in one group at most."""
+        """Arrows and groups are about nodes that are there, each in one group at most."""
         nodes = {node.id for node in diagram.nodes}
         members = [member for group in diagram.groups for member in group.members]
         ends = {end for edge in diagram.edges for end in (edge.source, edge.target)}

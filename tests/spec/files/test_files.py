@@ -5,8 +5,38 @@ from pathlib import Path
 
 import pytest
 
-from spec.files.writing import check_target, write_bytes
+from spec.files.writing import check_apart, check_target, write_bytes
 from spec.language.errors import OutputError
+
+
+class TestCheckApart:
+    """Outputs that would write over each other."""
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("a", "a"),
+            ("a", "./b/../a"),
+            ("a", "link"),
+            ("f", "f/a"),
+            ("f/a/b", "f"),
+            ("loop", "loop"),
+        ],
+    )
+    def test_not(
+        self, one: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """One file by two names, and a file in a folder that another output fills."""
+        monkeypatch.chdir(tmp_path)
+        Path("link").symlink_to("a")
+        Path("loop").symlink_to("loop")
+        with pytest.raises(OutputError, match="--certificate and -o both write"):
+            check_apart(certificate=Path(one), o=Path(other))
+
+    def test_fine(self) -> None:
+        """Several files in one folder, and what is not given."""
+        check_apart(certificate=Path("f/a"), o=Path("f/b"), junit=Path("f/ab"))
+        check_apart(certificate=None, o=Path("a"), junit=None)
 
 
 class TestCheckTarget:

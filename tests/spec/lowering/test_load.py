@@ -94,7 +94,7 @@ class TestDescriptor:
         ids=str,
     )
     def test_refused(self, old: str, new: str, expected: str) -> None:
-        """Each mistake is told with its line, its path, the reason and what was meant."""
+        """Each mistake is reported with its line, its path, the reason and what was meant."""
         assert old in GOOD
         assert expected in said(GOOD.replace(old, new))
 
@@ -104,7 +104,7 @@ class TestDescriptor:
         assert "mine.yaml:1: (the whole): it is not a map" in said(text)
 
     def test_several(self) -> None:
-        """The first mistake is told, and how many more there are."""
+        """The first mistake is reported, and how many more there are."""
         text = GOOD.replace("supported", "x").replace("litmus_trace", "y")
         assert "mine.yaml:14: native.0.status" in said(text)
         assert said(text).endswith("(and 1 more)")
@@ -161,7 +161,7 @@ class TestDescriptor:
         assert "at most 1000" in refused(native=many)
 
     def test_one_hint(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Of many problems one is told, and a hint is looked for once."""
+        """Of many problems one is reported, and a hint is looked for once."""
         asked: list[str] = []
         monkeypatch.setattr(
             "spec.claims.claim.did_you_mean", lambda word, _: asked.append(word) or ""

@@ -54,7 +54,7 @@ def cached(name: str, *blocks: int, **more: Any) -> Event:
 
 
 def ended(name: str = "a") -> list[Event]:
-    """The owner gives the claim up, and it is told."""
+    """The owner gives the claim up, and it is reported."""
     return [
         event(Kind.CLAIM_RETIRED, name, by="owner"),
         event(Kind.CLAIM_RELEASED, name, by="owner"),

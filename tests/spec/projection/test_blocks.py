@@ -124,7 +124,7 @@ class TestPlaced:
 
     def test_moved(self) -> None:
         """A block that is cached at another position is no more where it was, but for claims that
-        are tracked: of these it would have been said."""
+        are tracked: of these it would have been stated."""
         untracked = claim("b", held="7 9", responsible=False)
         made = told(
             pool(claim("a", held="7 8"), untracked, claim("c")),

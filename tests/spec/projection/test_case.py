@@ -202,7 +202,7 @@ class TestFollowed:
         assert is_tracked(Pool({"a": taken}), taken)
 
     def test_over(self) -> None:
-        """A claim is over once its end was told, where nobody answers for it or watches it."""
+        """A claim is over once its end was reported, where nobody answers for it or watches it."""
         gone = ClaimState.RELEASED
         assert is_over(*self.watching(watched=False, state=gone))
         assert not is_over(*self.watching(watched=False))
@@ -247,7 +247,7 @@ class TestOrder:
         return order, [order.take(line) for line in lines]
 
     def test_first(self) -> None:
-        """A stream begins with the number 0 where nothing else is said."""
+        """A stream begins with the number 0 where nothing else is stated."""
         assert [(False, False), (False, False)] == self.taken(Line(1), Line(2, sequence=0))[1]
         assert [(False, True)] == self.taken(Line(1, sequence=1))[1]
 
@@ -422,7 +422,7 @@ class TestUnknown:
         assert Verdict.VIOLATED is course.found(ROOM).verdict
 
     def test_attributed(self) -> None:
-        """Nobody knows who computed a claim that was away if one of several requests did."""
+        """It is unknown who computed a claim that was away if one of several requests did."""
         cached, gone = (Event(kind=k) for k in (Kind.BLOCK_CACHED, Kind.BLOCK_EVICTED))
         for said, among, course, found in (
             (cached, "rs", self.away(), {RESTORE: 3}),
@@ -442,7 +442,7 @@ class TestFindings:
     """What obligations of one claim come to."""
 
     def test_settled(self) -> None:
-        """A claim whose end was told is settled once nothing is owed of it in any request."""
+        """A claim whose end was reported is settled once nothing is owed of it in any request."""
         course = Course("claim_identity", CONFLICT)
         course.claim.met = 1
         course.arrives(5, 6)

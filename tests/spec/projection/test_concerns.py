@@ -148,7 +148,7 @@ class TestMoot:
 
     def test_route(self) -> None:
         """A report of a route to a claim that is over is about it only if a route of that request
-        is still to be told."""
+        is still to be reported."""
         report: dict[str, Any] = {"claim_id": "a", "cost": 3}
         owed: dict[Any, Any] = {("r", Kind.ROUTE_COST_REPORTED): [3]}
         made = pool(over("a", owed=owed))
@@ -257,7 +257,7 @@ class TestRoutes:
             ]
 
     def test_report(self) -> None:
-        """A report tells the oldest of what is to be told, and of nothing else."""
+        """A report tells the oldest of what is to be reported, and of nothing else."""
         cost, hit = ("r", Kind.ROUTE_COST_REPORTED), ("r", Kind.ROUTE_REUSE_REPORTED)
         made = pool(claim("a", owed={cost: [1, 2, 3], hit: [1]}), claim("b"))
         report: dict[str, Any] = {"request_id": "r", "cost": 1}

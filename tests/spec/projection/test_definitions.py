@@ -281,12 +281,12 @@ class TestFactsOfClaims:
         assert "" == self.found(made, Kind.PREFIX_LOOKUP, held=0, asked=2)
 
     def test_only_look_ups(self) -> None:
-        """What was found is said by look-ups, and by no other fact about a claim."""
+        """What was found is stated by look-ups, and by no other fact about a claim."""
         fields: dict[str, Any] = {"request_id": "r", "held": 0, "asked": 2}
         assert "" == self.found(self.made, Kind.PREFIX_REUSED, **fields)
 
     def test_over_again(self) -> None:
-        """That a duration is over may be told again, with a time or without one."""
+        """That a duration is over may be reported again, with a time or without one."""
         made = pool(claim("a", mode="expiring", duration="10 s", end=10))
         assert "no time" in self.found(made, Kind.DURATION_ELAPSED)
         made.claims["a"].elapsed = True

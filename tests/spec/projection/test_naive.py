@@ -185,7 +185,7 @@ class TestWhoComputed:
         return having(judged(*self.away, *events, mode=self.mode), "inconclusive")
 
     def test_several(self) -> None:
-        """One of several did, and nobody knows which."""
+        """One of several did, and it is unknown which."""
         both = {"offload_restorability", "restoration_failure_outcome"}
         assert both == self.found(self.looked_up, cached("a", 20, 21))
         assert both == self.found(cached("a", 20, 21), self.reused)

@@ -97,7 +97,7 @@ class TestGaps:
 
 
 class TestDurations:
-    """Ends of durations that nobody can see, and those that are told."""
+    """Ends of durations that nobody can see, and those that are reported."""
 
     def test_derived(self) -> None:
         """What facts a form derives from reports its first line says; those contradict nothing."""
@@ -135,7 +135,7 @@ class TestDurations:
 
 
 class TestRanked:
-    """Reports of lost blocks, where every loss of a ranked claim is to be told."""
+    """Reports of lost blocks, where every loss of a ranked claim is to be reported."""
 
     name = "claim_scoped_telemetry"
     mode = Mode.SOFT_PRIORITY
@@ -363,7 +363,7 @@ class TestRequests:
         return taken(*events).pool.requests
 
     def test_arrived(self) -> None:
-        """What an arrival does not state counts as nothing, and nobody knows what it needs."""
+        """What an arrival does not state counts as nothing, and it is unknown what it needs."""
         stated = [(3, 8), (None, 8), (3, None)]
         found = [
             self.requests(Event(kind=Kind.REQUEST_ARRIVED, request_id="r", needed=n, usable=u))["r"]

@@ -117,7 +117,7 @@ class TestLines:
     """What a line says besides its events."""
 
     def test_observes(self) -> None:
-        """What is observed is said by the first line, or by one after it, from there on."""
+        """What is observed is stated by the first line, or by one after it, from there on."""
         opened = Line(1, mark=Mark.STREAM_OPENED, observes=FACTS - {Kind.BLOCK_EVICTED})
         told = [line._replace(at=line.at + 1, sequence=None) for line in lines(*begun("a"))]
         first, later = taken([opened, *told]), taken([*told, opened._replace(at=9)])
@@ -258,7 +258,7 @@ class TestRenewal:
 
 
 class TestTold:
-    """Claims of which too little was told."""
+    """Claims of which too little was reported."""
 
     @pytest.mark.parametrize(
         ("kind", "taint"),

@@ -149,7 +149,7 @@ class TestSums:
         return [tuple(view[field] for field in names) for view in found]
 
     def test_ends(self) -> None:
-        """Where nobody knows what is shared there are two ends, and else one."""
+        """Where it is unknown what is shared there are two ends, and else one."""
         known = pool(claim("a", on="o"), claim("b", on="o"), r=Request(1, 8))
         unknown = pool(claim("a"), claim("b"), r=Request(1, 8))
         act = Kind.REQUEST_REFUSED

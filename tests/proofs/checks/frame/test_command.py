@@ -1,4 +1,4 @@
-"""`python -m proofs check frame`, in process: all of it once, and how each outcome is told."""
+"""`python -m proofs check frame`, in process: all of it once, and how each outcome is reported."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class TestOutcomes:
     def test_codes(
         self, monkeypatch: pytest.MonkeyPatch, capsys: Capture, check: Any, code: int, said: str
     ) -> None:
-        """0 proved, 1 refuted, 3 unknown; and it is said."""
+        """0 proved, 1 refuted, 3 unknown; and it is reported."""
         monkeypatch.setattr(command, "check_frame", lambda *_, **__: check)
         assert code == exit_code(check)
         assert code == main(["check", "frame"])
@@ -134,7 +134,7 @@ class TestOutcomes:
 
 
 class TestBadInput:
-    """What is said instead of a traceback."""
+    """What is reported instead of a traceback."""
 
     @pytest.mark.parametrize(
         "options",

@@ -93,7 +93,9 @@ class TestPlanted:
     def test_state_unknown(self) -> None:
         """A rule of one state is no proof of a violation where nobody knows the state."""
         unknown = Rule(Guard.NOTED, "turn", e.smear, "told", why="")
-        sure = Rule(Guard.BROKE, "bad", kind(Kind.BLOCK_LOST), VIOLATED, why="", source=("told",))
+        sure = Rule(
+            Guard.FORBIDDEN, "bad", kind(Kind.BLOCK_LOST), VIOLATED, why="", source=("told",)
+        )
         observer = an_observer(unknown, sure)
         left = partial_of(observer, frozenset({"smear"}))
         assert left is not None
@@ -105,7 +107,7 @@ class TestPlanted:
 
     def test_sure_rules_stay(self) -> None:
         """A violation that is one in any state stays, where it comes before what is unknown."""
-        sure = Rule(Guard.BROKE, "bad", kind(Kind.BLOCK_LOST), VIOLATED, why="")
+        sure = Rule(Guard.FORBIDDEN, "bad", kind(Kind.BLOCK_LOST), VIOLATED, why="")
         unknown = Rule(Guard.NOTED, "turn", e.smear, "told", why="")
         for rules, kept in (((sure, unknown), (True, False)), ((unknown, sure), (False, False))):
             left = partial_of(an_observer(*rules), frozenset({"smear"}))

@@ -117,7 +117,7 @@ class TestPlanted:
         assert failures(source_of(name, TEXTS[name].text.replace("e.rest", "(e.rest + e.rest)")))
 
     def test_counterexample(self) -> None:
-        """A guard that asks for less is told with an event at which it shows."""
+        """A guard that asks for less is reported with an event at which it shows."""
         observer = OBLIGATIONS["claim_identity"]
         whole = to_python(observer.rules[0].when)
         text = TEXTS["claim_identity"].text.replace(whole, "e.named")

@@ -90,7 +90,7 @@ class TestProved:
         assert KNOWN_MODES == set(OBLIGATIONS)
 
     def test_every_kind(self) -> None:
-        """The theorem speaks of every kind of event, disorder of the stream too."""
+        """The theorem is about every kind of event, disorder of the stream too."""
         assert set(Kind) == set(EVENTS)
 
 
@@ -109,7 +109,7 @@ class TestDroppedDelivery:
         assert first_refuted(with_reasons(scope, narrower)) is not None
 
     def test_counterexample(self) -> None:
-        """What was skipped is told: the state, the event, and what it would have changed."""
+        """What was skipped is reported: the state, the event, and what it would have changed."""
         answer = of_observer("explicit_acceptance", without("claim", "due"))[CLAIM_OBSERVERS]
         kinds = {failure.part for failure in answer.failures}
         assert {f"at {k}" for k in (Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)} == kinds
@@ -139,13 +139,13 @@ class TestDroppedDelivery:
 
     @pytest.mark.parametrize("name", sorted(DELIVERY.left))
     def test_left(self, name: str) -> None:
-        """What a request that ended leaves is no less than is said."""
+        """What a request that ended leaves is no less than is stated."""
         results = of_ledgers(replace(DELIVERY, left=DELIVERY.left - {name}))
         assert [ENDED_UNOPENED] == refuted(results)
 
     @pytest.mark.parametrize("reason", sorted(DELIVERY.everyone))
     def test_everyone(self, reason: tuple[str, str]) -> None:
-        """What is delivered to claims that were not met is no less than is said."""
+        """What is delivered to claims that were not met is no less than is stated."""
         results = of_ledgers(replace(DELIVERY, everyone=DELIVERY.everyone - {reason}))
         assert [UNMET] == refuted(results)
 
@@ -161,7 +161,7 @@ class TestOtherObservers:
 
     def test_reads_what_is_not_delivered(self) -> None:
         """A rule that fires at somebody else's events is refuted, at the kind that it waits for."""
-        rule = Rule(Guard.BROKE, "odd", ~e.mine & kind(Kind.BLOCK_CACHED), VIOLATED, why="")
+        rule = Rule(Guard.FORBIDDEN, "odd", ~e.mine & kind(Kind.BLOCK_CACHED), VIOLATED, why="")
         results = of_any(an_observer(rule))
         failures = results[CLAIM_OBSERVERS].failures
         assert [f"at {Kind.BLOCK_CACHED}"] == [failure.part for failure in failures]
@@ -276,7 +276,7 @@ class TestBook:
         assert "unknown" == answer.result
 
     def test_nothing_fulfils_what_is_given(self) -> None:
-        """A lemma that speaks of no event at all is not proved."""
+        """A lemma that is about no event at all is not proved."""
         never = with_reasons("opens", {"always": ~FALSE})
         assert "unknown" == of_ledgers(never)[UNOPENED_FACTS].result
 

@@ -1,0 +1,164 @@
+"""`python -m models`: lists, shows and simulates executable models of runtimes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Final
+
+import typer
+
+from models.explore import simulate
+from models.inference import Inference
+from models.pages import pages
+from models.registry import RUNTIMES, model_of, runtime
+from models.screens import list_table, model_text, sweep_table
+from models.shims import PLAIN
+from models.sweep import sweep
+from models.view import DRAWN, as_lines, diagram, model_view, trace_of
+from spec.cli.common import (
+    Format,
+    FormatOption,
+    OutputOption,
+    add_docs,
+    new_app,
+    page,
+    print_json,
+    print_text,
+    run,
+)
+from spec.files.writing import check_target, write_bytes
+from spec.language.errors import SpecError
+from spec.language.suggest import resolve
+
+app = new_app("models", "List, show and simulate executable models of serving runtimes.")
+
+_MOST: Final = 100_000
+_LARGE: Final = 5_000
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="A model, or NAME:VARIANT.")]
+
+
+@app.command("list", epilog="Example: python -m models list")
+def list_models(form: FormatOption = Format.TEXT) -> None:
+    """List the models, with their variants.
+
+    Exit 0. `show` tells what a model does.
+    """
+    found = [runtime(name) for name in RUNTIMES]
+    listed = [(each, next(iter(each.variants.values()))()) for each in found]
+    if form is Format.JSON:
+        print_json(
+            [
+                {"name": each.name, "variants": each.names, "about": m.about, "source": m.source}
+                for each, m in listed
+            ]
+        )
+        return
+    with page() as out:
+        out.print(list_table([(each.name, each.names[1:], m.about) for each, m in listed]))
+
+
+@app.command(epilog="Example: python -m models show vllm_pool")
+def show(
+    name: _Name,
+    drawn: Annotated[
+        bool,
+        typer.Option("--diagram", help=f"Print the states as Mermaid, if at most {DRAWN}."),
+    ] = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Show what a model does: its source, its actions, its properties, its states.
+
+    Exit 0. 1: a property of every state fails in some, or one of some state in all. 2: bad input.
+    """
+    model = model_of(name)
+    found = runtime(name.partition(":")[0])
+    if drawn:
+        text = diagram(model)
+        if text is None:
+            raise SpecError(f"{name} has more than {DRAWN} states", "show it without --diagram")
+        print_text(text)
+        return
+    view = model_view(found, name, model)
+    if form is Format.JSON:
+        print_json(view)
+    else:
+        with page() as out:
+            out.print(model_text(view), end="")
+    if view.broken or view.missed:
+        raise typer.Exit(1)
+
+
+@app.command("simulate", epilog="Example: python -m models simulate vllm_pool --seed 7 --steps 20")
+def simulate_model(
+    name: _Name,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same run.", min=0)] = 0,
+    steps: Annotated[int, typer.Option(help="Actions, at most.", min=1, max=_MOST)] = 50,
+    inference: Annotated[
+        str | None,
+        typer.Option(help="Name its claims as this inference does; without, facts alone."),
+    ] = None,
+    output: OutputOption = None,
+) -> None:
+    """Write one random run of a model as canonical events, for `monitor check`.
+
+    A runtime without claims emits facts alone. With --inference the calls of a feature are taken
+    for claims, as `proofs counterexamples` does it.
+
+    Exit 0. 2: bad input.
+    """
+    model = model_of(name)
+    shim = PLAIN if inference is None else _inference(name, inference).shim
+    check_target(output)
+    lines = as_lines(trace_of(simulate(model, seed, steps), shim))
+    if output is None:
+        typer.echo(lines, nl=False)
+    else:
+        write_bytes(output, lines)
+
+
+@app.command("sweep", epilog="Example: python -m models sweep --resident 60 --active 70")
+def sweep_pools(
+    resident: Annotated[int, typer.Option(help="Blocks of the prefix.", min=1, max=_LARGE)] = 60,
+    active: Annotated[int, typer.Option(help="Blocks of the request.", min=1, max=_LARGE)] = 70,
+    first: Annotated[int, typer.Option("--from", help="Smallest pool.", min=1, max=_LARGE)] = 80,
+    last: Annotated[int, typer.Option("--to", help="Largest pool.", min=1, max=_LARGE)] = 150,
+    step: Annotated[int, typer.Option(help="Blocks from one to the next.", min=1)] = 10,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Run a resident prefix and an active request through block pools of many sizes.
+
+    The pools are vLLM's own, the same without caching of the active request, and one that excludes
+    the blocks of an accepted claim from the victims. `proofs check capacity` proves for all sizes
+    what the table shows.
+
+    Exit 0. 2: bad input.
+    """
+    if first < max(resident, active):
+        both = f"{resident} and {active} blocks"
+        raise SpecError(f"a pool of {first} blocks is too small", f"{both} must each fit into it")
+    if last < first:
+        raise SpecError(f"--to {last} is less than --from {first}", "give a larger --to")
+    rows = sweep(resident, active, range(first, last + 1, step))
+    if form is Format.JSON:
+        print_json({"resident": resident, "active": active, "rows": rows})
+    else:
+        with page() as out:
+            out.print(sweep_table(resident, active, rows))
+
+
+def _inference(name: str, wanted: str) -> Inference:
+    found = {each.name: each for each in runtime(name.partition(":")[0]).inferences}
+    return found[resolve(wanted, list(found), what="inference of this model")]
+
+
+add_docs(app, pages, of="models")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line on `argv` and return its exit code."""
+    return run(app, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""Makes descriptors of what an inference starts from: runtimes of which nothing else is known."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from spec.claims.claim import Mode
+from spec.contract.modes import Depth
+from spec.lowering.depths import PRECONDITIONS
+from spec.lowering.descriptor import SCHEMA, Descriptor
+from spec.lowering.obligations import RELEVANT_ORDER
+from spec.lowering.vocabulary import Basis, ClaimScope
+
+__all__ = ["forbids", "patched", "shows"]
+
+_ARTIFACT: Final = "https://github.com/gustavgauge/resident-kv-lowering-artifact/tree/b9f82f4"
+_TABLE: Final = {
+    "kind": "artifact",
+    "source": _ARTIFACT,
+    "path": "bad_lowering/",
+    "note": "Table 9.",
+}
+
+
+def _premise(**parts: Any) -> Descriptor:
+    """A runtime of which nothing but `parts` is known."""
+    return Descriptor.model_validate(
+        {
+            "schema": SCHEMA,
+            "name": "premise",
+            "runtime": "a feature table",
+            "version": "none",
+            "about": "The starting point of an inference.",
+            "anchors": {"shown": _TABLE, **parts.pop("anchors", {})},
+            **parts,
+        }
+    )
+
+
+def shows(*signals: str, **parts: Any) -> Descriptor:
+    """A runtime that shows these approximation signals."""
+    listed = [{"signal": name, "status": "supported", "anchor": "shown"} for name in signals]
+    return _premise(signals=listed, **parts)
+
+
+def forbids(signal: str, mode: Mode, because: str) -> Descriptor:
+    """A runtime that shows a signal, and is known not to lower to the mode by it."""
+    said = {
+        "signal": signal,
+        "mode": mode,
+        "up_to": Depth.TELEMETRY_JOIN,
+        "because": because,
+        "anchor": "shown",
+    }
+    return shows(signal, forbidden=[said])
+
+
+def patched(obligation: str, claim: ClaimScope, basis: Basis) -> Descriptor:
+    """A patched runtime with a run in order, of this claim and on this basis."""
+    run = {
+        "kind": "trace",
+        "source": _ARTIFACT,
+        "path": "results/vllm_scheduler_boundary/",
+        "note": "A control of table 8.",
+        "order": [RELEVANT_ORDER[obligation]],
+        "claim": claim,
+        "basis": basis,
+    }
+    item = {
+        "obligation": obligation,
+        "modes": [Mode.OFFLOADABLE],
+        "status": "supported",
+        "scope": "conformance_trace",
+        "anchor": "run",
+    }
+    patch = Depth.BACKEND_PATCH
+    hold = [{"precondition": each, "anchor": "shown"} for each in PRECONDITIONS[patch]]
+    return _premise(
+        anchors={"run": run},
+        adapters=[{"depth": patch, "preconditions": hold, "evidence": [item]}],
+    )

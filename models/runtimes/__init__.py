@@ -1,0 +1,1 @@
+"""Executable models of runtimes, a file each."""

@@ -1,0 +1,297 @@
+"""Models the block pool of vLLM: a free queue in LRU order, cached blocks, prefix reuse.
+
+Source: vLLM 0.32.0, `vllm/v1/core/block_pool.py` (`get_new_blocks`, `touch`, `free_blocks`,
+`_maybe_evict_cached_block`) and `kv_cache_manager.py` (`get_computed_blocks`, `allocate_slots`).
+The policies `no_admit` and `exclusion` are those of the prototype of "Resident KV Claims", section
+4.3: write no-admit, and hard exclusion of a claim's blocks from the victims.
+
+A request looks up the longest cached prefix of its prompt, takes these blocks out of the free
+queue and the rest from its head. A block that is taken from the queue loses what it cached. When a
+request is finished its blocks go back to the end of the queue, the last one first.
+
+Left out: tokens within a block, decoding, preemption, several cache groups, the null block, and the
+reset of the cache.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any, ClassVar, Final, NamedTuple
+
+from models.inference import Inference
+from models.model import Action, Emitted, Model, Next, fact, signal
+from models.shims import Shim
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+
+__all__ = ["INFERENCES", "VARIANTS", "Policy", "Prompt", "State", "VllmPool"]
+
+
+class Policy(StrEnum):
+    """What the pool does about blocks that somebody wants to keep."""
+
+    NATIVE = "native"
+    NO_ADMIT = "no_admit"
+
+
+class Prompt(NamedTuple):
+    """A request: the object that its prompt begins with, how many blocks of it, and its own."""
+
+    request_id: str
+    object_id: str
+    shared: int
+    own: int
+
+
+class State(NamedTuple):
+    """The pool.
+
+    `free` are the blocks that no request uses, the next victim first; `cached` says of each block
+    the object and the position that it holds. `waiting` and `running` are requests, the latter with
+    their blocks; `ended` are those that finished. `set_by` are the holders who asked for something.
+    """
+
+    free: tuple[int, ...]
+    cached: tuple[tuple[str, int] | None, ...]
+    running: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    waiting: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+    set_by: tuple[str, ...] = ()
+
+
+class VllmPool(Model[State]):
+    """The block pool of vLLM.
+
+    Args:
+        blocks: usable blocks of the pool.
+        prompts: the requests that may arrive, each once.
+        objects: the size in blocks of each prefix that a client may ask to keep.
+        policy: what the pool does about it.
+    """
+
+    name: ClassVar = "vllm_pool"
+    about: ClassVar = "The block pool of vLLM: LRU free queue, prefix reuse, no claim anywhere."
+    source: ClassVar = "vLLM 0.32.0, vllm/v1/core/block_pool.py and kv_cache_manager.py"
+    left_out: ClassVar = "tokens within a block, decoding, preemption, cache groups, resets"
+
+    def __init__(
+        self,
+        blocks: int = 4,
+        prompts: tuple[Prompt, ...] = (Prompt("r1", "a", 2, 0), Prompt("r2", "b", 0, 3)),
+        objects: Mapping[str, int] | None = None,
+        policy: Policy = Policy.NATIVE,
+    ) -> None:
+        self.blocks, self.policy = blocks, policy
+        self.objects = {"a": 2} if objects is None else dict(objects)
+        self.prompts = {each.request_id: each for each in prompts}
+        self.requests = tuple(self.prompts)
+        self.holders = tuple(self.objects)
+
+    def initial(self) -> Iterator[State]:
+        """An empty cache; the queue is in the order of block ids."""
+        yield State(tuple(range(self.blocks)), (None,) * self.blocks)
+
+    def actions(self, state: State) -> Iterator[Action]:
+        """Clients ask and submit; the scheduler admits the first that waits; requests finish."""
+        for holder in self.objects:
+            if holder not in state.set_by:
+                yield Action("keep", (holder,))
+        known = {*state.waiting, *state.ended, *(name for name, _ in state.running)}
+        for name in self.requests:
+            if name not in known:
+                yield Action("arrive", (name,))
+        if state.waiting and self._fits(state, self.prompts[state.waiting[0]]):
+            yield Action("admit", (state.waiting[0],))
+        for name, _ in state.running:
+            yield Action("finish", (name,))
+
+    def apply(self, state: State, action: Action) -> Next[State]:
+        """The pool after an action."""
+        name = str(action.what[0])
+        match action.name:
+            case "keep":
+                return self._keep(state, name)
+            case "arrive":
+                return self._arrive(state, self.prompts[name])
+            case "admit":
+                return self._admit(state, self.prompts[name])
+        return self._finish(state, name)
+
+    def _keep(self, state: State, holder: str) -> Next[State]:
+        asked = signal("keep", holder, object_id=holder, **self._asked(holder))
+        return Next(state._replace(set_by=(*state.set_by, holder)), (asked,))
+
+    def _asked(self, holder: str) -> dict[str, Any]:
+        """What somebody states who wants a prefix to be kept."""
+        return {
+            "predicate": f"leading_prefix_at_least({self.objects[holder]})",
+            "footprint": self.objects[holder],
+            "owner_scope": f"owner:{holder}",
+        }
+
+    def _arrive(self, state: State, prompt: Prompt) -> Next[State]:
+        came = fact(
+            Kind.REQUEST_ARRIVED,
+            request_id=prompt.request_id,
+            needed=prompt.own,
+            usable=self.blocks,
+        )
+        return Next(state._replace(waiting=(*state.waiting, prompt.request_id)), (came,))
+
+    def _hits(self, state: State, prompt: Prompt) -> tuple[int, ...]:
+        """The blocks of the longest cached prefix of a prompt (`get_computed_blocks`)."""
+        places = {content: block for block, content in enumerate(state.cached) if content}
+        found: list[int] = []
+        for content in _contents(prompt):
+            if content not in places:
+                break
+            found.append(places[content])
+        return tuple(found)
+
+    def _fits(self, state: State, prompt: Prompt) -> bool:
+        hits = self._hits(state, prompt)
+        free = len(state.free) - sum(block in state.free for block in hits)
+        return prompt.shared + prompt.own - len(hits) <= free
+
+    def _admit(self, state: State, prompt: Prompt) -> Next[State]:
+        """Reuse what is cached, take the rest from the head of the queue (`allocate_slots`)."""
+        contents = _contents(prompt)
+        hits = self._hits(state, prompt)
+        free = tuple(block for block in state.free if block not in hits)
+        need = len(contents) - len(hits)
+        taken = self._victims(state, free, need)
+        free = tuple(block for block in free if block not in taken)
+        cached = list(state.cached)
+        emits: list[Emitted] = []
+        if prompt.shared:
+            held = min(len(hits), prompt.shared)
+            about = {"request_id": prompt.request_id, "object_id": prompt.object_id}
+            emits.append(fact(Kind.PREFIX_LOOKUP, **about, held=held, asked=prompt.shared))
+        gone = tuple(block for block in taken if cached[block] is not None)
+        if gone:
+            emits.append(fact(Kind.BLOCK_EVICTED, request_id=prompt.request_id, block_ids=gone))
+            emits += self._removed(cached[block] for block in gone)
+        for block in gone:
+            cached[block] = None
+        new = contents[len(hits) :]
+        if self.policy is not Policy.NO_ADMIT or not prompt.own:
+            for block, content in zip(taken, new, strict=True):
+                cached[block] = content
+            emits += self._cached(prompt, taken, new)
+        running = (*state.running, (prompt.request_id, (*hits, *taken)))
+        waiting = state.waiting[1:]
+        return Next(
+            state._replace(free=free, cached=tuple(cached), running=running, waiting=waiting),
+            tuple(emits),
+        )
+
+    def _victims(self, state: State, free: tuple[int, ...], need: int) -> tuple[int, ...]:
+        """The blocks that are taken from the queue: the first (`get_new_blocks`)."""
+        return free[:need]
+
+    def _removed(self, contents: Iterable[tuple[str, int] | None]) -> list[Emitted]:
+        """The KV event of blocks that were evicted, for each object that clients know of."""
+        names = dict.fromkeys(content[0] for content in contents if content)
+        return [
+            signal("BlockRemoved", name, object_id=name) for name in names if name in self.objects
+        ]
+
+    @staticmethod
+    def _cached(
+        prompt: Prompt, taken: tuple[int, ...], new: tuple[tuple[str, int], ...]
+    ) -> list[Emitted]:
+        """Blocks that a request computed, an event for each object."""
+        emits: list[Emitted] = []
+        for object_id in dict.fromkeys(name for name, _ in new):
+            pairs = [(b, at) for b, (n, at) in zip(taken, new, strict=True) if n == object_id]
+            emits.append(
+                fact(
+                    Kind.BLOCK_CACHED,
+                    request_id=prompt.request_id,
+                    object_id=object_id,
+                    block_ids=tuple(block for block, _ in pairs),
+                    positions=tuple(at for _, at in pairs),
+                )
+            )
+        return emits
+
+    def _finish(self, state: State, name: str) -> Next[State]:
+        """The blocks that no other request uses go to the end of the queue, the last one first."""
+        blocks = dict(state.running)[name]
+        running = tuple(each for each in state.running if each[0] != name)
+        used = {block for _, others in running for block in others}
+        back = tuple(block for block in reversed(blocks) if block not in used)
+        done = state._replace(
+            free=state.free + back, running=running, ended=tuple(sorted((*state.ended, name)))
+        )
+        return Next(done, (fact(Kind.REQUEST_FINISHED, request_id=name),))
+
+    @property
+    def always(self) -> Mapping[str, Callable[[State], bool]]:
+        """No block is both free and in use, and none is missing."""
+
+        def accounted(state: State) -> bool:
+            used = {block for _, blocks in state.running for block in blocks}
+            return len(state.free) + len(used) == self.blocks and not used & set(state.free)
+
+        return {"every block is free or in use": accounted}
+
+    @property
+    def reachable(self) -> Mapping[str, Callable[[State], bool]]:
+        """A prefix that a client asked to keep can be gone."""
+
+        def lost(state: State) -> bool:
+            held = Counter(content[0] for content in state.cached if content)
+            done = len(state.ended) == len(self.requests)
+            return done and any(held[name] < self.objects[name] for name in state.set_by)
+
+        return {"a prefix that was asked for is gone": lost}
+
+
+def _contents(prompt: Prompt) -> tuple[tuple[str, int], ...]:
+    """What the blocks of a prompt hold: the shared object first, then what is its own."""
+    shared = [(prompt.object_id, at) for at in range(prompt.shared)]
+    own = [(prompt.request_id, at) for at in range(prompt.own)]
+    return (*shared, *own)
+
+
+VARIANTS: Final[Mapping[str, Callable[[], Model[Any]]]] = {
+    "native": VllmPool,
+    "no_admit": lambda: VllmPool(policy=Policy.NO_ADMIT),
+}
+
+_KEEP: Final = frozenset({"keep"})
+
+INFERENCES: Final = (
+    Inference(
+        name="block_removed -> claim_harm",
+        feature="KV events: BlockRemoved",
+        mode=Mode.HARD_PROTECTED,
+        shim=Shim(Mode.HARD_PROTECTED, means={"BlockRemoved": Kind.CLAIM_HARMED}),
+        model=VllmPool,
+        tracked="a",
+        concludes="claim_harm_attribution",
+        premises=("block_removed",),
+        row=8,
+    ),
+    Inference(
+        name="write no-admit -> hard_protected",
+        feature="write no-admit: a bulky request is served, and what it computes is not cached",
+        mode=Mode.HARD_PROTECTED,
+        shim=Shim(Mode.HARD_PROTECTED, _KEEP),
+        model=VARIANTS["no_admit"],
+        tracked="a",
+        premises=("block_events",),
+    ),
+    Inference(
+        name="prefix cached -> best_effort",
+        feature="automatic prefix caching: a prefix that was computed is found again",
+        mode=Mode.BEST_EFFORT,
+        shim=Shim(Mode.BEST_EFFORT, _KEEP),
+        model=VllmPool,
+        tracked="a",
+        premises=("cached_token_telemetry", "block_events"),
+    ),
+)

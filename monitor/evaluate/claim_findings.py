@@ -1,0 +1,121 @@
+"""States what is concluded of one claim so far, and what nothing more is concluded of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.evaluate.claim_record import ClaimRecord
+from monitor.evaluate.observer_state import Finding, ObserverState, heaviest
+from monitor.evaluate.partial_observation import without
+from spec.claims.states import TERMINAL
+from spec.language.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from monitor.evaluate.observer_state import Registers
+    from monitor.evaluate.partial_observation import Step
+    from monitor.input.records import At
+    from spec.language.machine import Rule
+
+__all__ = ["ClaimFindings", "unmoved"]
+
+
+@dataclass(slots=True)
+class ClaimFindings(ClaimRecord):
+    """The findings about one claim, as its observers stand."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether its end was reported, and nothing is owed of it."""
+        return not (
+            self.alive or any(found.verdict is Verdict.PENDING for _, found in self.findings())
+        )
+
+    @property
+    def over(self) -> bool:
+        """Whether it ended and nothing is owed of it or in hand."""
+        if not self.gone:
+            return False
+        requests = self.requests.values()
+        if not all(request.ended for request in requests):
+            return False
+        if self.taint is not None:
+            return True
+        followed = (*requests, *self.retired.values())
+        scopes = [(self._all, self.base), *((self._scoped, each.watches) for each in followed)]
+        owed = any(
+            watch.state in self._pending[index] and self.steps[index] is not unmoved
+            for places, watches in scopes
+            for index, watch in zip(places, watches, strict=True)
+        )
+        reported = self.state in TERMINAL or self.unwatched
+        return not owed and (reported or bool(self.broken))
+
+    @property
+    def broken(self) -> list[int]:
+        """The places of the obligations that were violated."""
+        findings = enumerate(found for _, found in self.findings())
+        return [place for place, found in findings if found.verdict is Verdict.VIOLATED]
+
+    def findings(self) -> Iterator[tuple[str, Finding]]:
+        """Each obligation of the bundle with its verdict so far."""
+        for index, observer in enumerate(self.compiled.observers):
+            candidates = [self._finding(index, self.base[index])]
+            if index in self.kept:
+                candidates.append(self.kept[index])
+            if observer.per_request:
+                place = self._scoped.index(index)
+                followed = (*self.requests.values(), *self.retired.values())
+                candidates += [self._finding(index, each.watches[place]) for each in followed]
+            finding = heaviest(candidates)
+            if finding.verdict is Verdict.UNEXERCISED:
+                finding = next((f for f in candidates if f.why != observer.states[0].says), finding)
+            doubt = self.taint or self.doubts.get(index)
+            if doubt is not None and finding.verdict is not Verdict.VIOLATED:
+                finding = Finding(Verdict.INCONCLUSIVE, *doubt)
+            yield observer.name, finding
+
+    def _finding(self, index: int, watch: ObserverState) -> Finding:
+        observer = self.compiled.observers[index]
+        state = observer.states[watch.state]
+        rule: Rule | None = observer.rules[watch.rule] if watch.rule >= 0 else None
+        if rule is None or state.verdict is Verdict.UNEXERCISED:
+            return Finding(state.verdict, None, state.says)
+        shown = rule.why if state.verdict is Verdict.VIOLATED else state.says
+        return Finding(state.verdict, watch.at, shown, rule.allowed, watch.trail)
+
+    def _keep(self, index: int, finding: Finding) -> None:
+        """Remember a finding whose state is left or forgotten."""
+        found = heaviest([self.kept[index], finding] if index in self.kept else [finding])
+        if found.verdict is not Verdict.UNEXERCISED:
+            self.kept[index] = found
+
+    def distrust(self, at: At | None, why: str, only: frozenset[str] = frozenset()) -> None:
+        """From here on nothing new is concluded about this claim, or of the obligations `only`."""
+        if not only:
+            self.taint, self.owes = self.taint or (at, why), False
+            return
+        for index, observer in enumerate(self.compiled.observers):
+            if observer.name in only:
+                self._doubt(index, at, why, unmoved)
+
+    def doubt(self, fields: frozenset[str], at: At | None, why: str) -> None:
+        """From here on these fields of events are unknown; what reads them is inconclusive."""
+        if fields <= self.unknown:
+            return
+        self.unknown |= fields
+        for index, observer in enumerate(self.compiled.observers):
+            step = without(observer.name, self.unknown)
+            if step is not None and self.steps[index] is not unmoved:
+                self._doubt(index, at, why, step)
+
+    def _doubt(self, index: int, at: At | None, why: str, step: Step) -> None:
+        self.doubts.setdefault(index, (at, why))
+        self.steps = (*self.steps[:index], step, *self.steps[index + 1 :])
+
+
+def unmoved(state: int, own: Registers, *_: object) -> tuple[int, Registers, int]:
+    """The step of an observer that concludes nothing any more."""
+    return state, own, -1

@@ -1,0 +1,164 @@
+"""Tracks which claims hold each physical block of a pool, and at which of their positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from monitor.pool.shares import where_alike
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
+
+    from monitor.evaluate.claim import ClaimRun
+    from monitor.pool.stated import Stated
+
+__all__ = ["SHARES", "Holders"]
+
+SHARES: Final = 300_000
+"""Blocks that claims share, each counted once for each claim but the first."""
+
+
+@dataclass(slots=True)
+class Holders:
+    """Which claims hold each physical block, and at which of their positions.
+
+    Blocks of an object belong to every claim on it. A load may not name its blocks: `_unnamed` are
+    the claims of which some were never named. Of the claims that were forgotten the last one stays
+    known as an owner of its blocks, in `_forgotten`, without positions. A claim that holds anything
+    is among `_holding`, and among those `_on` its object. `mixed` are the blocks that are held for
+    more than one object; `claims` are those in hand. Blocks are followed for the sake of claims
+    that are tracked: of others nothing is known once they ended. `now` is the number of the event
+    in hand, `lost` that of the last one before track was lost, `missed` the same where lines may be
+    missing. `full` says that claims share more than is followed.
+    """
+
+    claims: Mapping[str, ClaimRun]
+    stated: Stated
+    mixed: dict[int, None] = field(default_factory=dict)
+    now: int = 0
+    lost: int = -1
+    missed: int = -1
+    full: bool = False
+    _shares: int = 0
+    _stated: dict[int, int] = field(default_factory=dict)
+    _placed: set[int] = field(default_factory=set)  # since lines may be missing, and not gone since
+    _owners: dict[int, dict[str, set[int]]] = field(default_factory=dict)
+    _unnamed: dict[str, ClaimRun] = field(default_factory=dict)
+    _forgotten: dict[int, str] = field(default_factory=dict)
+    _keyed: dict[tuple[int, str], dict[str, ClaimRun]] = field(default_factory=dict)
+    _holding: dict[str, ClaimRun] = field(default_factory=dict)
+    _on: dict[Hashable, dict[str, ClaimRun]] = field(default_factory=dict)
+    _noted: dict[str, Hashable] = field(default_factory=dict)  # on which object
+
+    def owners(self, blocks: Iterable[int]) -> list[str]:
+        """The claims that hold any of these blocks."""
+        return sorted({claim_id for block in blocks for claim_id in self._owners.get(block, ())})
+
+    def forget(self, claim: ClaimRun) -> None:
+        """The claim is forgotten, and what it holds is followed no more."""
+        for block in claim.held.blocks:
+            holders, before = self._owners[block], self._forgotten.get(block, "")
+            owners = len(holders)
+            if not holders.get(before):
+                holders.pop(before, None)
+            holders[claim.claim_id] = set()
+            self._shares += len(holders) - owners
+            self._forgotten[block] = claim.claim_id
+        self._unnamed.pop(claim.claim_id, None)
+        self._holding.pop(claim.claim_id, None)
+        self._off(claim)
+        for place in enumerate(claim.keys):
+            self._keyed.get(place, {}).pop(claim.claim_id, None)
+
+    def _note(self, claim: ClaimRun) -> None:
+        self._holding[claim.claim_id] = claim
+        self._noted[claim.claim_id] = claim.object
+        self._on.setdefault(claim.object, {})[claim.claim_id] = claim
+
+    def _off(self, claim: ClaimRun) -> None:
+        """The claim holds nothing of the object that it was noted on."""
+        about = self._noted.pop(claim.claim_id, None)
+        if (there := self._on.get(about)) is not None:
+            there.pop(claim.claim_id, None)
+            if not there:
+                del self._on[about]
+
+    def _lend(self, claim: ClaimRun, runs: Iterable[tuple[int, int]]) -> bool:
+        """The claim holds these positions in blocks without known ids; whether there are any."""
+        runs = list(runs)
+        for begin, end in runs:
+            claim.held.hold_run(begin, end)
+        if runs:
+            self._unnamed[claim.claim_id] = claim
+            self._note(claim)
+        return bool(runs)
+
+    def _all_mates(self, claim: ClaimRun) -> Iterator[ClaimRun]:
+        """The claims that hold the same content anywhere."""
+        for position in range(len(claim.keys)):
+            yield from self._mates(claim, position)
+
+    def _alike_runs(
+        self, claim: ClaimRun, kin: Iterable[ClaimRun], begin: int, end: int
+    ) -> Iterator[tuple[ClaimRun, int, int]]:
+        """The other claims that hold the same from a position to before another one, and where.
+
+        Args:
+            kin: claims on its object.
+        """
+        for other in kin:
+            if other is not claim:
+                yield from ((other, *run) for run in where_alike(claim, other, begin, end))
+        for position in range(begin, min(end, len(claim.keys))):
+            mates = self._keyed.get((position, claim.keys[position]), {})
+            yield from ((m, position, position + 1) for m in list(mates.values()) if m is not claim)
+
+    def wipe(self, claim: ClaimRun) -> None:
+        """The claim holds nothing any more."""
+        for block in claim.held.blocks:
+            holders = self._owners.get(block, {})
+            several = len(holders) > 1
+            self._shares -= holders.pop(claim.claim_id, None) is not None and several
+            if not holders:
+                self._owners.pop(block, None)
+                self.mixed.pop(block, None)
+        claim.held.clear()
+        self._off(claim)
+
+    def _give(self, claim: ClaimRun, pairs: Iterable[tuple[int, int]]) -> bool:
+        """The claim holds these pairs of a position and a block; whether any is new."""
+        new = False
+        for position, block in pairs:
+            holders = self._owners.setdefault(block, {})
+            if holders and claim.claim_id not in holders:
+                if self._shares >= SHARES:
+                    self.full = True
+                    continue
+                self._shares += 1
+            mine = holders.setdefault(claim.claim_id, set())
+            if position not in mine:
+                new = True
+                mine.add(position)
+                claim.held.hold([(position, block)])
+                if len(holders) > 1 and block not in self.mixed:
+                    self._mix(block, claim, holders)
+        if new:
+            self._note(claim)
+        return new
+
+    def _mix(self, block: int, claim: ClaimRun, holders: Iterable[str]) -> None:
+        """Claims that ended hold it no more, or it does not matter; the others are on one object,
+        but perhaps for this claim.
+        """
+        known = (self.claims.get(name) for name in holders)
+        live = (c for c in known if c is not None and c is not claim and not c.ended)
+        other = next(live, None)
+        if other is not None and other.object != claim.object and not claim.ended:
+            self.mixed[block] = None
+
+    def _mates(self, claim: ClaimRun, position: int) -> Iterator[ClaimRun]:
+        """The claims that hold the same content at this position."""
+        if position < len(claim.keys):
+            mates = self._keyed.get((position, claim.keys[position]), {}).values()
+            yield from (mate for mate in list(mates) if mate.tracked)

@@ -1,0 +1,229 @@
+"""Finds the claims of one stream: live ones, retired ones, and those met for the first time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from monitor.evaluate.claim import ClaimRun
+from monitor.evaluate.claim_record import UNSTATED
+from monitor.evaluate.event_view import Constants
+from monitor.evaluate.partial_observation import BLOCKS
+from monitor.pool.blocks import Blocks
+from monitor.pool.objects import Objects
+from monitor.pool.ranks import Ranks
+from monitor.pool.room import Room
+from monitor.pool.stated import Stated
+from monitor.requests.ledger import Requests
+from monitor.stream.order import Clock, Order
+from monitor.stream.retired_claims import REMEMBERED, RetiredClaims
+from monitor.stream.unmet import Unmet
+from spec.contract.modes import MODES
+from spec.events.alphabet import BLOCKS_GONE, FACTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+    from monitor.evaluate.compile import Compiled
+    from monitor.input.records import At
+    from monitor.pool.bloom_filter import BloomFilter
+    from monitor.requests.observability import ObservabilityLoss
+    from spec.events.canonical import Event
+
+__all__ = ["BLIND", "Keep", "KnownClaims"]
+
+
+_TOO_MUCH: Final = "more was stated about its object, or by claims on it, than is kept"
+BLIND: Final = "the hooks of this stream do not observe all facts that it rests on"
+_KIN: Final = (
+    "a later fact concerns blocks of a claim that is no longer tracked and may share blocks with it"
+)
+_LOST: Final = "a claim of this id may have ended so long ago that only its id is kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """What is kept of claims that are over.
+
+    Args:
+        ended: how many stay in hand; those that were over before are forgotten. None for all.
+        records: of how many of those something is remembered.
+        one: a claim id that stays in hand.
+        elsewhere: whether another mode judges the claim of an id. Where that is given, claims that
+            asked for another mode are guests: they are followed for the sake of the pool alone.
+        on_retired: called with each claim that is retired.
+        seen: knows those of which nothing else is known; one for each stream, by default.
+        order: of the lines; one for each stream, by default.
+    """
+
+    ended: int | None = None
+    records: int = REMEMBERED
+    one: str | None = None
+    elsewhere: Callable[[str], bool] | None = None
+    on_retired: Callable[[ClaimRun], None] | None = None
+    seen: BloomFilter | None = None
+    order: Order | None = None
+
+
+class KnownClaims:
+    """The claims of one stream, and the ledgers that follow them through its pool.
+
+    `responsible` and `owing` are those of which that is so now.
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        stream: str,
+        keep: Keep,
+        seen: BloomFilter,
+        track: ObservabilityLoss,
+    ) -> None:
+        self.claims: dict[str, ClaimRun] = {}
+        self.responsible: dict[str, ClaimRun] = {}
+        self.owing: dict[str, ClaimRun] = {}
+        self.room, self.observed = Room(), FACTS
+        self._blind = frozenset[str]()  # obligations that rest on facts that are not observed
+        self.blocks = Blocks(self.claims, Stated(seen))
+        self.objects, self.ranks = Objects(), Ranks()
+        self.requests, self.clock = Requests(track), Clock()
+        self.past, self._unmet = RetiredClaims(seen, keep.records), Unmet(seen)
+        self._compiled, self._stream, self._keep, self._track = compiled, stream, keep, track
+        self._constants = MODES[compiled.mode].constants
+        self._undelivered: dict[Hashable, dict[str, ClaimRun]] = {}  # by what they did not get yet
+        self._unclear: dict[bool, At] = {}  # where blocks of forgotten claims came (False) or went
+        self._changed: dict[str, ClaimRun] = {}  # those that may be over since this event
+        self._over: dict[str, ClaimRun] = {}  # those that are, the first ones first
+        self._open: dict[str, ClaimRun] = {}  # those that ended, and something of them is open
+        self._stay = set() if keep.one is None else {keep.one}  # those that are not forgotten
+
+    @property
+    def live(self) -> int:
+        """How many claims in hand have not ended, or are not known to have."""
+        return len(self.claims) - len(self._over) - len(self._open) - len(self._stay)
+
+    # Finding claims.
+
+    def known(self, claim_id: str) -> ClaimRun | None:
+        """The claim of this id, as far as it was met before and there is a record of it."""
+        claim = self.claims.get(claim_id)
+        if claim is None and (claim := self.past.recall(claim_id)) is not None:
+            self._take_in(claim)
+            self._changed[claim_id] = claim
+            if claim.known:
+                self.objects.add(claim)
+            if claim.past is not None:
+                self.clock.liken(claim, claim.past)
+        return claim
+
+    def find(self, claim_id: str, at: At) -> ClaimRun | None:
+        """The claim of this id, if it may have been met before."""
+        claim = self.known(claim_id)
+        elsewhere = self._keep.elsewhere
+        guest = claim is None and elsewhere is not None and elsewhere(claim_id)
+        if guest or (claim is None and self.past.lost(claim_id)):
+            claim = self.make(claim_id)
+            claim.lost = True
+            if guest:
+                self.invite(claim, at)
+            claim.distrust(at, _LOST)
+        return claim
+
+    def invite(self, claim: ClaimRun, at: At) -> None:
+        """Make a claim a guest, where there are any."""
+        if self._keep.elsewhere is not None:
+            claim.guest = True
+            claim.distrust(at, "another mode judges it")
+
+    def make(self, claim_id: str) -> ClaimRun:
+        """A claim that is met for the first time."""
+        constants = Constants(threshold=UNSTATED, **self._constants)
+        claim = ClaimRun(self._stream, claim_id, self._compiled, constants)
+        if self._blind:
+            claim.distrust(None, BLIND, self._blind)
+        self._unmet.tell(claim)
+        self._take_in(claim)
+        return claim
+
+    def join(self, claim: ClaimRun, *, grows: bool = False) -> None:
+        """A claim that a registry knows is on its object from now on, with what is held there.
+
+        Args:
+            grows: more of the object is its own than was before, or it is committed to.
+        """
+        if self.objects.add(claim) or grows:
+            self._place(claim)
+
+    def state(self, claim: ClaimRun, keys: tuple[str, ...]) -> None:
+        """A commitment states the contents of the claim's positions."""
+        self.blocks.state(claim, keys)
+        self._place(claim)
+
+    def late(self, event: Event, claims: Iterable[ClaimRun], at: At) -> None:
+        """Blocks of these claims are there, or gone, and the event does not name them. Where one of
+        them was forgotten, others may share what it held: those that state contents, or any.
+        """
+        late = (event.claim_id is None and self.past.others_on(event.object_id)) or any(
+            (claim.past is not None or claim.lost) and not (claim.keys or claim.unwatched)
+            for claim in claims
+        )
+        gone = event.kind in BLOCKS_GONE
+        if late and (gone or self.past.keyed) and gone not in self._unclear:
+            self._unclear[gone] = at
+            for claim in self.claims.values():
+                self._doubt_kin(claim)
+
+    def may_hold_more(self, claim: ClaimRun) -> bool:
+        """Whether a claim may hold blocks that were forgotten: its own, or such as it shares."""
+        own = claim.past is not None and not claim.constants.watched
+        return own or (bool(claim.keys) and False in self._unclear)
+
+    def distrust_hidden(self, at: At, why: str) -> None:
+        """A block is gone that any claim may have held since a line that is missing."""
+        for claim in self._tell("hidden"):
+            if claim.alive:
+                claim.distrust(at, why)
+
+    def _doubt_kin(self, claim: ClaimRun) -> None:
+        for gone, at in self._unclear.items():
+            if gone or claim.keys:
+                claim.doubt(BLOCKS, at, _KIN)
+
+    def _place(self, claim: ClaimRun) -> None:
+        """What the claim holds was held before it came; if it is not watched any more, nothing."""
+        self.room.put(claim, claim.declared)
+        if claim.unwatched:
+            return
+        if not self.blocks.join(claim):
+            claim.doubt(BLOCKS, None, _TOO_MUCH)
+        self._doubt_kin(claim)
+        lost = self._track.lost
+        if lost is not None and self.blocks.is_stale(claim):
+            claim.doubt(BLOCKS, lost[0], f"{lost[1]}, so blocks on its object may be lost")
+        claim.held.take_fresh()  # it was there before
+        whole = claim.lead >= claim.constants.threshold
+        claim.measure(claim.lead, there=bool(claim.fact("there")) or whole)
+        self.ranks.note(claim)
+
+    def _take_in(self, claim: ClaimRun) -> None:
+        self.claims[claim.claim_id], claim.observed = claim, self.observed
+        for undelivered in self._undelivered.values():
+            undelivered[claim.claim_id] = claim
+
+    def meant(self, event: Event) -> list[ClaimRun]:
+        """The claims on the object of an event, with the last one that was forgotten."""
+        if event.object_id is not None and (last := self.past.last_on(event.object_id)):
+            self.known(last)
+        return self.objects.meant(event)
+
+    def unwatch(self, claim: ClaimRun) -> None:
+        """Nothing more is owed of a claim that was watched."""
+        self.blocks.wipe(claim)
+        self.ranks.forget(claim)
+        claim.priority, claim.unwatched = None, True
+        self._changed[claim.claim_id] = claim
+
+    def _tell(self, what: Hashable) -> list[ClaimRun]:
+        """The live claims that this was not delivered to yet; for the others it is nothing new."""
+        undelivered, self._undelivered[what] = self._undelivered.get(what, self.claims), {}
+        return list(undelivered.values())

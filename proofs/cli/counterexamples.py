@@ -1,0 +1,162 @@
+"""`python -m proofs counterexamples`: makes and verifies the bad-lowering suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from models.registry import RUNTIMES, runtime
+from proofs.cli.progress import progress
+from proofs.counterexamples.folder import check_folder, write_folder
+from proofs.counterexamples.refute import Refutation, refute
+from proofs.counterexamples.suite import SCHEMA, Row, Suite, files, row_of
+from proofs.counterexamples.verify import Change, read_suite, verify
+from proofs.product.search import Answer
+from spec.claims.claim import Mode
+from spec.cli.arguments import path_option
+from spec.cli.common import Code, Format, FormatOption, page, print_json
+from spec.digest import spec_digest
+from spec.language.errors import SpecError
+from spec.language.prose import wrap
+from spec.language.suggest import resolve
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from models.inference import Inference
+
+__all__ = ["register"]
+
+_EXAMPLE = "Example: python -m proofs counterexamples -o build/suite"
+Found = list[tuple[str, Refutation]]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("counterexamples", epilog=_EXAMPLE)(_counterexamples)
+
+
+def _counterexamples(
+    output: Annotated[
+        Path | None, path_option("--output", "-o", help="Write the suite to this folder.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--runtime", help=f"One of {', '.join(RUNTIMES)}.")
+    ] = None,
+    mode: Annotated[str | None, typer.Option(help=f"One of {', '.join(Mode)}.")] = None,
+    check: Annotated[
+        Path | None,
+        path_option("--check", metavar="DIR", help="Verify a suite that was written before."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over files that are of no suite.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the stories.")] = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Refute each naive inference from a runtime's feature by a shortest run of its model.
+
+    An inference takes a call of a feature for an accepted claim in a mode. Each is labelled by the
+    lowering relation, its model is searched for a run that breaks each obligation of the mode, and
+    the most telling of these runs is written as JSONL, for `monitor check`, and as ITF, with an
+    index in JSON, Markdown and CSV.
+
+    With --check a suite is verified against this specification and these models: labels, verdicts,
+    and that each trace is still a run of its model.
+
+    Exit 0: made, or unchanged. 1: --check found a change. 2: bad input. 3: interrupted, or a
+    search reached its bound.
+    """
+    if check is not None:
+        if output is not None or name is not None or mode is not None or force:
+            raise SpecError("--check takes only --format", "omit the other options")
+        _verify(check, form)
+        return
+    chosen = _chosen(name, mode)
+    if output is not None:
+        check_folder(output, force=force)
+    found, whole = _refute_all(chosen)
+    if form is Format.JSON:
+        print_json(Suite(SCHEMA, spec_digest(), tuple(row_of(each, n) for n, each in found)))
+    else:
+        with page() as out:
+            _print_rows(out, [row_of(each, n) for n, each in found], verbose=verbose)
+            if not whole:
+                out.print(f"interrupted after {len(found)} of {len(chosen)} inferences")
+    if not whole:
+        raise typer.Exit(Code.INCONCLUSIVE)
+    if output is not None:
+        written = write_folder(output, files(found))
+        if form is Format.TEXT:
+            typer.echo(f"written: {len(written)} files to {output}")
+    if any(o.answer is Answer.BOUNDED for _, each in found for o in each.outcomes.values()):
+        raise typer.Exit(Code.INCONCLUSIVE)
+
+
+def _chosen(name: str | None, mode: str | None) -> list[tuple[str, Inference]]:
+    names = list(RUNTIMES) if name is None else [resolve(name, list(RUNTIMES), what="runtime")]
+    wanted = None if mode is None else Mode(resolve(mode, list(Mode), what="mode"))
+    found = [
+        (each, inference)
+        for each in names
+        for inference in runtime(each).inferences
+        if wanted in (None, inference.mode)
+    ]
+    if not found:
+        raise SpecError(
+            f"no feature of {', '.join(names)} tempts anyone to {mode or 'a mode'}",
+            "omit --mode, or name another runtime",
+        )
+    return sorted(found, key=lambda each: each[1].row or len(found) + 99)
+
+
+def _refute_all(chosen: list[tuple[str, Inference]]) -> tuple[Found, bool]:
+    """The refutations, and whether all were made before an interrupt."""
+    found: Found = []
+    try:
+        for name, inference in chosen:
+            with progress(inference.name) as told:
+                each = refute(inference, told)
+            if any(o.answer is Answer.STOPPED for o in each.outcomes.values()):
+                return found, False
+            found.append((name, each))
+    except KeyboardInterrupt:
+        return found, False
+    return found, True
+
+
+def _print_rows(out: Console, rows: list[Row], *, verbose: bool) -> None:
+    broken = sum(row.trace is not None for row in rows)
+    out.print(f"{broken} of {len(rows)} inferences are refuted by a run of the runtime's model\n")
+    for row in rows:
+        text = Text()
+        text.append(f"{wrap(row.inference, 0, 2)}\n", "bold")
+        shown = "no run breaks it" if row.trace is None else f"{row.verdict} in {row.events} events"
+        text.append(f"  {row.result}; {row.runtime}: {shown}\n")
+        if row.broken:
+            text.append(f"{wrap('breaks ' + ', '.join(row.broken), 2, 4)}\n", "bright_black")
+        if verbose or row.trace is None:
+            text.append(f"{wrap(row.story, 2)}\n")
+        out.print(text, end="")
+
+
+def _verify(folder: Path, form: Format) -> None:
+    suite = read_suite(folder)
+    changes = verify(folder, suite)
+    if form is Format.JSON:
+        print_json({"checked": len(suite.rows), "changes": changes})
+    else:
+        with page() as out:
+            for each in changes:
+                out.print(_change_text(each))
+            out.print(f"{len(suite.rows)} inferences checked, {len(changes)} changes")
+    if changes:
+        raise typer.Exit(Code.VIOLATED)
+
+
+def _change_text(change: Change) -> str:
+    who = f"{change.inference}: " if change.inference else ""
+    return wrap(f"{who}{change.what} was {change.was or 'nothing'}, is {change.now or 'nothing'}")

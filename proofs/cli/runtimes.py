@@ -1,0 +1,129 @@
+"""`python -m proofs check MODE --runtime NAME` and `python -m proofs compare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.text import Text
+
+from models.registry import RUNTIMES, runtime
+from proofs.cli.progress import progress
+from proofs.product.check import NOT_SUPPLIED, SCHEMA, Checked, check_runtime, code_of
+from proofs.product.compare import SCHEMA as COMPARE
+from proofs.product.compare import Compared, compare
+from proofs.product.search import Answer
+from proofs.product.subject import subjects
+from spec.claims.claim import Mode
+from spec.cli.common import Code, Format, FormatOption, page, print_json
+from spec.language.prose import wrap
+from spec.language.suggest import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+__all__ = ["register", "run_runtime_check"]
+
+_STYLES: Final = {
+    Answer.KEPT: "green",
+    Answer.BROKEN: "red",
+    NOT_SUPPLIED: "yellow",
+    Answer.UNTESTED: "bright_black",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add `compare` to an application."""
+    epilog = "Example: python -m proofs compare vllm_pool"
+    app.command("compare", epilog=epilog)(_compare)
+
+
+def run_runtime_check(mode: Mode, name: str, form: Format, *, verbose: bool) -> Code:
+    """Check a runtime's model in a mode, print what was found, and return the exit code."""
+    checked = []
+    for subject in subjects(name, mode):
+        with progress(subject.inference or subject.runtime) as told:
+            found, _ = check_runtime(subject, progress=told)
+        checked.append(found)
+        if form is Format.TEXT:
+            with page() as out:
+                _print_checked(out, found, verbose=verbose)
+    if form is Format.JSON:
+        print_json({"schema": SCHEMA, "checks": checked})
+    codes = [code_of(each) for each in checked]
+    return next((c for c in (Code.VIOLATED, Code.INCONCLUSIVE) if c in codes), Code.OK)
+
+
+def _print_checked(out: Console, found: Checked, *, verbose: bool) -> None:
+    broken = [each for each in found.obligations if each.answer == Answer.BROKEN]
+    about = f"{found.runtime}, {found.inference}" if found.inference else found.runtime
+    total = len(found.obligations)
+    says = f"breaks {len(broken)} of {total} obligations of {found.mode}"
+    if not broken:
+        kept = sum(each.answer == Answer.KEPT for each in found.obligations)
+        says = f"keeps {kept} of {total} obligations of {found.mode} in every reachable state"
+    out.print(Text(wrap(f"{about}: {says}; the label by this is {found.label}"), style="bold"))
+    for each in found.obligations:
+        line = Text(f"  {each.obligation:<36}")
+        line.append(each.answer, _STYLES.get(each.answer, ""))
+        if verbose:
+            line.append(f"; {each.states} states, {each.transitions} transitions")
+        out.print(line)
+        if each.run and (each.answer == Answer.BROKEN or verbose):
+            out.print(Text(wrap(", ".join(each.run), 6, 6), style="bright_black"))
+    out.print(Text(wrap("Bound: the size of the model's instance; runs of any length.")))
+
+
+def _compare(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Models; all of them by default."),
+    ] = None,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Compare the label that a model shows with the curated one, without an adapter.
+
+    The derived label follows by the relation of lowering from what the searches found; the curated
+    one from the shipped descriptor of the same runtime.
+
+    Exit 0: they agree. 1: some differ. 2: bad input. 3: there is nothing to compare.
+    """
+    chosen = [resolve(each, list(RUNTIMES), what="model") for each in names or RUNTIMES]
+    found: list[Compared] = []
+    with progress("compare") as told:
+        for each in compare(dict.fromkeys(chosen), told):
+            found.append(each)
+            if form is Format.TEXT:
+                with page() as out:
+                    _print_compared(out, each)
+    if form is Format.JSON:
+        print_json({"schema": COMPARE, "rows": found})
+    else:
+        _print_total(found, chosen)
+    if not found:
+        raise typer.Exit(Code.INCONCLUSIVE)
+    if not all(each.agree for each in found):
+        raise typer.Exit(Code.VIOLATED)
+
+
+def _print_compared(out: Console, each: Compared) -> None:
+    sign = "agree " if each.agree else "differ"
+    line = Text(f"{sign}  {each.runtime}, {each.mode}: ", "green" if each.agree else "yellow")
+    line.append(f"derived {each.derived}, curated {each.curated}")
+    out.print(line)
+    if each.inference:
+        out.print(wrap(each.inference, 8, 10))
+    if not each.agree:
+        out.print(wrap(f"the model breaks {', '.join(each.broken) or 'nothing'}", 8, 10))
+        out.print(wrap(f"the descriptor lacks {', '.join(each.lacks) or 'nothing'}", 8, 10))
+
+
+def _print_total(found: Sequence[Compared], chosen: Sequence[str]) -> None:
+    without = [name for name in dict.fromkeys(chosen) if runtime(name).descriptor is None]
+    agree = sum(each.agree for each in found)
+    with page() as out:
+        out.print(f"{agree} of {len(found)} labels agree")
+        if without:
+            out.print(wrap(f"without a curated descriptor: {', '.join(without)}"))

@@ -1,0 +1,1 @@
+"""The bad-lowering suite: naive inferences, each with a shortest run that refutes it."""

@@ -1,0 +1,111 @@
+"""Verifies a suite that was written before against this specification, and names what changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from models.registry import RUNTIMES, inferences, runtime
+from monitor import InputError, check_files
+from proofs.counterexamples.labels import labelled
+from proofs.counterexamples.suite import INDEX, SCHEMA, Row, Suite
+from proofs.product.membership import is_run
+from spec.digest import SHORT, spec_digest
+from spec.events.canonical import Event
+from spec.files.json_text import decode_json
+from spec.files.plain import open_plain
+from spec.language.called import called
+from spec.language.errors import SpecError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from models.inference import Inference
+
+__all__ = ["Change", "read_suite", "verify"]
+
+_LARGEST: Final = 64 << 20
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What of a row is not as it was written."""
+
+    inference: str
+    what: str
+    was: str
+    now: str
+
+
+def read_suite(folder: Path) -> Suite:
+    """The index of a suite.
+
+    Raises:
+        SpecError: there is none, or it is none of this form.
+    """
+    path = folder / INDEX
+    try:
+        with open_plain(path) as file:
+            text = file.read(_LARGEST)
+        suite = decode_json(text, Suite)
+    except (OSError, ValueError) as problem:
+        cause = f"cannot read {path}: {' '.join(str(problem).split())}"
+        again = called("proofs counterexamples -o DIR")
+        raise SpecError(cause, f"{again} writes a suite") from None
+    if suite.schema != SCHEMA:
+        raise SpecError(f"{path} is no {SCHEMA}", "write it again with this version")
+    return suite
+
+
+def verify(folder: Path, suite: Suite) -> list[Change]:
+    """What changed: the specification, labels, verdicts, and runs that are none of the model now.
+
+    Raises:
+        SpecError: a row names a trace outside the folder.
+    """
+    known = {each.name: each for each in inferences()}
+    changes = []
+    if suite.spec != spec_digest():
+        changes.append(Change("", "specification", suite.spec[:SHORT], spec_digest()[:SHORT]))
+    for row in suite.rows:
+        inference = known.get(row.inference)
+        if inference is None:
+            changes.append(Change(row.inference, "inference", "in the suite", "not known"))
+            continue
+        changes += _changed(folder, row, inference)
+    listed = {row.inference for row in suite.rows}
+    about = {row.runtime for row in suite.rows} & set(RUNTIMES)
+    changes += [
+        Change(each.name, "inference", "not in the suite", name)
+        for name in RUNTIMES
+        if name in about
+        for each in runtime(name).inferences
+        if each.name not in listed
+    ]
+    return changes
+
+
+def _changed(folder: Path, row: Row, inference: Inference) -> list[Change]:
+    label = labelled(inference)
+    found = [("result", row.result, label.result)]
+    found.append(("missing", ", ".join(row.missing), ", ".join(label.missing)))
+    if row.trace is not None:
+        if row.trace != row.trace.rpartition("/")[2] or row.trace.startswith("."):
+            raise SpecError(f"the trace {row.trace!r} is not in the folder of the suite")
+        found += _of_trace(folder / row.trace, row, inference)
+    return [Change(row.inference, what, was, now) for what, was, now in found if was != now]
+
+
+def _of_trace(path: Path, row: Row, inference: Inference) -> list[tuple[str, str, str]]:
+    try:
+        report = check_files([str(path)], row.mode)
+        events = [msgspec.json.decode(line, type=Event) for line in path.read_bytes().splitlines()]
+    except (OSError, InputError, ValueError) as problem:
+        return [("trace", "readable", " ".join(str(problem).split()))]
+    yes = "a run of the model"
+    holds = is_run(inference.model(), inference.shim, events)
+    return [
+        ("verdict", row.verdict, str(report.verdict)),
+        ("events", str(row.events), str(len(events))),
+        ("trace", yes, yes if holds else "no run of the model"),
+    ]

@@ -1,0 +1,1 @@
+"""k-induction over mathematical integers, with candidate invariants from the specification."""

@@ -1,0 +1,1 @@
+"""Inductive invariants: found by Spacer, recorded, weakened, and each checked by plain Z3."""

@@ -1,0 +1,1 @@
+"""The named checks that detect a mutant, from the strongest reason to the weakest."""

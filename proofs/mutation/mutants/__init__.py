@@ -1,0 +1,1 @@
+"""What is mutated: terms, rules, shared definitions, delivery and the lowering tables."""

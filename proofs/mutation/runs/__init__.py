@@ -1,0 +1,1 @@
+"""The recorded runs, and what observers conclude of them."""

@@ -1,0 +1,1 @@
+"""The product of a model of a runtime with the observers of the contract."""

@@ -1,0 +1,119 @@
+"""Checks a runtime's model in a mode: each obligation, and the label that follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from proofs.product.evidence import derived
+from proofs.product.search import LIMIT, Answer, Outcome, search, validate
+from spec.cli.common import Code
+from spec.contract.modes import MODES, Bundle, Depth
+from spec.events.alphabet import REPORTS
+from spec.lowering.relation import lower
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proofs.product.subject import Subject
+
+__all__ = ["NOT_SUPPLIED", "SCHEMA", "Checked", "ObligationCheck", "check_runtime", "code_of"]
+
+SCHEMA: Final = "resident-claims/runtime-check/1"
+
+NOT_SUPPLIED: Final = "not supplied"
+"""The answer where nothing is broken, and the runtime reports nothing about claims."""
+
+
+class ObligationCheck(msgspec.Struct, frozen=True):
+    """What the model does to an obligation.
+
+    `answer` is kept, broken, never put to the test, not supplied, or what a search could not
+    decide. `run` are the actions of a shortest run that breaks it, or that puts it to the test, and
+    `events` is the number of events that a reader writes for it. Every run of up to `longest`
+    events was visited.
+    """
+
+    obligation: str
+    answer: str
+    states: int
+    transitions: int
+    longest: int
+    run: tuple[str, ...] = ()
+    events: int = 0
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """A runtime in a mode: its obligations, and the label by what was found of them."""
+
+    schema: str
+    runtime: str
+    mode: str
+    inference: str | None
+    label: str
+    missing: tuple[str, ...]
+    obligations: tuple[ObligationCheck, ...]
+
+
+def check_runtime(
+    subject: Subject,
+    *,
+    limit: int = LIMIT,
+    progress: Callable[[str, int, int, int], None] | None = None,
+) -> tuple[Checked, dict[str, Outcome]]:
+    """Search the model for each obligation of the mode, and label the runtime by the answers."""
+    validate(subject.model, subject.shim, subject.mode, subject.tracked)
+    names, outcomes = MODES[subject.mode].names(Bundle.CONTRACT), {}
+    for name in names:
+
+        def told(states: int, transitions: int, longest: int, name: str = name) -> None:
+            if progress is not None:
+                progress(name, states, transitions, longest)
+
+        outcomes[name] = search(
+            subject.model,
+            subject.shim,
+            subject.mode,
+            name,
+            subject.tracked,
+            limit=limit,
+            progress=told,
+        )
+        if outcomes[name].answer is Answer.STOPPED:
+            break
+    row = lower(derived(subject, outcomes), subject.mode, Depth.NONE)
+    checked = Checked(
+        SCHEMA,
+        subject.runtime,
+        str(subject.mode),
+        subject.inference,
+        str(row.label),
+        row.missing,
+        tuple(_view(subject, each) for each in outcomes.values()),
+    )
+    return checked, outcomes
+
+
+def _view(subject: Subject, found: Outcome) -> ObligationCheck:
+    run, answer = found.run, str(found.answer)
+    reports = subject.inference is None or set(subject.shim.means.values()) & REPORTS
+    if not reports and found.answer in (Answer.KEPT, Answer.UNTESTED):
+        answer = NOT_SUPPLIED  # the only reports are those that the shim makes of a call
+    return ObligationCheck(
+        found.obligation,
+        answer,
+        found.states,
+        found.transitions,
+        found.longest,
+        () if run is None else tuple(map(str, run.actions)),
+        0 if run is None else len(run.events(subject.shim)),
+    )
+
+
+def code_of(checked: Checked) -> Code:
+    """1 where an obligation is broken, 3 where one is not shown to be kept, else 0."""
+    answers = {each.answer for each in checked.obligations}
+    if Answer.BROKEN in answers:
+        return Code.VIOLATED
+    return Code.OK if answers == {Answer.KEPT} else Code.INCONCLUSIVE

@@ -1,0 +1,116 @@
+"""Runs the reference projection as an automaton that is built as a search needs it.
+
+A configuration is all that the projection knows after some events. Each is a number, and what an
+action's events make of it is remembered, so that the projection takes in each event once in each
+configuration, however many states of the model share it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from models.model import Emitted, Model
+from models.shims import Shim, claim_of
+from proofs.product.runs import events_of
+from spec.claims.claim import Mode
+from spec.events.canonical import Event
+from spec.language.verdicts import Verdict
+from spec.projection.alone import Alone, stands_alone
+from spec.projection.stepper import Followed, Frozen, Stepper
+
+__all__ = ["FIRST", "Observed"]
+
+FIRST: Final = 0
+"""The configuration before any event."""
+
+
+_NEAR: Final = 2_000
+"""States of a model in which the object of a claim is looked for."""
+
+
+def _object_of(model: Model[Any], shim: Shim, claim: str) -> str | None:
+    """The object that a claim is on, by the first event that says so; None if none is near."""
+    todo = list(dict.fromkeys(model.initial()))
+    seen = set(todo)
+    for state in todo:
+        for action in model.actions(state):
+            after, emits = model.apply(state, action)
+            for event in events_of(shim, emits):
+                if event.claim_id == claim and event.object_id is not None:
+                    return event.object_id
+            if after not in seen and len(seen) < _NEAR:
+                seen.add(after)
+                todo.append(after)
+    return None
+
+
+class Observed:
+    """The observer of one obligation of one claim, over what a model emits.
+
+    Where the obligation reads nothing of other claims the claim is followed by itself.
+
+    Args:
+        tracked: the holder whose claim is judged.
+        whole: follow all claims, whether the obligation reads them or not.
+    """
+
+    def __init__(
+        self,
+        model: Model[Any],
+        shim: Shim,
+        mode: Mode,
+        obligation: str,
+        tracked: str,
+        *,
+        whole: bool = False,
+    ) -> None:
+        claims = map(claim_of, model.holders)
+        followed = Followed(mode, claim_of(tracked), [obligation], claims, model.requests)
+        self.shim, self.obligation = shim, obligation
+        alone = not whole and stands_alone(followed)
+        about = _object_of(model, shim, followed.tracked) if alone else None
+        self._stepper = Stepper(followed) if about is None else Alone(followed, about)
+        self._known: list[Frozen] = []
+        self._numbers: dict[Frozen, int] = {}
+        self._after: dict[tuple[int, tuple[Emitted, ...]], tuple[int, int]] = {}
+        self._events: dict[tuple[Emitted, ...], list[Event]] = {}
+        self.verdicts: list[Verdict] = []
+        self._number()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def after(self, configuration: int, emits: tuple[Emitted, ...]) -> tuple[int, int]:
+        """The configuration after what an action emitted, and how many events that was.
+
+        What breaks the obligation breaks it for good: events after that one are not taken in.
+        """
+        known = self._after.get((configuration, emits))
+        return known or self._take(configuration, emits)
+
+    def _take(self, configuration: int, emits: tuple[Emitted, ...]) -> tuple[int, int]:
+        events = self._events.get(emits)
+        if events is None:
+            events = self._events[emits] = events_of(self.shim, emits)
+        number, taken = configuration, 0
+        if events:
+            self._stepper.thaw(self._known[configuration])
+            for event in events:
+                self._stepper.take(event)
+                taken += 1
+                if self._verdict() is Verdict.VIOLATED:
+                    break
+            number = self._number()
+        self._after[configuration, emits] = number, taken
+        return number, taken
+
+    def _verdict(self) -> Verdict:
+        return self._stepper.verdicts()[self.obligation]
+
+    def _number(self) -> int:
+        frozen = self._stepper.frozen()
+        number = self._numbers.setdefault(frozen, len(self._known))
+        if number == len(self._known):
+            self._known.append(frozen)
+            self.verdicts.append(self._verdict())
+        return number

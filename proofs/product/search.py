@@ -1,0 +1,224 @@
+"""Searches a model together with the observer of one obligation, in the order of events.
+
+The observers never constrain a model, so each obligation is searched for itself. A run with fewer
+events is found before one with more, and of the shortest runs that break the obligation the one
+with the fewest claims, requests and blocks is taken. What is broken stays broken: nothing is
+searched behind it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, TypeAlias
+
+from models.model import Action, Emitted, Model
+from models.shims import Shim
+from proofs.product.observed import FIRST, Observed
+from proofs.product.runs import Run, plainness
+from spec.claims.claim import Mode
+from spec.language.errors import SpecError
+from spec.language.verdicts import Verdict
+from spec.projection.alone import Shared
+
+__all__ = ["LIMIT", "Answer", "Outcome", "Progress", "search", "validate"]
+
+LIMIT: Final = 400_000
+"""States of the product that are visited, unless more are asked for."""
+
+_LOADED: Final = 500
+"""States of the product in which a model is validated."""
+
+_TIES: Final = 64
+"""Shortest runs that are compared."""
+
+_REPORT: Final = 2_048
+"""States between two calls of a progress function."""
+
+Progress: TypeAlias = Callable[[int, int, int], None]
+"""Receives the number of states and transitions so far, and the length of runs in events."""
+
+_Node: TypeAlias = tuple[int, int]
+"""A state of the model and a configuration, by their numbers."""
+
+_Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action]
+"""The state reached, what is emitted, and what is done."""
+
+
+class Answer(StrEnum):
+    """What was found of an obligation."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+    UNTESTED = "never put to the test"
+    OWED = "owed at the end of a run"
+    UNCLEAR = "inconclusive"
+    BOUNDED = "not broken within the bound"
+    STOPPED = "not broken until the search was stopped"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search found of one obligation, and how much it visited.
+
+    `run` is a shortest one: it breaks the obligation, leaves it owed or unclear, or, where it is
+    kept, puts it to the test. `longest` is the number of events up to which every run was visited.
+    """
+
+    obligation: str
+    answer: Answer
+    states: int
+    transitions: int
+    configurations: int
+    longest: int
+    run: Run | None = None
+
+
+def search(
+    model: Model[Any],
+    shim: Shim,
+    mode: Mode,
+    obligation: str,
+    tracked: str,
+    *,
+    limit: int = LIMIT,
+    progress: Progress | None = None,
+    whole: bool = False,
+) -> Outcome:
+    """Whether every run of a model keeps an obligation to the claim of a holder.
+
+    An interrupt (Ctrl-C) ends the search with what was visited until then.
+
+    Args:
+        whole: follow all claims, even where the obligation reads nothing of others.
+
+    Raises:
+        SpecError: the model emits facts that contradict each other; the action is named.
+    """
+    try:
+        observed = Observed(model, shim, mode, obligation, tracked, whole=whole)
+        return _Search(model, shim, observed, limit).run(progress)
+    except Shared:
+        observed = Observed(model, shim, mode, obligation, tracked, whole=True)
+        return _Search(model, shim, observed, limit).run(progress)
+
+
+def validate(model: Model[Any], shim: Shim, mode: Mode, tracked: str) -> None:
+    """Follow a model for a while as a whole, before anything is concluded from it.
+
+    Raises:
+        SpecError: an action emits what is no event, or facts that contradict each other.
+    """
+    search(model, shim, mode, "claim_identity", tracked, limit=_LOADED, whole=True)
+
+
+class _Search:
+    """States of the model are numbered, and their transitions kept, so that a state that is visited
+    with several configurations is taken apart once.
+    """
+
+    def __init__(self, model: Model[Any], shim: Shim, observed: Observed, limit: int) -> None:
+        self.model, self.shim, self.observed, self.limit = model, shim, observed, limit
+        self.states: list[Any] = list(dict.fromkeys(model.initial()))
+        self.numbers = {state: number for number, state in enumerate(self.states)}
+        self.edges: dict[int, list[_Edge]] = {}
+        first = [(number, FIRST) for number in self.numbers.values()]
+        self.parents: dict[_Node, tuple[_Node, _Edge] | None] = dict.fromkeys(first)
+        self.costs: dict[_Node, int] = dict.fromkeys(first, 0)
+        self.todo: defaultdict[int, list[_Node]] = defaultdict(list, {0: first})
+        self.shown: dict[Verdict, _Node] = {}
+        self.broken: list[_Node] = []
+        self.owed: _Node | None = None
+        self.transitions = self.longest = 0
+
+    def run(self, progress: Progress | None) -> Outcome:
+        stopped = False
+        try:
+            while self.todo and not self.broken and len(self.costs) <= self.limit:
+                self.longest = min(self.todo)
+                self._visit(self.longest, progress)
+        except KeyboardInterrupt:
+            stopped = True
+        if self.broken:
+            return self._outcome(Answer.BROKEN, *self.broken)
+        if stopped or self.todo:
+            return self._outcome(Answer.STOPPED if stopped else Answer.BOUNDED)
+        if Verdict.INCONCLUSIVE in self.shown:
+            return self._outcome(Answer.UNCLEAR, self.shown[Verdict.INCONCLUSIVE])
+        if self.owed is not None:
+            return self._outcome(Answer.OWED, self.owed)
+        if Verdict.SATISFIED in self.shown:
+            return self._outcome(Answer.KEPT, self.shown[Verdict.SATISFIED])
+        return self._outcome(Answer.UNTESTED)
+
+    def _visit(self, cost: int, progress: Progress | None) -> None:
+        """Visit what is reached by so many events; what it costs no event to reach is among it."""
+        after, verdicts, edges = self.observed.after, self.observed.verdicts, self.edges
+        costs, parents, todo = self.costs, self.parents, self.todo
+        for node in todo[cost]:
+            if costs[node] < cost:
+                continue
+            state, configuration = node
+            verdict = verdicts[configuration]
+            if verdict is Verdict.VIOLATED:
+                self.broken.append(node)
+                continue
+            self.shown.setdefault(verdict, node)
+            leaving = edges.get(state)
+            if leaving is None:
+                leaving = edges[state] = self._leaving(state)
+            for edge in leaving:
+                reached, emits, _ = edge
+                try:
+                    following, events = after(configuration, emits)
+                except SpecError as error:
+                    raise self._fault(state, edge, error) from None
+                new, price = (reached, following), cost + events
+                if price < costs.get(new, price + 1):
+                    costs[new], parents[new] = price, (node, edge)
+                    todo[price].append(new)
+            self.transitions += len(leaving)
+            if not leaving and verdict is Verdict.PENDING:
+                self.owed = self.owed or node
+            if progress is not None and len(parents) % _REPORT == 0:
+                progress(len(costs), self.transitions, cost)
+        del todo[cost]
+
+    def _leaving(self, number: int) -> list[_Edge]:
+        """The transitions out of a state of the model."""
+        state, found = self.states[number], []
+        for action in self.model.actions(state):
+            try:
+                after, emits = self.model.apply(state, action)
+            except SpecError as error:
+                raise self._fault(number, (number, (), action), error) from None
+            reached = self.numbers.setdefault(after, len(self.states))
+            if reached == len(self.states):
+                self.states.append(after)
+            found.append((reached, emits, action))
+        return found
+
+    def _fault(self, state: int, edge: _Edge, error: SpecError) -> SpecError:
+        cause = f"{self.model.name}, action {edge[2]} in {self.states[state]}: {error.cause}"
+        return SpecError(cause, "the model states what cannot be")
+
+    def _outcome(self, answer: Answer, *nodes: _Node) -> Outcome:
+        runs = [self._run_to(node) for node in nodes[:_TIES]]
+        return Outcome(
+            self.observed.obligation,
+            answer,
+            len(self.costs),
+            self.transitions,
+            len(self.observed),
+            self.longest,
+            min(runs, key=lambda run: plainness(run, self.shim)) if runs else None,
+        )
+
+    def _run_to(self, node: _Node) -> Run:
+        steps = []
+        while (parent := self.parents[node]) is not None:
+            node, (_, emits, action) = parent
+            steps.append((action, emits))
+        return Run(self.states[node[0]], tuple(reversed(steps)))

@@ -1,0 +1,51 @@
+"""Raises an interrupt again that Python dropped."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import contextmanager
+from threading import Timer, main_thread
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["every_interrupt"]
+
+_SOON_S: Final = 0.02
+
+
+@contextmanager
+def every_interrupt() -> Iterator[None]:
+    """Within the block, no interrupt is lost, and none prints a traceback.
+
+    One that arrives while an object is freed, as with Z3 happens often, is an exception in a
+    finalizer: Python prints it, and goes on.
+    """
+    before, again = sys.unraisablehook, list[Timer]()
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if unraisable.exc_type is not KeyboardInterrupt:
+            before(unraisable)
+            return
+        again.append(Timer(_SOON_S, _interrupt))
+        again[-1].daemon = True
+        again[-1].start()
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for timer in again:
+            timer.cancel()
+
+
+def _interrupt() -> None:
+    """Send a signal to the main thread, which ends a wait; a flag would be read only after it."""
+    thread = main_thread().ident
+    if thread is None or not hasattr(signal, "pthread_kill"):
+        signal.raise_signal(signal.SIGINT)
+    else:
+        signal.pthread_kill(thread, signal.SIGINT)

@@ -1,0 +1,169 @@
+"""Steps the reference projection from a value to a value, for searches over states.
+
+The value is all that decides what later events come to: a projection that is thawed from it goes on
+as the one that was frozen. Line numbers and numbers of events are in it by their order alone. The
+stream is complete, in order, and without times: durations elapse where an event states it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Final, TypeAlias
+
+from spec.claims.claim import Mode
+from spec.contract.obligations import OBLIGATIONS
+from spec.events.canonical import Event
+from spec.language.errors import SpecError
+from spec.language.verdicts import Verdict
+from spec.projection.case import Case
+from spec.projection.cone import cone_of
+from spec.projection.lines import Line
+from spec.projection.naive import Naive
+from spec.projection.pool import Claim, Pool, Request
+from spec.projection.unknown import POOL
+
+__all__ = ["Followed", "Frozen", "Stepper"]
+
+Frozen: TypeAlias = tuple[Any, ...]
+
+_AS_THEY_ARE: Final = tuple(
+    each.name
+    for each in fields(Claim)
+    if each.name
+    not in ("claim_id", "met", "took", "stated", "owed", "unclear", "facts", "state", "unsaid")
+)
+
+
+class Followed:
+    """Whom a projection follows: all claims of the pool, and of one of them its obligations.
+
+    Of the other claims it keeps what they mean to the pool, and judges nothing.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        tracked: str,
+        obligations: Iterable[str],
+        claims: Iterable[str],
+        requests: Iterable[str],
+    ) -> None:
+        self.mode, self.tracked = mode, tracked
+        self.obligations, self.requests = tuple(obligations), tuple(requests)
+        self.claims = tuple(dict.fromkeys((tracked, *claims)))
+
+
+class Stepper(Naive):
+    """A projection that is frozen after each event."""
+
+    def __init__(self, followed: Followed) -> None:
+        super().__init__((), followed.mode)
+        self.names, self.requests = followed.obligations, followed.requests
+        known = {name: Claim(name) for name in followed.claims}
+        self.pool = Pool(known, watched=self.constants["watched"])
+        self.cases = {
+            name: self._case(claim, self.names if name == followed.tracked else ())
+            for name, claim in known.items()
+        }
+        self.lines = (Line(1),)
+        fields = cone_of(self.names).fields
+        self._room = bool(POOL & fields)
+        self._unsaid = "unsaid" in fields or bool(self.constants["ranked"])
+
+    def _case(self, claim: Claim, names: tuple[str, ...]) -> Case:
+        """A claim with the observers, the scopes and the registers that matter to these names."""
+        scoped = any(OBLIGATIONS[name].per_request for name in names)
+        reads = cone_of(names).registers
+        return Case(claim, names, self.mode, self.requests if scoped else (), reads)
+
+    def take(self, event: Event) -> None:
+        """Take in the next event.
+
+        Raises:
+            SpecError: it contradicts those before it, or names a claim or a request that is not
+                followed.
+        """
+        if event.request_id is not None and event.request_id not in self.requests:
+            raise SpecError(f"{event.kind} names {event.request_id}, which is no request of it")
+        if event.claim_id is not None and event.claim_id not in self.cases:
+            raise SpecError(f"{event.kind} names {event.claim_id}, which is not followed")
+        self._event(event, Line(1, (event,)))
+        if self.left is not None:
+            raise SpecError(f"{event.kind}: {self.left[1]}")
+
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """What each obligation of the tracked claim came to."""
+        found = next(iter(self.cases.values())).findings()
+        return {name: finding.verdict for name, finding in found}
+
+    def rules(self) -> Mapping[str, str | None]:
+        """Of each obligation of the tracked claim the rule by which its state was reached."""
+        found = next(iter(self.cases.values())).findings()
+        return {name: finding.rule for name, finding in found}
+
+    def frozen(self) -> Frozen:
+        """All that decides what later events come to."""
+        claims, requests = self.pool.claims.values(), self.pool.requests
+        numbers = {claim.took for claim in claims} | {each.since for each in requests.values()}
+        rank = {number: at if self._room else 0 for at, number in enumerate(sorted({0, *numbers}))}
+        return (
+            self.pool.placed,
+            tuple(self._claim(claim, rank) for claim in claims),
+            tuple(sorted(self._request(name, each, rank) for name, each in requests.items())),
+            tuple(case.frozen() for case in self.cases.values()),
+        )
+
+    def _claim(self, claim: Claim, rank: Mapping[int, int]) -> Frozen:
+        return (
+            claim.met > 0,
+            rank[claim.took],
+            tuple(sorted(claim.stated.items())),
+            tuple((key, tuple(values)) for key, values in claim.owed.items() if values),
+            None if claim.unclear is None else claim.unclear[1],
+            tuple(claim.facts.values()),
+            claim.unsaid if self._unsaid else frozenset(),
+            *(getattr(claim, name) for name in _AS_THEY_ARE),
+        )
+
+    def _request(self, name: str, request: Request, rank: Mapping[int, int]) -> Frozen:
+        return (
+            name,
+            (request.needed, request.usable) if self._room else (0, 0),
+            rank[request.since],
+            request.in_hand,
+            request.ended,
+            request.unsure,
+            tuple(sorted(request.failed)),
+        )
+
+    def thaw(self, frozen: Frozen) -> None:
+        """Go on from what `frozen` returned for the same claims, requests and obligations."""
+        placed, claims, requests, cases = frozen
+        known = list(self.pool.claims.values())
+        for claim, values in zip(known, claims, strict=True):
+            _thaw_claim(claim, values)
+        self.pool = Pool(
+            self.pool.claims,
+            {name: _thawed_request(rest) for name, *rest in requests},
+            placed,
+            watched=self.pool.watched,
+        )
+        for case, values in zip(self.cases.values(), cases, strict=True):
+            case.thaw(values)
+        self._count = len(known) + len(requests) + 1  # more than any rank
+
+
+def _thaw_claim(claim: Claim, frozen: Frozen) -> None:
+    met, claim.took, stated, owed, unclear, facts, claim.unsaid, *rest = frozen
+    claim.met, claim.stated = int(met), dict(stated)
+    claim.owed = {key: list(values) for key, values in owed}
+    claim.unclear = None if unclear is None else (1, unclear)
+    claim.facts = dict(zip(claim.facts, facts, strict=True))
+    for name, value in zip(_AS_THEY_ARE, rest, strict=True):
+        setattr(claim, name, value)
+
+
+def _thawed_request(frozen: Iterable[Any]) -> Request:
+    (needed, usable), since, in_hand, ended, unsure, failed = frozen
+    return Request(needed, usable, since, in_hand, ended, unsure, set(failed))

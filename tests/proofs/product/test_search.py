@@ -1,0 +1,167 @@
+"""The search finds what a product with everything at once finds, and the shortest run to it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import pytest
+
+from models.model import Action, Next, fact
+from models.runtimes.vllm_pool import Prompt, VllmPool
+from models.shims import Shim, claim_of
+from proofs.product.membership import is_run
+from proofs.product.runs import events_of
+from proofs.product.search import Answer, search
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.events.alphabet import Kind
+from spec.language.errors import SpecError
+from spec.language.verdicts import Verdict
+from spec.projection.lines import line_of
+from spec.projection.outcome import judge
+from spec.projection.stepper import Followed, Stepper
+
+PROMPTS = (Prompt("r1", "a", 1, 0), Prompt("r2", "b", 1, 1))
+SMALL = VllmPool(3, PROMPTS, {"a": 1, "b": 1})
+KEEP = frozenset({"keep"})
+
+LONG = (Mode.HARD_PROTECTED, Mode.OFFLOADABLE, Mode.EXPIRING, Mode.DEMOTABLE)
+MODES_QUICK = [pytest.param(m, marks=pytest.mark.slow) if m in LONG else m for m in Mode]
+"""The modes with obligations that read the whole pool take longer."""
+
+
+def everything(mode: Mode, names: tuple[str, ...]) -> dict[str, set[Verdict]]:
+    """Each verdict that each obligation has in some state of the whole product.
+
+    All obligations are followed at once, all claims are, and what is violated goes on.
+    """
+    followed = Followed(mode, claim_of("a"), names, map(claim_of, SMALL.holders), SMALL.requests)
+    shim, stepper = Shim(mode, KEEP), Stepper(followed)
+    found: dict[str, set[Verdict]] = {name: {stepper.verdicts()[name]} for name in names}
+    first = [(state, stepper.frozen()) for state in SMALL.initial()]
+    seen, todo = set(first), deque(first)
+    while todo:
+        state, frozen = todo.popleft()
+        for action in SMALL.actions(state):
+            after, emits = SMALL.apply(state, action)
+            stepper.thaw(frozen)
+            for event in events_of(shim, emits):
+                stepper.take(event)
+            for name, verdict in stepper.verdicts().items():
+                found[name].add(verdict)
+            reached = (after, stepper.frozen())
+            if reached not in seen:
+                seen.add(reached)
+                todo.append(reached)
+    return found
+
+
+@pytest.mark.parametrize("mode", MODES_QUICK)
+def test_one_obligation_at_a_time_is_all_at_once(mode: Mode) -> None:
+    """An obligation that is searched for by itself comes to what the whole product comes to."""
+    names = tuple(MODES[mode].names(Bundle.CONTRACT))
+    whole = everything(mode, names)
+    for name in names:
+        for follow_all in (False, True):
+            found = search(SMALL, Shim(mode, KEEP), mode, name, "a", whole=follow_all)
+            assert (found.answer is Answer.BROKEN) == (Verdict.VIOLATED in whole[name]), name
+            if found.answer is Answer.KEPT:
+                assert Verdict.SATISFIED in whole[name]
+            if found.answer is Answer.UNTESTED:
+                assert whole[name] <= {Verdict.UNEXERCISED, Verdict.PENDING}
+
+
+@pytest.mark.parametrize("mode", MODES_QUICK)
+def test_alone_is_as_among_others(mode: Mode) -> None:
+    """A claim that is followed by itself breaks the same, in runs of the same length."""
+    for name in MODES[mode].names(Bundle.CONTRACT):
+        one, all_ = (
+            search(SMALL, Shim(mode, KEEP), mode, name, "a", whole=whole) for whole in (False, True)
+        )
+        assert one.answer is all_.answer, name
+        if one.run is not None and all_.run is not None:
+            shim = Shim(mode, KEEP)
+            assert len(one.run.events(shim)) == len(all_.run.events(shim)), name
+
+
+def test_names_do_not_matter() -> None:
+    """Claims, requests and blocks are symmetric: with other names the same is found."""
+    other = VllmPool(3, (Prompt("x", "q", 1, 0), Prompt("y", "p", 1, 1)), {"q": 1, "p": 1})
+    mode = Mode.HARD_PROTECTED
+    for name in ("victim_exclusion_before_violation", "ordered_lifecycle_events"):
+        one = search(SMALL, Shim(mode, KEEP), mode, name, "a")
+        two = search(other, Shim(mode, KEEP), mode, name, "q")
+        assert (one.answer, one.states, one.transitions) == (
+            two.answer,
+            two.states,
+            two.transitions,
+        )
+
+
+def test_the_run_is_a_run_and_breaks_at_its_end() -> None:
+    """The run is one of the model, the reference breaks at its last event, and at none before."""
+    model, mode = VllmPool(), Mode.HARD_PROTECTED
+    shim = Shim(mode, KEEP)
+    found = search(model, shim, mode, "victim_exclusion_before_violation", "a")
+    assert found.run is not None
+    events = found.run.events(shim)
+    assert is_run(model, shim, events)
+    verdicts = [
+        judge([line_of(e, n) for n, e in enumerate(events[:end], 1)], mode).obligations[
+            "victim_exclusion_before_violation"
+        ]
+        for end in range(1, len(events) + 1)
+    ]
+    first = verdicts.index(Verdict.VIOLATED)
+    assert first == 8
+    assert set(verdicts[first:]) == {Verdict.VIOLATED}
+
+
+def test_no_event_can_be_left_out() -> None:
+    """Without any one event the stream is no run of the model, or breaks nothing."""
+    model, mode, name = VllmPool(), Mode.HARD_PROTECTED, "victim_exclusion_before_violation"
+    shim = Shim(mode, KEEP)
+    found = search(model, shim, mode, name, "a")
+    assert found.run is not None
+    events = found.run.events(shim)[:9]
+    for left_out in range(len(events)):
+        rest = events[:left_out] + events[left_out + 1 :]
+        verdict = judge([line_of(e, n) for n, e in enumerate(rest, 1)], mode).obligations[name]
+        assert verdict is not Verdict.VIOLATED or not is_run(model, shim, rest)
+
+
+def test_a_bound_is_said() -> None:
+    """A search that stops at its bound says so, and not that the obligation is kept."""
+    mode = Mode.HARD_PROTECTED
+    found = search(SMALL, Shim(mode, KEEP), mode, "claim_identity", "a", limit=5)
+    assert found.answer is Answer.BOUNDED
+
+
+def test_an_interrupt_leaves_what_was_found() -> None:
+    """Ctrl-C ends a search with an answer that says that it was stopped."""
+
+    class Interrupted(VllmPool):
+        def actions(self, state: Any) -> Any:
+            if state.running:
+                raise KeyboardInterrupt
+            return super().actions(state)
+
+    mode = Mode.HARD_PROTECTED
+    found = search(Interrupted(), Shim(mode, KEEP), mode, "claim_identity", "a")
+    assert found.answer is Answer.STOPPED
+
+
+def test_facts_that_contradict_are_refused() -> None:
+    """A model that ends a request twice is refused, and the action is named."""
+
+    class Twice(VllmPool):
+        def apply(self, state: Any, action: Action) -> Next[Any]:
+            after, emits = super().apply(state, action)
+            if action.name == "finish":
+                emits += (fact(Kind.REQUEST_FINISHED, request_id=str(action.what[0])),)
+            return Next(after, emits)
+
+    mode = Mode.HARD_PROTECTED
+    with pytest.raises(SpecError, match=r"action finish\(r\d\)"):
+        search(Twice(), Shim(mode, KEEP), mode, "blocking_claim_ids", "a")
