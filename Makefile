@@ -12,6 +12,9 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
+# Else each of the many processes of a test run compiles every module again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench differential mutate runs lint docs lock clean
@@ -31,10 +34,10 @@ demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 	@printf '\nDone. The drawings: build/lifecycle.svg, build/lifecycle.png\n'
 
 test: $(STAMP) ## Run the tests, but for those that take long
-	$(BIN)/python -m pytest -n 2 -m 'not slow'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 test-slow: $(STAMP) ## Run those that take long: every mode asked everything, by every engine
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 # With every extra, and with none; the versions are those of the lock.
 test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's commands outside this folder

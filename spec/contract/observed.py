@@ -60,7 +60,12 @@ def facts_of(observer: Observer) -> frozenset[Kind]:
 @cache
 def resting_on(kind: Kind) -> frozenset[str]:
     """The obligations that rest on a kind of fact."""
-    return frozenset(name for name, o in OBLIGATIONS.items() if kind in facts_of(o))
+    return frozenset(name for name, facts in _facts().items() if kind in facts)
+
+
+@cache
+def _facts() -> dict[str, frozenset[Kind]]:
+    return {name: facts_of(observer) for name, observer in OBLIGATIONS.items()}
 
 
 @cache
