@@ -7,7 +7,14 @@ from typing import Final
 from spec.claims.claim import Mode
 from spec.contract.ledgers import kind, was
 from spec.contract.obligation import Answer, Obligation, Place, While
-from spec.contract.obligations._build import UNSAID, VIOLATED, idle, pending, satisfied, violated
+from spec.contract.obligations._build import (
+    UNREPORTED,
+    VIOLATED,
+    idle,
+    pending,
+    satisfied,
+    violated,
+)
 from spec.contract.readings import CLOSES
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
@@ -75,11 +82,11 @@ STATED: Final = (
                 "tell the lost blocks",
                 Kind.CLAIM_BLOCK_LOST,
                 ("owed",),
-                {"breaks": was.lead < c.threshold, "unsaid": UNSAID},
+                {"breaks": was.lead < c.threshold, "unsaid": UNREPORTED},
             ),
         ),
         invariants=(
-            While("lost blocks owed are of a commitment", ("owed",), UNSAID & was.committed),
+            While("lost blocks owed are of a commitment", ("owed",), UNREPORTED & was.committed),
         ),
     ),
 )
