@@ -61,8 +61,8 @@ class Plugin(Model[State]):
         tier: bool = False,
     ) -> None:
         self.usable, self.defer, self.enforce, self.tier = usable, defer, enforce, tier
-        self.claims = {each.holder: each for each in claims}
-        self.prompts = {each.name: each for each in prompts}
+        self.claims: Mapping[str, Claim] = {each.holder: each for each in claims}
+        self.prompts: Mapping[str, Prompt] = {each.name: each for each in prompts}
         self.holders, self.requests = tuple(self.claims), tuple(self.prompts)
         modes = {each.mode for each in self.claims.values()}
         self.mode = modes.pop() if len(modes) == 1 else None

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from models.model import Emitted, fact
-from models.runtimes.plugin_state import WATCHED, Claim, Content, State
+from models.runtimes.plugin_state import WATCHED, Claim, Content, Instance, State
 from models.shims import claim_of
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
-
-if TYPE_CHECKING:
-    from models.runtimes.plugin import Plugin
 
 __all__ = ["Blocks", "blocks_of"]
 
@@ -21,7 +18,7 @@ __all__ = ["Blocks", "blocks_of"]
 class Blocks:
     """The state of the plugin within one call, and what it emitted so far."""
 
-    def __init__(self, model: Plugin, state: State) -> None:
+    def __init__(self, model: Instance, state: State) -> None:
         self.model, self.state = model, state
         self.emits: list[Emitted] = []
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
 
-__all__ = ["WATCHED", "Claim", "Content", "Prompt", "Running", "State", "Waiting"]
+__all__ = ["WATCHED", "Claim", "Content", "Instance", "Prompt", "Running", "State", "Waiting"]
 
 Content: TypeAlias = tuple[str, int]
 """What a block holds: an object, or a request's own text, and a position."""
@@ -61,6 +62,17 @@ class Prompt(NamedTuple):
     def reusable(self) -> int:
         """How many of its first blocks it can find in the cache."""
         return self.shared + self.own - (not self.tail)
+
+
+class Instance(Protocol):
+    """What an instance of the model is made of; see `models.runtimes.plugin.Plugin`."""
+
+    usable: int
+    defer: bool
+    enforce: bool
+    tier: bool
+    claims: Mapping[str, Claim]
+    prompts: Mapping[str, Prompt]
 
 
 class Waiting(NamedTuple):
