@@ -13,6 +13,7 @@ from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, pr
 from proofs.checks.frame.command import FRAME, run_frame
 from proofs.cli import cores, counterexamples, explain, recheck, runtimes
 from proofs.cli.capacity import CAPACITY, run_capacity
+from proofs.cli.pages import pages
 from proofs.engines.answers import EngineName
 from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
@@ -20,7 +21,6 @@ from proofs.lowering.command import LOWERING, run_check
 from proofs.mutation.campaign import command as mutation_command
 from proofs.report.details import print_check
 from proofs.report.junit import to_junit
-from proofs.report.pages import pages
 from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
 from proofs.traces.itf import check_suffix
