@@ -12,9 +12,12 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
+# Else each of the many processes of a test run compiles every module again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench differential mutate runs lint docs lock clean
+.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench differential mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -31,10 +34,10 @@ demo: $(STAMP) ## Prove a mode, check a sample stream, draw the lifecycle
 	@printf '\nDone. The drawings: build/lifecycle.svg, build/lifecycle.png\n'
 
 test: $(STAMP) ## Run the tests, but for those that take long
-	$(BIN)/python -m pytest -n 2 -m 'not slow'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 test-slow: $(STAMP) ## Run those that take long: every mode asked everything, by every engine
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 # With every extra, and with none; the versions are those of the lock.
 test-wheel: $(STAMP) ## Build the wheel, install it, and run the README's commands outside this folder
@@ -97,10 +100,14 @@ lint: $(STAMP) ## Check style, formatting, types and imports between packages
 docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m spec docs
 	$(BIN)/python -m monitor docs
+	$(BIN)/python -m models docs
 	$(BIN)/python -m proofs cores -o docs/cores.md
 	$(BIN)/python -m proofs docs
 	$(BIN)/python -m tests.docs_api
 	$(BIN)/python -m tests.notebooks
+
+suite: $(STAMP) ## Make the recorded suite of bad lowerings again
+	$(BIN)/python -m proofs counterexamples -o proofs/counterexamples/recorded
 
 lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
 	@echo "Pinning the dependencies in requirements.lock ..."

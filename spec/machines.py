@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from transitions import Machine
 from transitions.extensions.nesting import HierarchicalMachine, NestedState
 
-from spec.contract.interpret import Look, Value, at_kind, evaluate, value_of
+from spec.contract.interpret import Look, Truths, Value, at_kind, reading_of, truth_of
 from spec.contract.obligations import ALIASES, OBLIGATIONS
 from spec.events.alphabet import Kind
 from spec.language.machine import Observer, Rule
@@ -44,7 +44,8 @@ class _Guarded(NamedTuple):
     rule: Rule
     sources: frozenset[str]
     guard: Term
-    sets: dict[str, Term]
+    holds: Truths
+    sets: dict[str, Callable[[Look], tuple[Value, ...]]]
 
 
 class _Model:
@@ -94,16 +95,18 @@ class Automaton:
     def rules(self, kind: Kind) -> list[_Guarded]:
         """The rules that an event of this kind can take at all, in their order."""
         if kind not in self._rules:
-            every = [
+            every = [(rule, at_kind(rule.when, kind)) for rule in self.observer.rules]
+            self._rules[kind] = [
                 _Guarded(
                     rule,
                     frozenset(self.observer.sources(rule)),
-                    at_kind(rule.when, kind),
-                    {name: at_kind(term, kind) for name, term in rule.sets.items()},
+                    guard,
+                    truth_of(guard),
+                    {n: reading_of(at_kind(term, kind)) for n, term in rule.sets.items()},
                 )
-                for rule in self.observer.rules
+                for rule, guard in every
+                if guard != FALSE
             ]
-            self._rules[kind] = [each for each in every if each.guard != FALSE]
         return self._rules[kind]
 
     def steps(self, state: str, own: Mapping[str, Value], look: Look, kind: Kind) -> list[Step]:
@@ -117,11 +120,11 @@ class Automaton:
             return (own[name],) if scope is Scope.OWN else look(scope, name)
 
         found: list[Step] = []
-        for rule, sources, guard, sets in self.rules(kind):
-            surely, possibly = evaluate(guard, inner) if state in sources else (False, False)
+        for rule, sources, _, holds, sets in self.rules(kind):
+            surely, possibly = holds(inner) if state in sources else (False, False)
             if not possibly or (to := self._move(state, rule)) is None:
                 continue
-            after = {name: value_of(term, inner) for name, term in sets.items()}
+            after = {name: read(inner)[0] for name, read in sets.items()}
             _add(found, Step(rule, to, {**own, **after}))
             if surely:
                 return found

@@ -305,7 +305,9 @@ class Dynamo(Model[State]):
                 if not each.serving
             )
 
-        return {"a request is routed to an overlap that is gone": stale}
+        contents = {content for prompt in self.prompts.values() for content in prompt.contents}
+        evicts = self.size < len(contents)
+        return {"a request is routed to an overlap that is gone": stale} if evicts else {}
 
 
 _TURNS: Final = (Prompt("r1", "a", 0, "s"), Prompt("r2", "a", 0, "s"))

@@ -159,10 +159,14 @@ class TensorrtLlm(Pools):
             free = {state.blocks[at].content for at in state.free}
             return any(self.asks[name].object_id in raised & free for name in lasting)
 
-        return {
-            "a free block keeps its priority after its duration, with no deadline": kept,
-            "an evicted block is in the host pool": lambda state: bool(state.host),
-        }
+        brief = {self.asks[n].object_id for n, r in self.configs.items() if r.steps is not None}
+        plain = [ask for name, ask in self.asks.items() if name not in self.configs]
+        found: dict[str, Callable[[State], bool]] = {}
+        if any(ask.object_id in brief for ask in plain):
+            found["a free block keeps its priority after its duration, with no deadline"] = kept
+        if self.host:
+            found["an evicted block is in the host pool"] = lambda state: bool(state.host)
+        return found
 
 
 _HIGH: Final = Ask("r1", "a", 0, (Range(0, 1, 80),))

@@ -50,21 +50,20 @@ class Program:
         return [values[root] for root in self._roots]
 
     def _add(self, term: Expr) -> int:
-        stack = [term]
+        stack: list[tuple[Expr, list[Expr] | None]] = [(term, None)]
         while stack:
-            last = stack[-1]
+            last, children = stack.pop()
             if last.get_id() in self._known:
-                stack.pop()
                 continue
             step: tuple[int, tuple[int, ...], str, str]
-            if (leaf := _leaf(last)) is not None:
+            if children is None and (leaf := _leaf(last)) is not None:
                 step = (z3.Z3_OP_UNINTERPRETED, (), *leaf)
-            else:
+            elif children is None:  # it comes again once its children have their steps
                 children = last.children()
-                waiting = [c for c in children if c.get_id() not in self._known]
-                if waiting:
-                    stack += waiting
-                    continue
+                stack.append((last, children))
+                stack += [(child, None) for child in children]
+                continue
+            else:
                 arguments = tuple(self._known[c.get_id()] for c in children)
                 step = (last.decl().kind(), arguments, "", "")
             self._known[last.get_id()] = len(self._steps)

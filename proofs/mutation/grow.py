@@ -221,7 +221,7 @@ def _is_noticed(tried: Tried) -> bool:
 
 
 def _add(line: str) -> None:
-    runs()[line] = pins.pins_of(line)
+    runs()[line] = dict(pins.pins_of(line))
     forget()
     write_bytes(Path(str(RUNS)), pins.page(runs(), runs()).encode())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,8 @@ def page(lines: Iterable[str], known: Mapping[str, Mapping[str, str]] | None = N
     return _HEAD + "".join(f"{line}\n  {pins}\n" if pins else f"{line}\n" for line, pins in written)
 
 
-def pins_of(line: str) -> dict[str, str]:
+@cache
+def pins_of(line: str) -> Mapping[str, str]:
     """By what is pinned, followed by the constants of the mode where it depends on them."""
     each: dict[str, dict[str, str]] = {}
     for mode in Mode:

@@ -49,6 +49,8 @@ class Sort(Enum):
     BOOL = "bool"
     INT = "int"
 
+    __hash__ = object.__hash__  # members are single, and hashed with every term
+
 
 class Scope(Enum):
     """Where a variable lives; the value is the prefix under which it is shown."""
@@ -63,6 +65,8 @@ class Scope(Enum):
     STANDS = "stands"  # what is derived of where the claim stands before the event
     BELIEVED = "believed"  # what an auditor believed before the event
     BELIEVES = "believes"  # the same after the event
+
+    __hash__ = object.__hash__  # as of `Sort`
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,18 +113,12 @@ class Case:
 
     def look(self, views: Sequence[View]) -> Look:
         """The variables that are known before an event is taken in."""
-        return self._look(views, {Scope.WAS: self.claim.facts})
+        return _look(views, {Scope.WAS: self.claim.facts, Scope.CLAIM: self._constants()})
 
-    def _look(self, views: Sequence[View], known: Mapping[Scope, Mapping[str, Value]]) -> Look:
+    def _constants(self) -> dict[str, Value]:
         constants = {**MODES[self._mode].constants, "threshold": self.claim.threshold}
         constants["lapses"] = lapses(self.claim, self._mode)
-
-        def look(scope: Scope, name: str) -> tuple[Value, ...]:
-            if scope is Scope.EVENT:
-                return tuple(view[name] or 0 for view in views)
-            return ((constants if scope is Scope.CLAIM else known[scope])[name],)
-
-        return look
+        return constants
 
     def take(
         self,
@@ -144,18 +138,19 @@ class Case:
         """
         was = self.claim.facts
         now = {**was, **claim_after(kind, self.look(views), self.reads.claim)}
+        of_claim = {Scope.CLAIM: self._constants(), Scope.WAS: was, Scope.NOW: now}
         for scope in self._scopes:
             seen = [{**view, "here": scope.is_of(here)} for view in views]
-            known = {Scope.WAS: was, Scope.NOW: now, Scope.REQ_WAS: scope.facts}
+            known = {**of_claim, Scope.REQ_WAS: scope.facts}
             after = dict(_NO_REQUEST)
             if scope is not self._own:
-                found = request_after(kind, self._look(seen, known), self.reads.request)
+                found = request_after(kind, _look(seen, known), self.reads.request)
                 after = {**scope.facts, **found}
             if moves and self.taint is None:
                 whole = {**known, Scope.REQ: after}
-                ends = [self._look([view], whole) for view in seen]
+                ends, between = [_look([view], whole) for view in seen], _look(seen, whole)
                 for name in scope.watches:
-                    self._observe(name, scope, ends, self._look(seen, whole), kind, at)
+                    self._observe(name, scope, ends, between, kind, at)
             scope.facts = after
         self.claim.facts = now
         self._follow(kind, views[0])
@@ -292,6 +287,17 @@ class Case:
         if verdict is Verdict.UNEXERCISED:
             return Finding(verdict)
         return Finding(verdict, watch.at, watch.rule)
+
+
+def _look(views: Sequence[View], known: Mapping[Scope, Mapping[str, Value]]) -> Look:
+    """The variables of an event, and of what is known besides."""
+
+    def look(scope: Scope, name: str) -> tuple[Value, ...]:
+        if scope is Scope.EVENT:
+            return tuple([view[name] or 0 for view in views])
+        return (known[scope][name],)
+
+    return look
 
 
 def _line(finding: Finding) -> int:

@@ -13,11 +13,10 @@ from typing import Final
 
 from spec.claims.claim import Mode
 from spec.contract.facts import FACTS_ARE_FACTS, ROOM, Assumption
-from spec.contract.interpret import Look, at_kind, evaluate
+from spec.contract.interpret import Look, Truths, at_kind, truth_of
 from spec.events.alphabet import FACTS, Kind
 from spec.events.canonical import Event
 from spec.events.fields import REQUEST_KINDS
-from spec.language.terms import Term
 from spec.projection.concerns import is_direct
 from spec.projection.pool import Claim, Pool, alike, held_by, is_over, is_tracked, lead
 from spec.projection.sight import Moment, Sight
@@ -60,8 +59,8 @@ def of_claim(
     event, claim = sight.event, sight.claim
     if not is_direct(sight):
         return ""
-    for assumption, term in _assumed(event.kind) if claim.predicate is not None else ():
-        holds, _ = evaluate(term, look)
+    for assumption, truth in _assumed(event.kind) if claim.predicate is not None else ():
+        holds, _ = truth(look)
         unstated = assumption.name == ROOM and event.footprint is None
         if not (holds or unstated) and observed(assumption.name, observes):
             return f"facts contradict: {assumption.broken}"
@@ -77,9 +76,9 @@ def of_claim(
 
 
 @cache
-def _assumed(kind: Kind) -> list[tuple[Assumption, Term]]:
+def _assumed(kind: Kind) -> list[tuple[Assumption, Truths]]:
     """The assumptions about facts of this kind."""
-    return [(each, at_kind(each.holds, kind)) for each in FACTS_ARE_FACTS]
+    return [(each, truth_of(at_kind(each.holds, kind))) for each in FACTS_ARE_FACTS]
 
 
 def _of_duration(sight: Sight) -> str:

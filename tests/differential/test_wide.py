@@ -11,14 +11,17 @@ from spec.claims.claim import Mode
 from tests.differential.compare import BARRED, Tally, rules_of
 from tests.differential.run import KEPT, MODES, Found, compare_edited, compare_seed
 
-SEEDS = 40
+SEEDS = 25
 """Of each mode, of some twice or more; each is a stream of an honest runtime, and one of any."""
 
 MORE = 100
 """So many with the slow tests, those above left out."""
 
-EDITED = 120
+EDITED = 60
 """Streams of each mode, of some twice or more, that are written by hand but for a few edits."""
+
+MORE_EDITED = 120
+"""So many with the slow tests, those above left out."""
 
 
 class TestWide:
@@ -41,12 +44,19 @@ class TestWide:
         assert len(seeds) * KEPT <= 100 * found.honest.streams["kept"]
         assert 0 < found.every.streams["violated"]
 
+    @pytest.mark.parametrize(
+        ("first", "end"),
+        [
+            pytest.param(0, EDITED, id="few"),
+            pytest.param(EDITED, MORE_EDITED, id="more", marks=pytest.mark.slow),
+        ],
+    )
     @pytest.mark.parametrize("mode", Mode)
-    def test_edited(self, mode: Mode) -> None:
+    def test_edited(self, mode: Mode, first: int, end: int) -> None:
         """They agree in the same way on short streams that were edited at random."""
-        tally = Tally()
-        compare_edited(mode, 0, EDITED * MODES.count(mode), tally)
-        assert EDITED * MODES.count(mode) == tally.streams.total()
+        tally, times = Tally(), MODES.count(mode)
+        compare_edited(mode, first * times, (end - first) * times, tally)
+        assert (end - first) * times == tally.streams.total()
         assert 0 < tally.streams["violated"]
 
     def test_barred(self) -> None:

@@ -12,6 +12,7 @@ import copy
 import importlib
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import Final, NamedTuple
@@ -114,8 +115,13 @@ class _Place(NamedTuple):
             getattr(self.parent, self.field)[self.at] = node
 
 
-def changes(module: str) -> Iterator[Change]:
+@cache
+def changes(module: str) -> tuple[Change, ...]:
     """Every change of one module, in the order of its text; no two make the same text."""
+    return tuple(_changes(module))
+
+
+def _changes(module: str) -> Iterator[Change]:
     path = Path(inspect.getfile(importlib.import_module(f"spec.projection.{module}")))
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     for statement in tree.body:

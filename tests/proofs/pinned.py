@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from tempfile import gettempdir
 
 import msgspec
 
@@ -16,6 +14,7 @@ from proofs.check import Check, Checks, check_mode
 from proofs.checks.cores import Cores
 from proofs.checks.results import Lacking
 from spec.claims.claim import Mode
+from tests.once import once
 
 __all__ = [
     "GUARDS_NOT_NEEDED",
@@ -201,19 +200,7 @@ GUARDS_NOT_NEEDED = {
 def command() -> tuple[int, bytes]:
     """Exit code and output of `python -m proofs check --full --all --format json`, run once for all
     tests, in whatever process they run."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    if run is None:
-        return _called()
-    file = Path(gettempdir()) / f"resident-claims-{run}.json"
-    with file.open("a+b") as shared:
-        fcntl.flock(shared, fcntl.LOCK_EX)
-        shared.seek(0)
-        if said := shared.read():
-            code, _, output = said.partition(b"\n")
-            return int(code), output
-        done = _called()
-        shared.write(b"%d\n%s" % done)
-    return done
+    return once("check-full-all", _called)
 
 
 def _called() -> tuple[int, bytes]:

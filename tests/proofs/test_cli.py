@@ -1,12 +1,14 @@
 """The command line of proofs, called in process."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from proofs import __main__ as command
 from proofs.__main__ import main
 from proofs.check import Checks, proof_schema
 from proofs.engines.bounded.assumption_bmc import guards_of
@@ -14,6 +16,7 @@ from proofs.traces.scenarios import SCENARIOS
 from spec.claims.claim import Mode
 from spec.cli.common import json_page
 from spec.contract.modes import MODES
+from tests.proofs.shared import checked
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -26,6 +29,32 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 LINES = 15
 
 
+def timeless(text: str) -> str:
+    """The words of a text, without how long something took."""
+    return re.sub(r"\d+(\.\d+)? s\b", "", " ".join(text.split()))
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command prints what was found of a mode once for all tests."""
+    monkeypatch.setattr(command, "check_mode", checked)
+
+
+class TestOwn:
+    """The command as it is."""
+
+    def test_same(self, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> None:
+        """The command says the same where it finds everything itself."""
+        own = run(capsys, "check", "best_effort", "-v")
+        request.getfixturevalue("shared")
+        again = run(capsys, "check", "best_effort", "-v")
+
+        assert own[0] == again[0]
+        assert timeless(own[1]) == timeless(again[1])
+        assert own[2] == again[2]
+
+
+@pytest.mark.usefixtures("shared")
 class TestCheck:
     @pytest.mark.parametrize(
         ("mode", "more"),
@@ -97,7 +126,7 @@ class TestCheck:
         assert {"receptive", "paper", "guards", "core", "in_every_core", "unused"} == {
             name for name, value in only.items() if value is None and name != "certificate"
         }
-        assert {"tales", "reached"} == {n for n, v in only["consistent"].items() if v is None}
+        assert {"scenarios", "reached"} == {n for n, v in only["consistent"].items() if v is None}
         assert {"necessary"} == {found["result"] for found in only["necessary"].values()}
         msgspec.json.decode(out, type=Checks)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from spec.claims.claim import Mode
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import kind, was
 from spec.contract.obligation import Answer, Obligation, Place, While
 from spec.contract.obligations._build import (
@@ -15,7 +16,6 @@ from spec.contract.obligations._build import (
     satisfied,
     violated,
 )
-from spec.contract.readings import CLOSES
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import BLOCKS_GONE, Kind
@@ -31,15 +31,15 @@ BLOCK_NOTICE = Observer(
     states=(
         idle("no block was lost while the runtime was responsible"),
         pending("owed", "blocks were lost and nobody has said so"),
-        satisfied("told", "each loss of blocks was reported"),
-        violated("a loss of blocks was not reported"),
+        satisfied("reported", "each loss of blocks was reported"),
+        violated("a loss of blocks was not reported, or one was reported that did not happen"),
     ),
     rules=(
         Rule(
             Guard.DISCHARGED,
             "block_loss_reported",
             e.mine & kind(Kind.CLAIM_BLOCK_LOST),
-            "told",
+            "reported",
             source=("owed",),
             why="the loss of blocks is reported",
         ),
@@ -57,7 +57,7 @@ BLOCK_NOTICE = Observer(
             "claim_lost_block",
             e.mine & kind(*BLOCKS_GONE) & was.responsible & (e.lead < was.lead),
             "owed",
-            source=("idle", "told"),
+            source=("idle", "reported"),
             why="blocks of the claim were lost while the runtime was responsible",
         ),
     ),

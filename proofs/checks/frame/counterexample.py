@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 import z3
@@ -60,18 +61,22 @@ def counterexample(
     """
     unknowns = setting.unknowns()
     solver.push()
-    for unknown in sorted(unknowns, key=lambda each: not each.of_event):
-        small = () if z3.is_bool(unknown.value) or unknown.names else map(z3.IntVal, _SMALL)
-        for simple in (unknown.plain, *small):
-            solver.push()
-            solver.add(unknown.value == simple)
-            possible = solver.check() == z3.sat
-            solver.pop()
-            if possible:
-                solver.add(unknown.value == simple)
-                break
     solver.check()
     model = solver.model()
+    for unknown in sorted(unknowns, key=lambda each: not each.of_event):
+        small = () if z3.is_bool(unknown.value) or unknown.names else _small()
+        for simple in (unknown.plain, *small):
+            wanted = unknown.value == simple
+            if not z3.is_true(model.eval(wanted, True)):  # else the model shows that it may be
+                solver.push()
+                solver.add(wanted)
+                possible = solver.check() == z3.sat
+                model = solver.model() if possible else model
+                solver.pop()
+                if not possible:
+                    continue
+            solver.add(wanted)
+            break
     solver.pop()
     names = {unknown.name: unknown.names for unknown in unknowns}
 
@@ -79,7 +84,9 @@ def counterexample(
         found, words = model.eval(value, True), names.get(name)
         if words and 0 <= found.as_long() < len(words):
             return str(words[found.as_long()])
-        return str(found).lower() if z3.is_bool(found) else str(found)
+        if z3.is_bool(found):
+            return "true" if z3.is_true(found) else "false"
+        return str(found.as_long())
 
     state, event = dict[str, str](), dict[str, str]()
     for unknown in unknowns:
@@ -92,3 +99,8 @@ def counterexample(
         if shown("", expected) != shown("", found)
     ]
     return Counterexample(state=state, event=event, changes=differ)
+
+
+@cache
+def _small() -> list[Expr]:
+    return [z3.IntVal(number) for number in _SMALL]

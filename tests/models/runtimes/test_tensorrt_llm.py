@@ -49,15 +49,9 @@ D = "claim_demoted_before_loss"
     ],
 )
 def test_has_as_many_states_and_transitions(variant: str, size: tuple[int, int]) -> None:
-    """The reachable states and transitions of each variant are counted exactly."""
+    """The reachable states and transitions of each variant are counted, and its properties hold."""
     reached = reach(VARIANTS[variant]())
     assert size == (reached.states, reached.transitions)
-    assert not reached.broken
-
-
-def test_keeps_what_it_states_of_itself() -> None:
-    """The default instance reaches what its properties say that it can reach."""
-    reached = reach(TensorrtLlm())
     assert not reached.broken
     assert not reached.missed
 

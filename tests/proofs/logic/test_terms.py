@@ -36,6 +36,7 @@ SPEC: list[tuple[str, Term, Sorts]] = [
 ]
 """Every guard, every assignment to a register of an observer, every register of a ledger."""
 
+TRUTH = {value: z3.BoolVal(value) for value in (False, True)}
 TRIES = 40  # random assignments for each term
 OWN: Sorts = {r.name: r.sort for o in OBLIGATIONS.values() for r in o.registers}
 """The registers of all observers: no two of them give one name two sorts."""
@@ -73,25 +74,23 @@ def in_python(term: Term, own: Sorts) -> Callable[[Assignment], Value]:
 def in_z3(term: Term, own: Sorts, numbers: Numbers) -> Callable[[Assignment], Value]:
     """The encoded term as a function of an assignment: Z3 substitutes and simplifies."""
     sorts = {**VARIABLES, Scope.OWN: own}
-    kinds = {kind: z3.Bool(f"kind is {kind}") for kind in Kind}
+    named = {kind for part in parts(term) if isinstance(part, KindIn) for kind in part.kinds}
+    kinds = {kind: z3.Bool(f"kind is {kind}") for kind in sorted(named)}
 
     def resolve(scope: Scope, name: str) -> Any:
         return variable(f"{scope.value}.{name}", sorts[scope][name], numbers)
 
     expression = encode(term, resolve, kinds, numbers)
-    read = {(var.scope, var.name) for var in variables(term)}
+    places = {(var.scope, var.name) for var in variables(term)}
+    read = {place: resolve(*place) for place in places}
 
     def value(assignment: Assignment) -> Value:
         kind, values = assignment
-        pairs = [(flag, z3.BoolVal(member is kind)) for member, flag in kinds.items()]
-        for scope, name in read:
+        pairs = [(flag, TRUTH[member is kind]) for member, flag in kinds.items()]
+        for (scope, name), var in read.items():
             given_value = values[scope][name]
-            constant = (
-                z3.BoolVal(given_value)
-                if isinstance(given_value, bool)
-                else numbers.const(given_value)
-            )
-            pairs.append((resolve(scope, name), constant))
+            is_truth = isinstance(given_value, bool)
+            pairs.append((var, TRUTH[given_value] if is_truth else numbers.const(given_value)))
         found = z3.simplify(z3.substitute(expression, *pairs))
         if z3.is_bool(found):
             assert z3.is_true(found) or z3.is_false(found)

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 from msgspec.structs import replace
 
-from proofs.check import Check, check_mode
+from proofs.check import Check
 from proofs.checks.coverage import Reached
 from proofs.checks.receptiveness import Receptive
 from proofs.checks.redundancy import Redundancy
@@ -19,6 +19,7 @@ from proofs.traces.scenario_search import FoundScenario
 from spec.claims.claim import Mode
 from spec.cli.common import console
 from spec.contract.modes import Bundle
+from tests.proofs.shared import checked
 
 Change = Callable[[Check], Check]
 CODES = {"holds": 0, "refuted": 1, "undecided": 3}
@@ -27,13 +28,13 @@ CODES = {"holds": 0, "refuted": 1, "undecided": 3}
 @cache
 def good() -> Check:
     """A mode that holds."""
-    return check_mode(Mode.BEST_EFFORT)
+    return checked(Mode.BEST_EFFORT)
 
 
 @cache
 def bad() -> Check:
     """A mode that a run refutes."""
-    return check_mode(Mode.EXPIRING, Bundle.PAPER)
+    return checked(Mode.EXPIRING, Bundle.PAPER)
 
 
 def sound(**changes: object) -> Change:
@@ -59,7 +60,7 @@ def redundant(**changes: list[str]) -> Change:
 
 
 def tale(result: str) -> Change:
-    return consistent(tales=[FoundScenario("loss", True, {}, result, 20, [], [], 0.0)])
+    return consistent(scenarios=[FoundScenario("loss", True, {}, result, 20, [], [], 0.0)])
 
 
 def reached(**changes: object) -> Change:
@@ -68,7 +69,7 @@ def reached(**changes: object) -> Change:
 
 
 CASES: list[tuple[Change, str, str]] = [
-    (sound(), "holds", "carry the one clause of the theorem, for runs of every length"),
+    (sound(), "holds", "imply the one clause of the theorem, for runs of every length"),
     (sound(result="refuted", failed=["usefulness"]), "refuted", "breaks a clause"),
     (sound(result="bounded", bound=5, blocks=7), "undecided", "No run of up to 5 events, with"),
     (
@@ -104,8 +105,8 @@ CASES: list[tuple[Change, str, str]] = [
         "undecided",
         "Whether the obligation claim_identity is",
     ),
-    (tale("told"), "holds", "every length"),
-    (tale("untold"), "undecided", "No run of up to 20 events has the scenario loss"),
+    (tale("found"), "holds", "every length"),
+    (tale("not found"), "undecided", "No run of up to 20 events has the scenario loss"),
     (tale("unknown"), "undecided", "Whether a run has the scenario loss is unknown"),
     (reached(), "holds", "every length"),
     (reached(dead={"a:c": "a reason"}), "holds", "every length"),
@@ -211,7 +212,7 @@ class TestTable:
     def test_one_does_not(self) -> None:
         """Each mode that does not hold is named below the table, with the reason."""
         row = printed(print_row, bad())[0]
-        total = printed(print_total, [bad(), check_mode(Mode.BEST_EFFORT, Bundle.PAPER)])
+        total = printed(print_total, [bad(), checked(Mode.BEST_EFFORT, Bundle.PAPER)])
 
         assert ["expiring", "refuted", "1", "of", "3", "broken"] == row.split()[:6]
         assert "1 of 2 modes hold (paper bundle)." == total[0]

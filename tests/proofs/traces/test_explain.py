@@ -12,9 +12,6 @@ from msgspec.structs import replace
 import monitor.samples
 from monitor.check.files import check
 from proofs.cli.explain import register
-from proofs.engines.bounded.search import find_witness
-from proofs.logic.encode import Bits
-from proofs.model.of_mode import model_of
 from proofs.report.explanation import as_page
 from proofs.traces.explain import explain
 from proofs.traces.itf import to_itf
@@ -24,6 +21,7 @@ from spec.contract.modes import Bundle
 from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER, Event
 from tests.proofs.goldens import assert_pinned
+from tests.proofs.shared import witness
 
 SAMPLES = Path(monitor.samples.__file__).parent
 STORIES = [
@@ -271,9 +269,7 @@ class TestByItsOwnMode:
 
     def test_itf(self, tmp_path: Path) -> None:
         """A run that the solver found states its mode."""
-        model = model_of(Mode.EXPIRING, Bundle.CONTRACT, Bits(6), replay=True)
-        found = find_witness(model, 14, plain=True).found
-        assert found is not None
+        model, found = witness(Mode.EXPIRING, plain=True)
         file = tmp_path / "run.itf.json"
         file.write_bytes(json_page(to_itf(model, found, {})))
 
@@ -285,9 +281,7 @@ class TestByItsOwnMode:
 class TestItf:
     def test_same_story(self, tmp_path: Path) -> None:
         """A run in ITF has the story of the events that it carries."""
-        model = model_of(Mode.EXPIRING, Bundle.CONTRACT, Bits(6), replay=True)
-        found = find_witness(model, 14, plain=True).found
-        assert found is not None
+        model, found = witness(Mode.EXPIRING, plain=True)
         file = tmp_path / "run.itf.json"
         file.write_bytes(json_page(to_itf(model, found, {})))
 

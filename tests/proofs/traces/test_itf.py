@@ -1,12 +1,13 @@
 """Runs in the Informal Trace Format."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proofs.engines.bounded.search import Found, find_refutation, find_witness
+from proofs.engines.bounded.search import Found, find_refutation
 from proofs.logic.encode import Bits, Integers
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.itf import events_of, from_itf, to_itf, write_trace
@@ -15,16 +16,15 @@ from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.digest import spec_digest
 from spec.language.errors import SpecError
+from tests.proofs import shared
 
 META = {"property": "witness", "bundle": "contract"}
 
 
 def witness(mode: Mode) -> tuple[Model, Found]:
-    """A plain witness of a mode."""
-    model = model_of(mode, Bundle.CONTRACT, Bits(6), replay=True)
-    found = find_witness(model, 14, plain=True).found
-    assert found is not None
-    return model, found
+    """A plain witness of a mode, for a test of its own."""
+    model, found = shared.witness(mode, plain=True)
+    return model, deepcopy(found)
 
 
 class TestForm:
@@ -40,9 +40,7 @@ class TestForm:
 
     def test_noisy_run(self) -> None:
         """Fields that say nothing are kept where they are not plain."""
-        model = model_of(Mode.OFFLOADABLE, Bundle.CONTRACT, Bits(6), replay=True)
-        found = find_witness(model, 14).found
-        assert found is not None
+        model, found = shared.witness(Mode.OFFLOADABLE)
 
         assert found == from_itf(model, to_itf(model, found, META))
 

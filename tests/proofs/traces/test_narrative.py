@@ -2,12 +2,13 @@
 
 import pytest
 
-from proofs.engines.bounded.search import find_refutation, find_witness
+from proofs.engines.bounded.search import find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import model_of
 from proofs.traces.narrative import Line, tell
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
+from tests.proofs import shared
 from tests.proofs.goldens import assert_pinned
 
 
@@ -24,10 +25,7 @@ def page(lines: list[Line]) -> str:
 
 def witness(mode: Mode) -> list[Line]:
     """The story of the plain witness of a mode."""
-    model = model_of(mode, Bundle.CONTRACT, Bits(6), replay=True)
-    found = find_witness(model, 14, plain=True).found
-    assert found is not None
-    return tell(model, found)
+    return tell(*shared.witness(mode, plain=True))
 
 
 def without(mode: Mode, name: str) -> list[Line]:

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from monitor.__main__ import main
-from proofs.engines.bounded.search import Found, find_refutation, find_witness
+from proofs.engines.bounded.search import Found, find_refutation
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
 from proofs.traces.replay import TRACKED, as_jsonl, predicted, to_events
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES, Bundle
 from spec.language.verdicts import Verdict, pool
+from tests.proofs.shared import refutation, witness
 
 # No file of events shows these: the first two are redundant (docs/findings.md), the third needs a
 # failure that is answered only for another request, the last a report under another claim's name.
@@ -55,9 +56,7 @@ class TestWitnesses:
         self, mode: Mode, bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """Every witness is kept by the monitor, with every obligation satisfied."""
-        model = model_of(mode, bundle, Bits(6), replay=True)
-        found = find_witness(model, 14).found
-        assert found is not None
+        model, found = witness(mode, bundle)
 
         verdicts = judged(model, found, bundle, tmp_path / "witness.jsonl", capsys)
 
@@ -70,9 +69,7 @@ class TestRefutations:
         self, mode: Mode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A run that refutes a paper's bundle is judged by it as the solver predicted."""
-        model = model_of(mode, Bundle.PAPER, Bits(6), replay=True)
-        found = find_refutation(model, 8).found
-        assert found is not None
+        model, found = refutation(mode)
 
         verdicts = judged(model, found, Bundle.PAPER, tmp_path / "gap.jsonl", capsys)
 

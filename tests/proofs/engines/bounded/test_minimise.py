@@ -1,7 +1,6 @@
 """Of all shortest runs, the one that reads best."""
 
 import itertools
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import z3
 from monitor.check.files import check
 from proofs.engines.bounded import minimise as minimising
 from proofs.engines.bounded.minimise import CARRIES, LIFE, minimise, plainest
-from proofs.engines.bounded.search import Found, find_refutation, find_witness
+from proofs.engines.bounded.search import Found, find_witness
 from proofs.engines.bounded.unrolling import Run
 from proofs.logic.encode import Bits
 from proofs.model.of_mode import Model, model_of
@@ -20,27 +19,10 @@ from spec.contract.modes import MODES, Bundle
 from spec.contract.vocabulary import EVENT_FIELDS
 from spec.events.alphabet import Kind
 from spec.language.verdicts import pool
+from tests.proofs.shared import refutation, witness
 
 PAPER = [mode for mode in Mode if MODES[mode].added]
 _WHOM = ("kind", "mine", "named", "here")
-
-
-@cache
-def witness(mode: Mode, plain: bool) -> tuple[Model, Found]:
-    """A shortest witness of a mode's contract."""
-    model = model_of(mode, Bundle.CONTRACT, Bits(6), replay=True)
-    found = find_witness(model, 14, plain=plain).found
-    assert found is not None
-    return model, found
-
-
-@cache
-def refutation(mode: Mode, plain: bool) -> tuple[Model, Found]:
-    """A shortest run that breaks a clause under the papers' bundle."""
-    model = model_of(mode, Bundle.PAPER, Bits(6), replay=True)
-    found = find_refutation(model, 8, plain=plain).found
-    assert found is not None
-    return model, found
 
 
 def kinds(model: Model, found: Found) -> list[Kind]:
@@ -78,7 +60,7 @@ class TestPlain:
     @pytest.mark.parametrize("mode", Mode)
     def test_as_short(self, mode: Mode) -> None:
         """It is as long as the run that the search found first."""
-        assert len(witness(mode, plain=False)[1].events) == len(witness(mode, True)[1].events)
+        assert len(witness(mode, plain=False)[1].events) == len(witness(mode, plain=True)[1].events)
 
     def test_tells_a_life(self) -> None:
         """A claim is taken up first, and a request is refused after it arrived; what is restored

@@ -16,11 +16,11 @@ from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 if TYPE_CHECKING:
     from spec.language.terms import Term
 
-__all__ = ["CLOSES", "READINGS", "Reading"]
+__all__ = ["CLOSES", "INTERPRETATIONS", "Interpretation"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Interpretation:
     """An interpretation: what was chosen, in a line and in full, and what goes wrong otherwise."""
 
     name: str
@@ -31,8 +31,8 @@ class Reading:
 
 CLOSES: Term = (e.mine & chosen) | kind(Kind.REQUEST_FINISHED, *CONFLICT_ACTIONS)
 
-READINGS: tuple[Reading, ...] = (
-    Reading(
+INTERPRETATIONS: tuple[Interpretation, ...] = (
+    Interpretation(
         "due-by",
         "an owed report is due before the runtime acts again",
         "A report that is owed is due at the earlier of two events. One is a commitment, "
@@ -42,7 +42,7 @@ READINGS: tuple[Reading, ...] = (
         "If facts of the environment made reports due too, a reset right after a commitment "
         "would be a violation by a runtime that did nothing wrong.",
     ),
-    Reading(
+    Interpretation(
         "paired-ends",
         "every end of responsibility is reported",
         "ordered_lifecycle_events requires a report of each end of responsibility: a "
@@ -52,14 +52,14 @@ READINGS: tuple[Reading, ...] = (
         "from the registry without any report, and an auditor would believe for ever that it "
         "is protected.",
     ),
-    Reading(
+    Interpretation(
         "one-life",
         "a claim id is accepted once in a stream",
         "A claim id is accepted once in a stream; after demotion, expiry, release or refusal a new "
         "promise needs a new id. An owner may withdraw a claim before any decision.",
         "A late report about the first life would be read as one about the second.",
     ),
-    Reading(
+    Interpretation(
         "blame",
         "the named claims are sufficient, and each is necessary",
         "The blocking ids of a refusal are claims responsible in that pool at that moment, "
@@ -70,7 +70,7 @@ READINGS: tuple[Reading, ...] = (
         "If every responsible claim could be named, false blame could not be detected. If "
         "only claims that are necessary alone could be named, there might be none to name.",
     ),
-    Reading(
+    Interpretation(
         "conflict",
         "the request fits the empty pool, not beside the claims",
         "A conflict is standing if the request would fit the empty pool and does not fit "
@@ -83,8 +83,8 @@ READINGS: tuple[Reading, ...] = (
         "A request larger than the pool conflicts with no claim, and its refusal would still "
         "have to name one; so would an action on a request that waits for another request.",
     ),
-    Reading(
-        "room",
+    Interpretation(
+        "capacity",
         "claims that share a block take it once",
         "A pool holds blocks, not footprints. Equal positions of one object are one block, "
         "and so are equal content keys and positions in one physical block. A set of claims "
@@ -95,7 +95,7 @@ READINGS: tuple[Reading, ...] = (
         "Blocks of two claims on one prefix would be counted twice, and ending one of them "
         "would seem to free blocks that the other one keeps.",
     ),
-    Reading(
+    Interpretation(
         "loss",
         "true before, false after; copies count in offloadable",
         "A claim is lost when its predicate, true of the blocks on the GPU, becomes false while "
@@ -105,7 +105,7 @@ READINGS: tuple[Reading, ...] = (
         "A demotable claim would count as kept while no request can use it; an offloadable one "
         "would be harmed each time its GPU blocks are used for something else.",
     ),
-    Reading(
+    Interpretation(
         "reuse",
         "what is reused was on the GPU before, or was loaded",
         "A request may reuse a claim that was not on the GPU when it arrived, or at some "
@@ -119,7 +119,7 @@ READINGS: tuple[Reading, ...] = (
         "time is not, unless the claim was reported as offloaded.",
         "Each recomputation of the prefix would count as a restore.",
     ),
-    Reading(
+    Interpretation(
         "failed-restore",
         "an outcome names the claim before the request ends",
         "A failed load of a claim is answered, before the request ends and before it "
@@ -134,7 +134,7 @@ READINGS: tuple[Reading, ...] = (
         "happened.",
         "A recomputation would count as a restore as soon as some component logged the claim's id.",
     ),
-    Reading(
+    Interpretation(
         "controlled-pressure",
         "priorities are judged where the eviction had a choice",
         "What soft_priority promises is judged at each eviction, after the whole event: no "
@@ -146,7 +146,7 @@ READINGS: tuple[Reading, ...] = (
         "the lower one loses nothing; a request that is using the lower one would count against "
         "the runtime.",
     ),
-    Reading(
+    Interpretation(
         "watched",
         "with no acceptance, registration starts the telemetry",
         "Modes without explicit acceptance owe their telemetry from registration on, until "

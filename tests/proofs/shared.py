@@ -1,0 +1,66 @@
+"""What several tests ask the solver, asked once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+
+from proofs.check import DEPTH, Check, check_mode
+from proofs.engines.answers import EngineName
+from proofs.engines.bounded.search import Found, find_refutation, find_witness
+from proofs.logic.encode import Bits
+from proofs.model.of_mode import Model, model_of
+from spec.claims.claim import Mode
+from spec.contract.modes import Bundle
+from tests.once import once
+
+__all__ = ["checked", "refutation", "witness"]
+
+
+@cache
+def witness(
+    mode: Mode, bundle: Bundle = Bundle.CONTRACT, *, plain: bool = False
+) -> tuple[Model, Found]:
+    """A shortest witness of a mode's bundle."""
+    model = model_of(mode, bundle, Bits(6), replay=True)
+    search = partial(find_witness, model, 14, plain=plain)
+    found = once(f"witness-{mode}-{bundle}-{plain}", lambda: search().found)
+    assert found is not None
+    return model, found
+
+
+@cache
+def refutation(mode: Mode, *, plain: bool = False) -> tuple[Model, Found]:
+    """A shortest run that breaks a clause under the paper's bundle."""
+    model = model_of(mode, Bundle.PAPER, Bits(6), replay=True)
+    search = partial(find_refutation, model, 8, plain=plain)
+    found = once(f"refutation-{mode}-{plain}", lambda: search().found)
+    assert found is not None
+    return model, found
+
+
+def checked(
+    mode: Mode,
+    bundle: Bundle = Bundle.CONTRACT,
+    depth: int = DEPTH,
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    engine: EngineName = EngineName.AUTO,
+    full: bool = False,
+    plain: bool = False,
+    worker: object = None,
+    certificate: Path | None = None,
+    trace: Path | None = None,
+) -> Check:
+    """What `check_mode` finds, for tests of what is made of it.
+
+    Raises:
+        TypeError: it would write a file.
+    """
+    if certificate is not None or trace is not None:
+        raise TypeError("what writes a file is not shared: call check_mode")
+    name = f"check-{mode}-{bundle}-{depth}-{engine}-{full}-{plain}"
+    return once(
+        name, lambda: check_mode(mode, bundle, depth, engine=engine, full=full, plain=plain)
+    )
