@@ -13,8 +13,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-from models.inference import Inference
-from models.model import Model
+from models.framework.inference import Inference
+from models.framework.model import Model
 from spec.claims.claim import Mode
 from spec.language.errors import SpecError
 from spec.language.suggest import resolve

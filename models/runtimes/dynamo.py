@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Emitted, Model, Next, Signal, fact, signal
-from models.shims import Shim
+from models.framework.inference import Inference
+from models.framework.model import Action, Emitted, Model, Next, Signal, fact, signal
+from models.framework.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 

@@ -29,9 +29,9 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import ClassVar, Final, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Model, Next, fact, signal
-from models.shims import Shim
+from models.framework.inference import Inference
+from models.framework.model import Action, Model, Next, fact, signal
+from models.framework.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 

@@ -30,11 +30,11 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Emitted, Model, Next, fact, signal
-from models.runtimes.vllm_connector import State as Engine
-from models.runtimes.vllm_connector import VllmOffload
-from models.shims import Shim
+from models.framework.inference import Inference
+from models.framework.model import Action, Emitted, Model, Next, fact, signal
+from models.framework.shims import Shim
+from models.runtimes.vllm_offload.model import State as Engine
+from models.runtimes.vllm_offload.model import VllmOffload
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 

@@ -12,8 +12,8 @@ variant `lag`, which does as vLLM 0.32.0. The mechanism promises nothing of evic
 nor tier excludes what a claim needs, and no loss is reported. By default the tier has room for all
 that is stored, as in the runs of the tables; in the variant `small_tier` it has not.
 
-Left out: what `models.runtimes.vllm_connector` leaves out, the connector's own repetition of what
-the scheduler reported, and the end of claims.
+Left out: what `models.runtimes.vllm_offload.model` leaves out, the connector's own repetition of
+what the scheduler reported, and the end of claims.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final
 
-from models.model import Emitted, fact
-from models.runtimes.vllm_connector import State, VllmOffload
-from models.shims import claim_of
+from models.framework.model import Emitted, fact
+from models.framework.shims import claim_of
+from models.runtimes.vllm_offload.model import State, VllmOffload
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 

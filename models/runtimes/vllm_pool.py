@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
 
-from models.inference import Inference
-from models.model import Action, Emitted, Model, Next, fact, signal
-from models.shims import Shim
+from models.framework.inference import Inference
+from models.framework.model import Action, Emitted, Model, Next, fact, signal
+from models.framework.shims import Shim
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
-from models.model import Action, Emitted, Model, Next, fact
+from models.framework.model import Action, Emitted, Model, Next, fact
+from models.framework.shims import claim_of
 from models.runtimes.vllm_pool import Prompt, State, VllmPool
-from models.shims import claim_of
 from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof

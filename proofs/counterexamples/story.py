@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from models.model import Fact
-from models.shims import claim_of
+from models.framework.model import Fact
+from models.framework.shims import claim_of
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import KINDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from models.model import Emitted
-    from models.shims import Shim
+    from models.framework.model import Emitted
+    from models.framework.shims import Shim
     from proofs.counterexamples.refute import Refutation
     from spec.events.canonical import Event
 

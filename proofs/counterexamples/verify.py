@@ -21,7 +21,7 @@ from spec.language.errors import SpecError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from models.inference import Inference
+    from models.framework.inference import Inference
 
 __all__ = ["Change", "read_suite", "verify"]
 

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from models.model import Action, Model
-from models.shims import PLAIN, Shim
+from models.framework.model import Action, Model
+from models.framework.shims import PLAIN, Shim
 from proofs.product.runs import events_of
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event

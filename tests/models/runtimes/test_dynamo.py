@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from models.explore import reach
-from models.model import Model, Next, Signal
+from models.framework.explore import reach
+from models.framework.model import Model, Next, Signal
 from models.runtimes.dynamo import INFERENCES, VARIANTS, Dynamo, Prompt, State
 from proofs.product.search import Answer
 from spec.events.alphabet import Kind

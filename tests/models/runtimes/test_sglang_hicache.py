@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from models.explore import reach
-from models.model import Model, Next, Signal
-from models.runtimes.sglang_hicache import (
+from models.framework.explore import reach
+from models.framework.model import Model, Next, Signal
+from models.runtimes.sglang_hicache.model import (
     INFERENCES,
     VARIANTS,
     Gone,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from models.explore import reach
-from models.model import Model, Next, Signal
-from models.runtimes.tensorrt_llm import (
+from models.framework.explore import reach
+from models.framework.model import Model, Next, Signal
+from models.runtimes.tensorrt_llm.model import (
     DEFAULT,
     INFERENCES,
     VARIANTS,

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from models.explore import simulate
-from models.model import Action, Model, Next
-from models.runtimes.plugin import TAKES, VARIANTS, Plugin
-from models.runtimes.plugin_of import plugin_of
-from models.runtimes.plugin_state import State
-from models.shims import PLAIN
+from models.framework.explore import simulate
+from models.framework.model import Action, Model, Next
+from models.framework.shims import PLAIN
+from models.runtimes.plugin.model import TAKES, VARIANTS, Plugin
+from models.runtimes.plugin.of_trace import plugin_of
+from models.runtimes.plugin.state import State
 from proofs.product.accepts import Accepted, Rejected, accepts
 from proofs.product.runs import events_of
 from spec.claims.claim import Mode

@@ -1,0 +1,109 @@
+"""States what the features of vLLM's OffloadingConnector tempt people to infer.
+
+The model is in `models.runtimes.vllm_offload.model`. A client asks for a prefix by
+`max_offload_tokens` in the `kv_transfer_params` of a request. KV events of the CPU tier carry
+hashes, and with the option of self-describing events the tokens; whoever knows the hashes of a
+prefix can join them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from models.framework.inference import Inference
+from models.framework.premises import patched
+from models.framework.shims import Shim
+from models.runtimes.vllm_offload.model import FAILING, Policy, VllmOffload
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
+from spec.lowering.vocabulary import Basis, ClaimScope
+
+__all__ = ["INFERENCES", "VARIANTS"]
+
+_ASKS: Final = frozenset({"max_offload_tokens"})
+_CALL: Final = Shim(Mode.OFFLOADABLE, _ASKS)
+_REPORTS: Final = {
+    "BlockStored:CPU": Kind.CLAIM_OFFLOADED,
+    "num_external_computed_tokens": Kind.CLAIM_RESTORE_REQUIRED,
+}
+
+_BACK: Final = {"BlockStored:GPU:again": Kind.CLAIM_RESTORED}
+
+
+def _takes(**more: Kind) -> Shim:
+    return Shim(Mode.OFFLOADABLE, _ASKS, {**_REPORTS, **more})
+
+
+VARIANTS: Final[Mapping[str, Callable[[], VllmOffload]]] = {
+    "fail": VllmOffload,
+    "upstream": lambda: VllmOffload(policy=Policy.UPSTREAM),
+    "recompute": lambda: VllmOffload(policy=Policy.RECOMPUTE),
+    "two_blocks": lambda: VllmOffload(2, 4, {"a": 2, "b": 2}, policy=Policy.RECOMPUTE, lag=False),
+    "settled": lambda: VllmOffload(lag=False),
+    "small_tier": lambda: VllmOffload(chunks=2, lag=False),
+}
+
+
+def _inference(row: int | None, name: str, feature: str, shim: Shim, **more: Any) -> Inference:
+    given = {"tracked": "a", "model": VARIANTS["settled"], **more}
+    return Inference(name, feature, Mode.OFFLOADABLE, shim, row=row, **given)
+
+
+INFERENCES: Final = (
+    _inference(
+        4,
+        "storage_tier -> offloadable",
+        "the OffloadingConnector, and max_offload_tokens of a request",
+        _CALL,
+        model=VllmOffload,
+        premises=("storage_tier",),
+    ),
+    _inference(
+        5,
+        "claim_joined_offload + generic_onboard_counters -> offloadable",
+        "KV events of the tier, and the counter of loaded bytes",
+        _takes(load_bytes=Kind.CLAIM_RESTORED),
+        tracked="b",
+        premises=("claim_joined_offload", "generic_onboard_counters"),
+    ),
+    _inference(
+        6,
+        "same_prompt_block_tier_movement -> offloadable",
+        "KV events of both tiers: a prompt's hashes are stored on the CPU, and on the GPU again",
+        _takes(**_BACK),
+        premises=("same_prompt_block_tier_movement",),
+    ),
+    _inference(
+        9,
+        "fallback recompute after failed load -> restored offloadable claim",
+        "kv_load_failure_policy recompute",
+        _takes(**_BACK),
+        model=VARIANTS["two_blocks"],
+        concludes="offload_restorability",
+        also=(patched("offload_restorability", ClaimScope.SAME_CLAIM, Basis.FALLBACK_RECOMPUTE),),
+    ),
+    _inference(
+        10,
+        "wrong-claim or unclaimed load failure -> restoration failure outcome",
+        "kv_load_failure_policy fail, and its line in the log",
+        _takes(**{FAILING: Kind.CLAIM_RESTORATION_FAILED}),
+        tracked="b",
+        concludes="restoration_failure_outcome",
+        also=tuple(
+            patched("restoration_failure_outcome", scope, Basis.CLAIM_EVENTS)
+            for scope in (ClaimScope.ANOTHER_CLAIM, ClaimScope.UNCLAIMED)
+        ),
+    ),
+    _inference(
+        None,
+        "refill by recompute -> restored",
+        "KV events: a prompt's hashes are on the GPU again",
+        _takes(**_BACK),
+        model=VARIANTS["small_tier"],
+        concludes="offload_restorability",
+        premises=("block_events", "storage_tier"),
+        parent="fallback recompute after failed load -> restored offloadable claim",
+        adds="no load fails: the tier has evicted the copy, and the request computes the prefix",
+    ),
+)
