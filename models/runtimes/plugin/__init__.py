@@ -1,4 +1,4 @@
-"""This project's plugin in vLLM: what its controller does with claims and requests."""
+"""The plugin of this project in vLLM: what its controller does with claims and requests."""
 
 from __future__ import annotations
 
