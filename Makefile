@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench differential mutate runs lint docs lock clean
+.PHONY: help demo test test-slow test-wheel test-vllm test-vllm-gpu setup-vllm witness bench differential mutate runs lint docs suite lock clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -100,10 +100,14 @@ lint: $(STAMP) ## Check style, formatting, types and imports between packages
 docs: $(STAMP) ## Regenerate the pages drawn from the specification
 	$(BIN)/python -m spec docs
 	$(BIN)/python -m monitor docs
+	$(BIN)/python -m models docs
 	$(BIN)/python -m proofs cores -o docs/cores.md
 	$(BIN)/python -m proofs docs
 	$(BIN)/python -m tests.docs_api
 	$(BIN)/python -m tests.notebooks
+
+suite: $(STAMP) ## Make the recorded suite of bad lowerings again
+	$(BIN)/python -m proofs counterexamples -o proofs/counterexamples/recorded
 
 lock: ## Pin every dependency again in requirements.lock (LOCK_FLAGS=--upgrade for newer ones)
 	@echo "Pinning the dependencies in requirements.lock ..."

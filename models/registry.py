@@ -30,9 +30,14 @@ RUNTIMES: Final[Mapping[str, str | None]] = {
     "kv_lease": None,
     "vllm_pool_exclusion": None,
     "pool_counts": None,
+    "tensorrt_llm": "tensorrt_llm_06cff70502",
+    "sglang_hicache": "sglang_hicache_bbe9c7e",
+    "dynamo": "dynamo_docs",
     "continuum": "continuum",
     "retention": "vllm_retention_directives",
     "processfork": "processfork",
+    "plugin": None,
+    "reference_runtime": None,
 }
 """The models in the order in which they are listed, each with the curated descriptor, if any, of
 the same runtime."""

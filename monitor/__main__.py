@@ -177,12 +177,13 @@ def evidence(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Take what shows a mode's obligations from traces.
+    """Extract evidence for a mode's obligations from traces.
 
-    It is for `python -m proofs lower --evidence`. Each obligation that a claim exercised and kept
-    is anchored in its file, by the digest and the numbers of the events. What is violated,
-    inconclusive, pending or unexercised is not evidence; one claim that violates an obligation
-    spoils it for its whole file. Where the traces lie is written as seen from the evidence file.
+    `label --evidence` (`python -m proofs lower`) reads it. Each obligation that a claim exercised
+    and kept is listed with its file, the file's digest and the numbers of the events. What is
+    violated, inconclusive, pending or unexercised is no evidence. If one claim violates an
+    obligation, its file is no evidence for that obligation. The paths of the traces are written
+    relative to the evidence file.
 
     Evidence is of one mode: by default the one that every claim states. Where the claims state
     several, or some claim states none, name it with --mode.

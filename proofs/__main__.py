@@ -13,6 +13,7 @@ from proofs.check import DEPTH, SCHEMA, Check, Checks, check_mode, exit_code, pr
 from proofs.checks.frame.command import FRAME, run_frame
 from proofs.cli import cores, counterexamples, explain, recheck, runtimes
 from proofs.cli.capacity import CAPACITY, run_capacity
+from proofs.cli.pages import pages
 from proofs.engines.answers import EngineName
 from proofs.engines.background import second_process
 from proofs.labels import command as command_lower
@@ -20,7 +21,6 @@ from proofs.lowering.command import LOWERING, run_check
 from proofs.mutation.campaign import command as mutation_command
 from proofs.report.details import print_check
 from proofs.report.junit import to_junit
-from proofs.report.pages import pages
 from proofs.report.summary import print_summary
 from proofs.report.table import print_row, print_total
 from proofs.traces.itf import check_suffix
@@ -60,7 +60,7 @@ def check(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every mode.")] = False,
-    bundle: Annotated[str, typer.Option(help="contract (completed), or paper.")] = "contract",
+    bundle: Annotated[str, typer.Option(help="contract, or paper (as printed).")] = "contract",
     engine: Annotated[
         str, typer.Option(help=f"Engine that decides soundness: {', '.join(EngineName)}.")
     ] = EngineName.AUTO,
@@ -109,7 +109,7 @@ def check(
     --full also checks receptiveness (a runtime can always keep the obligations), scenarios,
     coverage (each state and rule is reached, each clause is compared), whether each rule (guard)
     is necessary, the proof core of each clause (the obligations it is proved from), and which
-    clauses the paper's bundle carries.
+    clauses the paper's bundle implies.
 
     With lowering in place of a mode: the relation that labels runtimes fails closed for every
     descriptor, and its two implementations agree.

@@ -141,8 +141,8 @@ def check_mode(
     return Check(
         mode=mode,
         bundle=bundle,
-        readings=list(spec.readings),
-        world=sorted(ENVIRONMENTS[mode]),
+        interpretations=list(spec.interpretations),
+        environment=sorted(ENVIRONMENTS[mode]),
         obligations=list(spec.names(bundle)),
         consistent=_consistent(readable, found),
         sound=sound,
@@ -239,7 +239,7 @@ def _consistent(readable: Model, runs: _Runs) -> Consistent:
         witness=to_events(readable, found) if found else [],
         story=tell(readable, found) if found else [],
         seconds=runs.seconds,
-        tales=runs.scenarios,
+        scenarios=runs.scenarios,
         reached=runs.reached,
     )
 

@@ -20,20 +20,20 @@ from spec.cli.common import (
     run,
 )
 from spec.cli.lookup import find
-from spec.cli.screens import list_tables, mode_text, obligation_text, reading_text
+from spec.cli.screens import interpretation_text, list_tables, mode_text, obligation_text
+from spec.contract.interpretations import Interpretation
 from spec.contract.modes import ModeSpec
-from spec.contract.readings import Reading
 from spec.docs.drawing import Picture, diagram_named, in_form, picture_for
 from spec.docs.lowering_terms import WordView, word_text, word_view
 from spec.docs.pages import event_schema, pages
 from spec.docs.views import (
+    InterpretationView,
     ModeView,
     ObligationView,
-    ReadingView,
+    interpretation_view,
     list_view,
     mode_view,
     obligation_view,
-    reading_view,
 )
 from spec.files.writing import write_bytes
 from spec.language.machine import Observer
@@ -73,13 +73,13 @@ def show(
 ) -> None:
     """Show a mode, an obligation, an interpretation or a term."""
     found = find(name)
-    view: ModeView | ObligationView | ReadingView | WordView
+    view: ModeView | ObligationView | InterpretationView | WordView
     if isinstance(found, ModeSpec):
         view = mode_view(found)
         text = mode_text(view)
-    elif isinstance(found, Reading):
-        view = reading_view(found)
-        text = reading_text(view)
+    elif isinstance(found, Interpretation):
+        view = interpretation_view(found)
+        text = interpretation_text(view)
     elif isinstance(found, Observer):
         view = obligation_view(found)
         text = obligation_text(view)

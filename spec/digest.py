@@ -11,10 +11,10 @@ from functools import cache
 
 from spec.claims.lifecycle import OWNER_TRIGGERS, RUNTIME_TRIGGERS
 from spec.claims.states import RESPONSIBLE, TERMINAL, TRANSITIONS
+from spec.contract.interpretations import CLOSES, INTERPRETATIONS
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
 from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.readings import CLOSES, READINGS
 from spec.contract.vocabulary import CONSTANTS, EVENT_FIELDS
 from spec.events.alphabet import KINDS
 from spec.lowering.depths import LADDER, MAY_SUPPLY, PRECONDITIONS
@@ -62,7 +62,7 @@ def spec_digest() -> str:
         "modes": MODES,
         "constants": {mode: spec.constants for mode, spec in MODES.items()},
         "lifecycle": (TRANSITIONS, RESPONSIBLE, TERMINAL, OWNER_TRIGGERS, RUNTIME_TRIGGERS),
-        "readings": (READINGS, CLOSES),
+        "interpretations": (INTERPRETATIONS, CLOSES),
         "lowering": (
             (LADDER, MAY_SUPPLY, PRECONDITIONS),
             (NEVER_BY_TELEMETRY, REJECTED_WITHOUT, RELEVANT_ORDER, ATOMS_FOR, TEMPTS),

@@ -51,6 +51,21 @@ def test_four_ways() -> None:
     ]
 
 
+DEFINED = [(file, name) for name, file in OTHER.findall(PAGE.split("\n## Where to look\n")[1])]
+
+
+def test_where_to_look() -> None:
+    """The page says where the words that a newcomer asks for are defined."""
+    assert 7 == len(DEFINED)
+
+
+@pytest.mark.parametrize(("file", "name"), DEFINED, ids=str)
+def test_defined(file: str, name: str) -> None:
+    """Each function is where the page says that it is."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    assert name in names(tree)
+
+
 @pytest.mark.parametrize(
     ("file", "name"), [pair for way in ways().values() for pair in way], ids=str
 )

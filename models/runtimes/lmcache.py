@@ -9,12 +9,15 @@ a retrieve of which a part failed, and returns its request as finished; no block
 number of tokens, no claim and no time. Eviction takes the least recently used chunk without pins;
 where there is none, a store is skipped. A monitor ends pins that are too old: it sets the count to
 0, whoever pinned, and says so by one warning and one counter. From which pin on it counts is not
-documented; `from_first` is a choice.
+documented; `from_first` is a choice. That eviction passes over pinned chunks, and that a store
+without room is skipped, is inferred.
 
 `LMCacheRetrieve` is the boundary to the scheduler of vLLM, on the model of its connectors. The
 multi-process adapter returns a failed retrieve as finished, so the scheduler takes its blocks for
 loaded, and caches them under the hashes of what they do not hold. The in-process adapter reports
-the blocks that are missing, and vLLM's policy for failed loads applies.
+the blocks that are missing, and vLLM's policy for failed loads applies. That is LMCache's own; the
+copy of it in vLLM 0.32.0 (`vllm_v1_adapter.py`) logs that fewer tokens came than expected, and
+reports no block.
 
 Left out: the end of a pin by its holder, the locks that look-ups take, remote and disk storage,
 several workers. An object is one chunk. In the retrieve, the store is complete before the blocks

@@ -9,8 +9,9 @@ Source: vLLM 0.32.0.
 
 A request looks up its prefix in the pool, and then what is missing in the tier. What the tier has
 is loaded between steps, and cached when it is there; what nobody has is computed, and a store of it
-begins. A store that is under way does not keep the request's blocks: the next request that is given
-them is fenced behind it, so the copy is whole, but it is complete only after the eviction.
+begins. A store that is under way does not keep the blocks of a request that ended. A request that
+is given them is fenced behind the store: the copy is whole, but complete only after the eviction,
+and perhaps after the end of that request. So it was recorded of vLLM 0.32.0 on a CPU.
 
 A load that fails: upstream cannot report it, because the worker asserts that each transfer
 succeeded, and the engine ends (`Policy.UPSTREAM`). `FAIL` and `RECOMPUTE` are what the scheduler
@@ -139,8 +140,11 @@ class VllmOffload(Model[State]):
     def _next(self, state: State) -> str | None:
         """The first that waits for no transfer, if there are blocks for it (`schedule`).
 
-        A request whose prefix is in a store or a load that is under way is skipped.
+        A request whose prefix is in a store or a load that is under way is skipped. A step in which
+        blocks were taken from a store is over when that store is.
         """
+        if any(len(self._hits(state, each)) < self.objects[each] for each in state.storing):
+            return None
         pending = {*state.storing, *self._loads(state)}
         for name in state.waiting:
             hits, size = self._hits(state, self.prompts[name]), self.objects[self.prompts[name]]
@@ -199,24 +203,16 @@ class VllmOffload(Model[State]):
     def _take(
         self, state: State, name: str, need: int, hits: tuple[int, ...]
     ) -> tuple[State, tuple[int, ...], tuple[Emitted, ...]]:
-        """Blocks from the head of the queue; what they held is evicted, behind its store's fence.
+        """Blocks from the head of the queue; what they held is evicted.
 
         Those that were found leave the queue, too.
         """
         free = tuple(block for block in state.free if block not in hits)
         taken, free = free[:need], free[need:]
         gone = tuple(block for block in taken if state.cached[block] is not None)
-        lost = dict.fromkeys(held[0] for block in gone if (held := state.cached[block]))
         cached = tuple(None if block in gone else held for block, held in enumerate(state.cached))
-        state = state._replace(free=free, cached=cached)
-        emits: tuple[Emitted, ...] = ()
-        if gone:
-            emits = (fact(Kind.BLOCK_EVICTED, request_id=name, block_ids=gone),)
-        for object_id in lost:
-            if object_id in state.storing:
-                state, stored = self._stored(state, object_id)
-                emits += stored
-        return state, taken, emits
+        evicted = (fact(Kind.BLOCK_EVICTED, request_id=name, block_ids=gone),) if gone else ()
+        return state._replace(free=free, cached=cached), taken, evicted
 
     def _run(self, state: State, name: str, blocks: tuple[int, ...], done: int) -> Next[State]:
         """Reuse an object, or compute and cache what is missing of it, and begin to store it."""

@@ -6,9 +6,11 @@ requests, loads of a claim can be made to fail, and the scheduler reports the ou
 handles invalid blocks. Not read in its source: what the tables say, on the model of vLLM 0.32.0.
 
 Path A is a run in which the load comes back, B one in which it fails, C has several claims. The
-mechanism promises nothing of eviction: neither pool nor tier excludes what a claim needs, and no
-loss is reported. In the runs of the tables a store is complete before the next request comes, and
-the tier has room; so it is by default, and not in the variant `lag`.
+end of a request is told apart there by whether jobs of it are pending (E10, E14). From that it is
+inferred that its blocks are kept until its store is complete, and so they are here, except in the
+variant `lag`, which does as vLLM 0.32.0. The mechanism promises nothing of eviction: neither pool
+nor tier excludes what a claim needs, and no loss is reported. By default the tier has room for all
+that is stored, as in the runs of the tables; in the variant `small_tier` it has not.
 
 Left out: what `models.runtimes.vllm_connector` leaves out, the connector's own repetition of what
 the scheduler reported, and the end of claims.
@@ -48,6 +50,7 @@ class PatchedVllmOffload(VllmOffload):
 
     name: ClassVar = "vllm_offload_patched"
     about: ClassVar = "The OffloadingConnector with claims, and an outcome for each failed load."
+    mode: ClassVar = Mode.OFFLOADABLE
 
     def __init__(self, *args: Any, blames: Blames = Blames.TARGET, **sizes: Any) -> None:
         super().__init__(*args, **sizes)
@@ -96,6 +99,7 @@ TAKES: Final = (Mode.OFFLOADABLE,)
 VARIANTS: Final[Mapping[str, Callable[[], PatchedVllmOffload]]] = {
     str(Mode.OFFLOADABLE): lambda: PatchedVllmOffload(lag=False),
     "lag": PatchedVllmOffload,
+    "small_tier": lambda: PatchedVllmOffload(chunks=2, lag=False),
     "another": lambda: PatchedVllmOffload(lag=False, blames=Blames.ANOTHER),
     "nobody": lambda: PatchedVllmOffload(lag=False, blames=Blames.NOBODY),
 }

@@ -39,15 +39,16 @@ class BlockEvents(RequestEvents):
         if self._store.blocks.are_unseen(event.block_ids):
             self._store.distrust_hidden(at, _GONE_UNSEEN)
         ranked = self._mode["ranked"]
-        owners = {b: self._store.blocks.owners([b]) for b in event.block_ids if ranked}
-        stated = event.lowest_priority is not None
+        follows = ranked or bool(self._of_losses)
+        owners = {b: self._store.blocks.owners([b]) for b in event.block_ids if follows}
+        stated = ranked and event.lowest_priority is not None
         least, blurred = self._least(owners.values()) if stated else (None, False)
         gone: dict[str, list[int]] = {}
         for block, names in owners.items():
             for name in names:
                 gone.setdefault(name, []).append(block)
         losers, unseen, strays = self._store.blocks.lose(event, meant)
-        for name, claim in losers.items() if ranked else ():
+        for name, claim in losers.items() if self._of_losses else ():
             lose(claim, gone.get(name, ()))
         for claim in strays:
             claim.strayed = True

@@ -15,7 +15,6 @@ from monitor.requests.routes import follow_routes
 from monitor.stream.authority import ends_early
 from monitor.stream.block_events import BlockEvents
 from monitor.stream.stream_state import AT_REQUEST, BEGINS, INTRODUCES, REGISTRY
-from spec.contract.observed import reading
 from spec.events.alphabet import BLOCKS_GONE, FACTS, REPORTS, Kind
 from spec.events.fields import ABOUT_BLOCKS, RENEWS
 
@@ -29,7 +28,6 @@ __all__ = ["Stream"]
 _STATES = REGISTRY | INTRODUCES
 _BLOCKS_THERE = frozenset({Kind.BLOCK_CACHED, Kind.LOAD_FINISHED})
 _UNSEEN = "lines are missing, and the caching of blocks that it holds may be among them"
-_OF_LOSSES = reading("unsaid")
 _STRAYED = "it may be about blocks past the end of the claim, whose loss is not a loss of the claim"
 _WHOSE = "claims on this object ended so long ago that it is unknown whether the event is theirs"
 
@@ -192,8 +190,8 @@ class Stream(BlockEvents):
             elif event.kind is Kind.CLAIM_RESTORATION_FAILED:
                 self._track.doubt_failures(claim, request)
                 tell_outcome(view, event, claim.claim_id, request)
-        if mine and event.kind is Kind.CLAIM_BLOCK_LOST and claim.strayed and self._mode["ranked"]:
-            claim.distrust(at, _STRAYED, _OF_LOSSES)
+        if mine and event.kind is Kind.CLAIM_BLOCK_LOST and claim.strayed and self._of_losses:
+            claim.distrust(at, _STRAYED, self._of_losses)
         empty = event.kind is Kind.PREFIX_LOOKUP and event.held is None
         if mine and event.kind is Kind.PREFIX_LOOKUP and not claim.ended:
             self._look_up(event, claim, at)

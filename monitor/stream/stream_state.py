@@ -17,6 +17,7 @@ from monitor.stream.known_claims import Keep
 from monitor.stream.order import Order
 from spec.claims.claim import Mode
 from spec.contract.modes import MODES
+from spec.contract.observed import reading
 from spec.events.alphabet import CONFLICT_ACTIONS, ENDS, FACTS, REPORTS, Kind
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class StreamState:
         self._losses = self._missing = 0  # of track, and lines, that the blocks know of
         self._derived = frozenset[Kind]()  # facts that are read from reports, and contradict none
         self._mode = MODES[compiled.mode].constants
+        self._of_losses = reading("unsaid", compiled.mode) & self._names
         self._count = 0  # of events
         self._newest = 0  # the event that registered the last claim
         keep = keep or Keep()

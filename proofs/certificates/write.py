@@ -98,8 +98,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clauses: dict[str, str]
     waits: dict[str, list[str]]
     obligations: list[str]
-    readings: list[str]
-    world: list[str]
+    interpretations: list[str]
+    environment: list[str]
     lemmas: dict[str, str]
     tool: str
     z3: str
@@ -198,8 +198,8 @@ def _entry(mode: Mode, bundle: Bundle, pages: Mapping[str, Page]) -> Entry:
         clauses={clause.name: clause.says for clause in clauses},
         waits={name: waited for name, waited in waits.items() if waited},
         obligations=names,
-        readings=list(MODES[mode].readings),
-        world=[kind.value for kind in sorted(ENVIRONMENTS[mode])],
+        interpretations=list(MODES[mode].interpretations),
+        environment=[kind.value for kind in sorted(ENVIRONMENTS[mode])],
         lemmas={lemma.name: lemma.says for lemma in lemmas_of(mode)},
         tool=__version__,
         z3=z3.get_version_string(),
@@ -283,7 +283,15 @@ def _checked(folder: Path, entry: Entry) -> dict[str, Page]:
                 _again(),
             )
     expected = _entry(mode, bundle, pages)
-    for part in ("clauses", "waits", "obligations", "readings", "world", "lemmas", "files"):
+    for part in (
+        "clauses",
+        "waits",
+        "obligations",
+        "interpretations",
+        "environment",
+        "lemmas",
+        "files",
+    ):
         if getattr(entry, part) != getattr(expected, part):
             raise CertificateError(
                 f"{folder / MANIFEST}: the {part} of {mode} are not those of this specification",

@@ -1,4 +1,4 @@
-"""Checks which clauses the bundle as printed in the papers carries."""
+"""Checks which clauses the bundle as printed in the papers implies."""
 
 from __future__ import annotations
 

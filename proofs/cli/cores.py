@@ -30,7 +30,7 @@ def _cores(
         Path | None, path_option("--output", "-o", help="A file to write it to.")
     ] = None,
 ) -> None:
-    """Show the proof core of each clause: the obligations it uses.
+    """Show the proof core of each clause of the theorems.
 
     Exit 0: found for every mode. 2: bad input. 3: a mode was not proved within the work limit.
     """

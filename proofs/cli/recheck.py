@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def _recheck(
     folder: Annotated[
-        Path, typer.Argument(parser=path, metavar="DIR", help="What `check --certificate` wrote.")
+        Path, typer.Argument(parser=path, metavar="DIR", help="What `prove --certificate` wrote.")
     ],
     solver: Annotated[str, typer.Option(help="z3, or cvc5 (an optional extra).")] = Solver.Z3,
     output: FormatOption = Format.TEXT,

@@ -65,11 +65,11 @@ def _lower(
         typer.Option(help=f"One of {', '.join(Depth)}; by default each that is offered."),
     ] = None,
     bundle: Annotated[
-        str, typer.Option(help="contract (completed), or paper (as the audits asked).")
+        str, typer.Option(help="contract, or paper (as printed, which the audits asked for).")
     ] = Bundle.CONTRACT,
     evidence: Annotated[
         Path | None,
-        path_option("--evidence", help="What `python -m monitor evidence` wrote."),
+        path_option("--evidence", help="What `evidence` wrote."),
     ] = None,
     require_evidence: Annotated[
         bool, typer.Option("--require-evidence", help="Count only what traces show.")
@@ -82,7 +82,7 @@ def _lower(
         path_option("--against", metavar="OLD.json", help="Print the changes since that output."),
     ] = None,
     form: Annotated[
-        RowFormat, typer.Option("--format", help="For people, programs or papers.")
+        RowFormat, typer.Option("--format", help="Output format: text, JSON, Markdown or CSV.")
     ] = RowFormat.TEXT,
     output: OutputOption = None,
 ) -> None:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from models.lookalikes import LOOKALIKES
 from proofs.labels.controls import CONTROLS, Control, run_control
-from proofs.labels.judge import judge
 from proofs.labels.label_text import LABEL_SAYS, RESTS_SAYS, SUBTYPE_SAYS, codes, last_column
 from proofs.labels.select import descriptors, label
 from proofs.labels.view import cite, rows_schema, view
@@ -50,7 +48,6 @@ def pages() -> dict[str, str]:
         "lowering-matrix.md": _HEAD + _matrix(found, [view(row) for row in labelled]),
         "lowering-provenance.md": _HEAD + _provenance(rows),
         "lowering-controls.md": _HEAD + _controls(rows),
-        "bad-lowerings.md": _HEAD + _bad_lowerings(),
         "schema/descriptor.json": _schema(Descriptor, DESCRIPTOR),
         "schema/evidence.json": _schema(evidence.EvidenceFile, evidence.SCHEMA),
         "schema/lowering.json": _json(rows_schema()),
@@ -186,24 +183,6 @@ def _controls(rows: Sequence[Row]) -> str:
 def _passed(control: Control) -> int:
     """How often the row was no longer positive."""
     return sum(n for label, n in control.became.items() if label not in POSITIVE)
-
-
-def _bad_lowerings() -> str:
-    body = [
-        [each.inference, " or ".join(dict.fromkeys(judge(each))), each.why] for each in LOOKALIKES
-    ]
-    return "\n".join(
-        [
-            "# Bad lowerings\n",
-            "The ten inferences of the paper's table 9, each labelled by the same relation as the "
-            "[matrix](lowering-matrix.md), under the paper's bundle. `invalid lowering claim`: "
-            "features alone say nothing of an obligation. `rejected by connector gate`: there was "
-            "a run, and its claim, its order or what it consists of is not that of the "
-            "obligation.\n",
-            table(["naive inference", "result", "why it fails"], body),
-            "",
-        ]
-    )
 
 
 def _schema(model: type[BaseModel], name: str) -> str:

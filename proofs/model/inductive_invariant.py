@@ -76,7 +76,7 @@ def _harmed(of: Owed) -> dict[str, Expr]:
     if "claim_harm_attribution" not in of.observers:
         return {}
     losses, harms, failures = of["was.losses"], of["believed.harms"], of["was.failures"]
-    unreported = of["own.claim_harm_attribution.untold"]
+    unreported = of["own.claim_harm_attribution.harms_owed"]
     one = of.system.numbers.const(1)
 
     def at(*states: str) -> Expr:

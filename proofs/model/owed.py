@@ -113,6 +113,6 @@ class Owed:
         parts.append(self.at(_ACCEPT, "owed"))  # twice: accepting may reveal a conflict
         counted = [z3.If(part, z3.IntVal(1), z3.IntVal(0)) for part in parts]
         if _HARM in self.observers:
-            unreported = self[f"own.{_HARM}.untold"]
+            unreported = self[f"own.{_HARM}.harms_owed"]
             counted.append(z3.If(self.at(_HARM, "owed"), unreported, z3.IntVal(0)))
         return z3.Sum(counted)

@@ -57,7 +57,7 @@
     (own.ordered_lifecycle_events.stage Int)
     (state.materialization_predicate Int)
     (state.claim_harm_attribution Int)
-    (own.claim_harm_attribution.untold Int)
+    (own.claim_harm_attribution.harms_owed Int)
     (c.threshold Int))
   Bool
   (and
@@ -143,8 +143,8 @@
         (=>
           (= state.claim_harm_attribution 1)
           (and
-            (<= 1 own.claim_harm_attribution.untold)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.untold)))))
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
       (=>
         (= state.ordered_lifecycle_events 1)
         (and
@@ -180,7 +180,7 @@
           (<= (+ believed.harms 1) (+ was.failures was.losses)))
         (=>
           (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.untold) (+ was.failures was.losses))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)

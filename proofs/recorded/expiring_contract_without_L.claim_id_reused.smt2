@@ -56,7 +56,7 @@
     (state.ordered_lifecycle_events Int)
     (own.ordered_lifecycle_events.stage Int)
     (state.claim_harm_attribution Int)
-    (own.claim_harm_attribution.untold Int)
+    (own.claim_harm_attribution.harms_owed Int)
     (c.threshold Int))
   Bool
   (and
@@ -124,8 +124,8 @@
         (=>
           (= state.claim_harm_attribution 1)
           (and
-            (<= 1 own.claim_harm_attribution.untold)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.untold)))))
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
       (=>
         (= state.explicit_acceptance 2)
         (not (or (= own.ordered_lifecycle_events.stage 0) (= own.ordered_lifecycle_events.stage 8))))
@@ -139,7 +139,7 @@
           (<= (+ believed.harms 1) (+ was.failures was.losses)))
         (=>
           (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.untold) (+ was.failures was.losses))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)

@@ -58,7 +58,7 @@
     (state.explicit_conflict_action Int)
     (state.blocking_claim_ids Int)
     (state.claim_harm_attribution Int)
-    (own.claim_harm_attribution.untold Int)
+    (own.claim_harm_attribution.harms_owed Int)
     (state.ordered_lifecycle_events Int)
     (own.ordered_lifecycle_events.stage Int)
     (state.claim_materialized_event Int)
@@ -123,8 +123,8 @@
         (=>
           (= state.claim_harm_attribution 1)
           (and
-            (<= 1 own.claim_harm_attribution.untold)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.untold)))))
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
       (=>
         (= state.ordered_lifecycle_events 1)
         (and
@@ -162,7 +162,7 @@
           (<= (+ believed.harms 1) (+ was.failures was.losses)))
         (=>
           (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.untold) (+ was.failures was.losses))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
       (and
         (and (<= 0 state.blocking_claim_ids) (> 4 state.blocking_claim_ids))
         (and (<= 0 state.claim_harm_attribution) (> 7 state.claim_harm_attribution))

@@ -58,7 +58,7 @@
     (state.ordered_lifecycle_events Int)
     (own.ordered_lifecycle_events.stage Int)
     (state.claim_harm_attribution Int)
-    (own.claim_harm_attribution.untold Int)
+    (own.claim_harm_attribution.harms_owed Int)
     (c.threshold Int))
   Bool
   (and
@@ -120,8 +120,8 @@
         (=>
           (= state.claim_harm_attribution 1)
           (and
-            (<= 1 own.claim_harm_attribution.untold)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.untold)))))
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
       (or
         (= state.explicit_acceptance 2)
         (and (= own.ordered_lifecycle_events.stage 7) (not was.committed))
@@ -145,7 +145,7 @@
           (<= (+ believed.harms 1) (+ was.failures was.losses)))
         (=>
           (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.untold) (+ was.failures was.losses))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -182,7 +182,7 @@
         (and (<= 0 state.ordered_lifecycle_events) (> 4 state.ordered_lifecycle_events))
         (and (<= 0 state.restoration_failure_outcome) (> 9 state.restoration_failure_outcome))))
     (and
-      (or (not (<= state.claim_harm_attribution 0)) (not (>= own.claim_harm_attribution.untold 1)))
+      (or (not (<= state.claim_harm_attribution 0)) (not (>= own.claim_harm_attribution.harms_owed 1)))
       (or (not (<= state.claim_identity 0)) (not (>= state.ordered_lifecycle_events 2)))
       (or (not (<= state.explicit_acceptance 1)) (not (>= state.offload_restorability 2)))
       (or (not (<= state.explicit_acceptance 1)) (not believed.responsible))

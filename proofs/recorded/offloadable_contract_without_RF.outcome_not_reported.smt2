@@ -58,7 +58,7 @@
     (state.ordered_lifecycle_events Int)
     (own.ordered_lifecycle_events.stage Int)
     (state.claim_harm_attribution Int)
-    (own.claim_harm_attribution.untold Int)
+    (own.claim_harm_attribution.harms_owed Int)
     (c.threshold Int))
   Bool
   (and
@@ -109,8 +109,8 @@
         (=>
           (= state.claim_harm_attribution 1)
           (and
-            (<= 1 own.claim_harm_attribution.untold)
-            (<= was.losses (+ believed.harms own.claim_harm_attribution.untold)))))
+            (<= 1 own.claim_harm_attribution.harms_owed)
+            (<= was.losses (+ believed.harms own.claim_harm_attribution.harms_owed)))))
       (=>
         (= state.ordered_lifecycle_events 1)
         (and
@@ -152,7 +152,7 @@
           (<= (+ believed.harms 1) (+ was.failures was.losses)))
         (=>
           (= state.claim_harm_attribution 1)
-          (<= (+ believed.harms own.claim_harm_attribution.untold) (+ was.failures was.losses))))
+          (<= (+ believed.harms own.claim_harm_attribution.harms_owed) (+ was.failures was.losses))))
       (or
         (= own.ordered_lifecycle_events.stage 0)
         (= own.ordered_lifecycle_events.stage 1)
@@ -253,5 +253,5 @@
         (not (>= state.explicit_acceptance 2)))
       (or
         req_was.failed
-        (not (>= own.claim_harm_attribution.untold 1))
+        (not (>= own.claim_harm_attribution.harms_owed 1))
         (not (>= state.claim_harm_attribution 4))))))

@@ -42,7 +42,6 @@ _STYLE = {
     NOT_FOUND: "red",
     "failed": "red",
 }
-_FOUND = {"told": "found", "untold": NOT_FOUND}
 _PAPER = "Paper's bundle"
 _INDENT = 4
 _SIGNS = {"proved": "holds", "refuted": "not broken", "bounded": "so far"}
@@ -68,7 +67,7 @@ def print_check(
     _print_lemmas(console, check.lemmas)
     _print_consistent(console, check.consistent, len(check.obligations))
     if check.bundle == Bundle.CONTRACT:
-        _print_scenarios(console, check.consistent.tales or [], story=story)
+        _print_scenarios(console, check.consistent.scenarios or [], story=story)
         if check.consistent.reached is not None:
             _print_reached(console, check.consistent.reached)
         if check.receptive is not None:
@@ -84,14 +83,17 @@ def print_check(
             _print_guards(console, check.guards)
     if check.core:
         print_cores(console, check)
-    outside = ", ".join(sorted(set(Kind) - set(check.world)))
+    outside = ", ".join(sorted(set(Kind) - set(check.environment)))
     indented(
         console,
         Text(
             f"Assumed: the instrumentation is faithful, and no {outside} occurs (docs/theorem.md)."
         ),
     )
-    indented(console, Text(f"Interpretations: {', '.join(check.readings)} (docs/readings.md)."))
+    indented(
+        console,
+        Text(f"Interpretations: {', '.join(check.interpretations)} (docs/interpretations.md)."),
+    )
     console.print()
 
 
@@ -114,10 +116,9 @@ def _print_scenarios(console: Console, scenarios: Sequence[FoundScenario], *, st
     for scenario in scenarios:
         text = "; ".join(scenario.episodes.values())
         far = f"in up to {scenario.depth} events"
-        if scenario.result == "told":
+        if scenario.result == "found":
             far = f"{scenario.depth} events are the fewest"
-        found = _FOUND.get(scenario.result, scenario.result)
-        _headline(console, "Scenario", found, f"{far}: {text}.")
+        _headline(console, "Scenario", scenario.result, f"{far}: {text}.")
         if story:
             print_run(console, scenario.lines)
 

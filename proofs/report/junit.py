@@ -67,13 +67,13 @@ def _cases(check: Check) -> Iterator[_Case]:
         story=tuple(sound.story),
         error={"unknown": _LIMIT, "bounded": "shown only within a bound"}.get(sound.result, ""),
     )
-    for tale in check.consistent.tales or ():
+    for each in check.consistent.scenarios or ():
         yield _Case(
-            f"story.{tale.story}",
-            tale.seconds,
-            failure=f"no run of up to {tale.depth} events" if tale.result == "untold" else "",
-            error=_LIMIT if tale.result == "unknown" else "",
-            said=_said(tale.result, tale.depth),
+            f"scenario.{each.story}",
+            each.seconds,
+            failure=f"no run of up to {each.depth} events" if each.result == NOT_FOUND else "",
+            error=_LIMIT if each.result == "unknown" else "",
+            said=_said(each.result, each.depth),
         )
     if check.consistent.reached is not None:
         yield from _covered(check.consistent.reached)

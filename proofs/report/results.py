@@ -25,9 +25,9 @@ class Consistent(msgspec.Struct, frozen=True):
     """`witnessed` with a shortest run in which every obligation is exercised and satisfied.
 
     `not found`: there is none of up to `depth` events. `unknown`: the work limit was reached.
-    `tales` are the runs of the mode's scenarios, `reached` lists the states and rules that some run
-    of the contract exercises. Both are about the contract, whichever bundle is checked, and null if
-    not requested.
+    `tales` are the runs of the mode's scenarios, `reached` lists the states and rules that some
+    run of the contract exercises. Both are about the contract, whichever bundle is checked, and
+    null if not requested.
     """
 
     result: str
@@ -35,7 +35,7 @@ class Consistent(msgspec.Struct, frozen=True):
     witness: list[Event]
     story: list[Line]
     seconds: float
-    tales: list[FoundScenario] | None
+    scenarios: list[FoundScenario] | None = msgspec.field(name="tales")
     reached: Reached | None
 
 
@@ -47,8 +47,8 @@ class Added(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """The result for one mode and bundle; `readings` names the interpretations that it assumes, and
-    `world` the kinds of events that can occur.
+    """The result for one mode and bundle; `readings` names the interpretations that it assumes,
+    and `world` the kinds of events that can occur.
 
     Null means not requested: `--full` requests everything, and a certificate requests `receptive`.
 
@@ -64,8 +64,8 @@ class Check(msgspec.Struct, frozen=True):
 
     mode: str
     bundle: str
-    readings: list[str]
-    world: list[str]
+    interpretations: list[str] = msgspec.field(name="readings")
+    environment: list[str] = msgspec.field(name="world")
     obligations: list[str]
     consistent: Consistent
     sound: Sound

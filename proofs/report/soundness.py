@@ -50,7 +50,7 @@ def how(sound: Sound) -> str:
                 f"({by}{reason}):"
             )
         case "refuted":
-            return f"the obligations do not carry every clause ({by}{reason}):"
+            return f"the obligations do not imply every clause ({by}{reason}):"
     return f"neither proved nor refuted ({by}{reason}):"
 
 

@@ -60,9 +60,9 @@ def _rows(check: Check, *, certified: bool) -> Iterator[tuple[str, str]]:
     if check.receptive is not None:
         yield "receptive", _receptive(check.receptive.result, check.receptive.failed)
     yield "witness", _witness(check.consistent, len(check.obligations))
-    if check.consistent.tales is not None:
-        lengths = [str(x.depth) for x in check.consistent.tales if x.result == "told"]
-        of = f"{len(lengths)} of {len(check.consistent.tales)} found"
+    if check.consistent.scenarios is not None:
+        lengths = [str(x.depth) for x in check.consistent.scenarios if x.result == "found"]
+        of = f"{len(lengths)} of {len(check.consistent.scenarios)} found"
         yield "scenarios", f"{of}, in {' and '.join(lengths)} events" if lengths else of
     if check.consistent.reached is not None:
         yield "coverage", _coverage(check.consistent)
@@ -154,5 +154,5 @@ def _paper(check: Check, paper: Paper) -> str:
 
 
 def _assumed(check: Check) -> str:
-    kinds = f"{len(check.world)} of {len(Kind)} kinds of events"
-    return f"faithful hooks; {kinds}; {counted(len(check.readings), 'interpretation')} (-v)"
+    kinds = f"{len(check.environment)} of {len(Kind)} kinds of events"
+    return f"faithful hooks; {kinds}; {counted(len(check.interpretations), 'interpretation')} (-v)"

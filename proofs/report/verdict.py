@@ -49,7 +49,7 @@ def sentence(check: Check) -> str:
         number = len(check.sound.clauses)
         clauses = f"all {number} clauses" if number > 1 else "the one clause"
         obligations = counted(len(check.obligations), "obligation")
-        return f"{head}. Its {obligations} carry {clauses} of the theorem, {FAR}."
+        return f"{head}. Its {obligations} imply {clauses} of the theorem, {FAR}."
     why = refuting(check) or undecided(check)
     return f"{head}. {'; '.join(why)[:1].upper()}{'; '.join(why)[1:]}."
 
@@ -130,11 +130,11 @@ def _not_seen(found: Consistent) -> Iterator[str]:
         )
     elif found.result != "witnessed":
         yield f"the work limit was reached after {depth}, and no witness was found"
-    for scenario in found.tales or ():
-        if scenario.result == "untold":
+    for scenario in found.scenarios or ():
+        if scenario.result == NOT_FOUND:
             length = counted(scenario.depth, "event")
             yield f"no run of up to {length} has the scenario {scenario.story}"
-        elif scenario.result != "told":
+        elif scenario.result != "found":
             yield f"whether a run has the scenario {scenario.story} is unknown"
     reached = found.reached
     if reached is None:

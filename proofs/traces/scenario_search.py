@@ -37,8 +37,8 @@ _EPISODE = "episode "
 
 
 class FoundScenario(msgspec.Struct, frozen=True):
-    """The result of a scenario search. `told`: a shortest run contains every episode, keeps and
-    settles every obligation, and (if `whole`) exercises each. `untold`: there is none of up to
+    """The result of a scenario search. `found`: a shortest run contains every episode, keeps and
+    settles every obligation, and (if `whole`) exercises each. `not found`: there is none of up to
     `depth` events. `unknown`: the work limit was reached.
     """
 
@@ -62,13 +62,13 @@ def _found(mode: Mode, story: Scenario, depth: int) -> FoundScenario:
     model = model_of(mode, Bundle.CONTRACT, Bits(WIDTH), replay=True)
     outcome = find_witness(_watched(model, story), depth)
     found = outcome.found
-    missing = "untold" if outcome.complete else "unknown"
+    missing = "not found" if outcome.complete else "unknown"
     episodes = {e.name: e.says for e in story.episodes} or {story.name: "both claims lose blocks"}
     return FoundScenario(
         story=story.name,
         whole=story.whole,
         episodes=episodes,
-        result="told" if found else missing,
+        result="found" if found else missing,
         depth=outcome.depth,
         trace=to_events(model, found) if found else [],
         lines=tell(model, found) if found else [],

@@ -66,7 +66,7 @@ _PRESSED = Episode(
     e.here & kind(Kind.REQUEST_ARRIVED) & contends(was.footprint, req) & _held,
 )
 _BOUNDARY = Episode(
-    "boundary told",
+    "boundary reported",
     "the duration elapses and the end of responsibility is reported",
     _at(Kind.CLAIM_EXPIRED) & ~now.responsible & _held,
 )
@@ -76,10 +76,17 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
         Scenario(
             "rise and fall",
             (
-                Episode("rise told", "the rise is reported", _at(Kind.CLAIM_MATERIALIZED) & _holds),
-                Episode("fall", "the predicate is lost", e.mine & _held & ~_holds, ("rise told",)),
                 Episode(
-                    "fall told", "the fall is reported", _at(Kind.CLAIM_UNMATERIALIZED), ("fall",)
+                    "rise reported", "the rise is reported", _at(Kind.CLAIM_MATERIALIZED) & _holds
+                ),
+                Episode(
+                    "fall", "the predicate is lost", e.mine & _held & ~_holds, ("rise reported",)
+                ),
+                Episode(
+                    "fall reported",
+                    "the fall is reported",
+                    _at(Kind.CLAIM_UNMATERIALIZED),
+                    ("fall",),
                 ),
             ),
         ),
@@ -100,13 +107,16 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
                 Episode("ended", "that request ends", _ended, ("refused",)),
                 Episode("reset", "a reset breaks the predicate", _at(Kind.BLOCK_LOST) & loss),
                 Episode(
-                    "harm told", "the loss is reported as harm", _at(Kind.CLAIM_HARMED), ("reset",)
+                    "harm reported",
+                    "the loss is reported as harm",
+                    _at(Kind.CLAIM_HARMED),
+                    ("reset",),
                 ),
                 Episode(
                     "released",
                     "the owner withdraws the claim, and this is reported",
                     _at(Kind.CLAIM_RELEASED) & e.authorised,
-                    ("harm told", "ended"),
+                    ("harm reported", "ended"),
                 ),
             ),
         ),
@@ -154,7 +164,7 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
                     "lost after it",
                     "a loss after the boundary is outside the promise",
                     e.mine & _gone & breaks & _given_up,
-                    ("boundary told",),
+                    ("boundary reported",),
                 ),
             ),
         ),
@@ -199,11 +209,11 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
     ),
     Mode.ROUTED_REUSE: (
         Scenario(
-            "routed, told, served",
+            "routed, reported, served",
             (
                 Episode("routed", "a request is routed", _here(Kind.REQUEST_ROUTED)),
                 Episode(
-                    "told", "its cost is reported", _here(Kind.ROUTE_COST_REPORTED), ("routed",)
+                    "reported", "its cost is reported", _here(Kind.ROUTE_COST_REPORTED), ("routed",)
                 ),
                 Episode(
                     "placed", "and its worker", _here(Kind.ROUTE_PLACEMENT_REPORTED), ("routed",)
@@ -212,15 +222,15 @@ SCENARIOS: dict[Mode, tuple[Scenario, ...]] = {
                     "served",
                     "the prefix is hit",
                     _here(Kind.REUSE_SERVED) & e.hit,
-                    ("told", "placed"),
+                    ("reported", "placed"),
                 ),
                 Episode(
-                    "hit told",
+                    "hit reported",
                     "and this is reported",
                     _here(Kind.ROUTE_REUSE_REPORTED),
                     ("served",),
                 ),
-                Episode("ended", "before the request ends", _ended, ("hit told",)),
+                Episode("ended", "before the request ends", _ended, ("hit reported",)),
             ),
         ),
     ),

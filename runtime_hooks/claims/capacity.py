@@ -2,8 +2,8 @@
 
 A block that several claims share counts once, and claims free only blocks that no other claim owns.
 A request conflicts with the claims if it fits the empty pool and does not fit beside them (the
-reading `conflict`). The claims that are named for a conflict explain it, and none of them is
-superfluous (the reading `blame`).
+interpretation `conflict`). The claims that are named for a conflict explain it, and none of them
+is superfluous (the interpretation `blame`).
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@ from spec.language.prose import wrap
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spec.docs.views import ListView, ModeView, ObligationView, ReadingView, RuleView
+    from spec.docs.views import InterpretationView, ListView, ModeView, ObligationView, RuleView
 
 __all__ = [
     "STYLES",
+    "interpretation_text",
     "list_tables",
     "mode_text",
     "obligation_text",
-    "reading_text",
 ]
 
 STYLES: Final = {
@@ -34,20 +34,20 @@ STYLES: Final = {
 
 
 def list_tables(listing: ListView) -> tuple[Table, ...]:
-    """The modes, the obligations, the readings and the words of lowering."""
+    """The modes, the obligations, the interpretations and the words of lowering."""
     modes = _table("Modes", "mode", "promise")
     for mode in listing.modes:
         modes.add_row(mode.name, mode.promise)
     obligations = _table("Obligations", "code", "obligation", "why")
     for obligation in listing.obligations:
         obligations.add_row(obligation.code, obligation.name, obligation.reason)
-    readings = _table("Interpretations", "reading", "in short")
-    for reading in listing.readings:
-        readings.add_row(reading.name, reading.in_short)
+    interpretations = _table("Interpretations", "interpretation", "in short")
+    for each in listing.interpretations:
+        interpretations.add_row(each.name, each.in_short)
     words = _table("Terms of lowering", "kind", "words")
     for kind, names in listing.words.items():
         words.add_row(kind, ", ".join(names))
-    return modes, obligations, readings, words
+    return modes, obligations, interpretations, words
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -77,9 +77,9 @@ def mode_text(mode: ModeView) -> Text:
     for depths in mode.depths:
         text.append(f"  {' and '.join(depths)}\n")
     _head(text, "Interpretations")
-    for reading in mode.readings:
-        text.append(f"  {reading.name:<19} ", "bold")
-        text.append(f"{reading.in_short}\n")
+    for each in mode.interpretations:
+        text.append(f"  {each.name:<19} ", "bold")
+        text.append(f"{each.in_short}\n")
     return text
 
 
@@ -101,13 +101,13 @@ def obligation_text(obligation: ObligationView) -> Text:
     return text
 
 
-def reading_text(reading: ReadingView) -> Text:
-    """The reading as `spec show` prints it."""
+def interpretation_text(interpretation: InterpretationView) -> Text:
+    """The interpretation as `spec show` prints it."""
     text = Text()
-    text.append(f"reading {reading.name}\n", "bold")
-    text.append(f"{wrap(reading.decides)}\n\n")
-    text.append(f"{wrap(f'otherwise: {reading.otherwise}', 0, 2)}\n")
-    modes = ", ".join(reading.modes)
+    text.append(f"interpretation {interpretation.name}\n", "bold")
+    text.append(f"{wrap(interpretation.decides)}\n\n")
+    text.append(f"{wrap(f'otherwise: {interpretation.otherwise}', 0, 2)}\n")
+    modes = ", ".join(interpretation.modes)
     text.append(f"{wrap(f'modes: {modes}', 0, 2)}\n")
     return text
 
@@ -116,7 +116,7 @@ def _facts(obligation: ObligationView) -> Iterator[tuple[str, str]]:
     yield "source", obligation.source
     if obligation.aliases:
         yield "also called", ", ".join(obligation.aliases)
-    yield "watched", "per claim and request" if obligation.per_request else "per claim"
+    yield "scope", "per claim and request" if obligation.per_request else "per claim"
     modes = (f"{m} (added)" if m in obligation.added_to else m for m in obligation.modes)
     yield "modes", ", ".join(modes) or "none"
     for name, initial in obligation.registers.items():

@@ -39,6 +39,7 @@ __all__ = [
     "claim_after",
     "count",
     "evaluate",
+    "in_mode",
     "number_of",
     "reading_of",
     "request_after",
@@ -66,25 +67,38 @@ _MAYBE: Final = (False, True)
 
 def at_kind(term: Term, kind: Kind) -> Term:
     """The term as it reads on events of this kind; `FALSE` or `TRUE` where that decides it."""
+    return _with(term, lambda leaf: Const(kind in leaf.kinds) if isinstance(leaf, KindIn) else leaf)
+
+
+def in_mode(term: Term, constants: Mapping[str, bool]) -> Term:
+    """The term as it reads in a mode that fixes these constants, decided where they decide it."""
+
+    def value(leaf: Term) -> Term:
+        if isinstance(leaf, Var) and leaf.scope is Scope.CLAIM and leaf.name in constants:
+            return Const(constants[leaf.name])
+        return leaf
+
+    return _with(term, value)
+
+
+def _with(term: Term, leaf: Callable[[Term], Term]) -> Term:
     match term:
-        case KindIn(kinds):
-            return Const(kind in kinds)
         case Not(arg):
-            return ~at_kind(arg, kind)
+            return ~_with(arg, leaf)
         case And(args):
-            return conj(*(at_kind(arg, kind) for arg in args))
+            return conj(*(_with(arg, leaf) for arg in args))
         case Or(args):
-            return disj(*(at_kind(arg, kind) for arg in args))
+            return disj(*(_with(arg, leaf) for arg in args))
         case Compare(op, left, right):
-            return Compare(op, at_kind(left, kind), at_kind(right, kind))
+            return Compare(op, _with(left, leaf), _with(right, leaf))
         case Arith(op, left, right):
-            return Arith(op, at_kind(left, kind), at_kind(right, kind))
+            return Arith(op, _with(left, leaf), _with(right, leaf))
         case Ite(cond, then, otherwise):
-            decided = at_kind(cond, kind)
+            decided = _with(cond, leaf)
             if isinstance(decided, Const):
-                return at_kind(then if decided.value else otherwise, kind)
-            return Ite(decided, at_kind(then, kind), at_kind(otherwise, kind))
-    return term
+                return _with(then if decided.value else otherwise, leaf)
+            return Ite(decided, _with(then, leaf), _with(otherwise, leaf))
+    return leaf(term)
 
 
 def evaluate(term: Term, look: Look) -> Truth:

@@ -3,7 +3,7 @@
 `paper` is the bundle as "Fail-Closed Lowering of Resident KV Claims" prints it (section 3,
 evidence-to-obligation summary). `contract` completes it where the auditor's theorem needs more; the
 completion is either an added obligation, listed with its reason, or a named interpretation
-(`spec.contract.readings`), and it is empty where nothing had to be added.
+(`spec.contract.interpretations`), and it is empty where nothing had to be added.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from spec.claims.claim import Mode
+from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.obligations import OBLIGATIONS, STATED
-from spec.contract.readings import READINGS
 from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 
@@ -62,7 +62,7 @@ class ModeSpec:
     """A mode as a bundle of obligations.
 
     `added` maps each obligation that the contract adds to the reason why the paper's bundle does
-    not carry the mode's clauses without it; `critical` are those whose absence lets a look-alike
+    not imply the mode's clauses without it; `critical` are those whose absence lets a look-alike
     pass for the mode (`spec.lowering.obligations` lists those whose absence rejects a row);
     `depths` are the adapter depths, all of a tuple together, that may supply the mode.
     """
@@ -74,11 +74,11 @@ class ModeSpec:
     depths: tuple[tuple[Depth, ...], ...]
     actions: frozenset[ConflictAction] = frozenset()
     added: Mapping[str, str] = field(default_factory=dict)
-    readings: tuple[str, ...] = ("due-by", "one-life")
+    interpretations: tuple[str, ...] = ("due-by", "one-life")
 
     def __post_init__(self) -> None:
         unknown = {*self.paper, *self.added, *self.critical} - set(OBLIGATIONS)
-        unknown |= set(self.readings) - {reading.name for reading in READINGS}
+        unknown |= set(self.interpretations) - {each.name for each in INTERPRETATIONS}
         if unknown:
             raise ValueError(
                 f"{self.mode}: no such obligation or interpretation: {sorted(unknown)}"
@@ -110,7 +110,7 @@ def _mode(
     mode: Mode,
     promise: str,
     depths: tuple[tuple[Depth, ...], ...],
-    readings: tuple[str, ...],
+    interpretations: tuple[str, ...],
     actions: frozenset[ConflictAction] = frozenset(),
 ) -> ModeSpec:
     """The mode with the obligations that have a place in it."""
@@ -124,7 +124,7 @@ def _mode(
         depths=(*depths, _PATCH),
         actions=actions,
         added={name: place.added for name, place in places.items() if place.added},
-        readings=readings,
+        interpretations=interpretations,
     )
 
 
@@ -150,7 +150,7 @@ MODES: dict[Mode, ModeSpec] = {
             "fit beside the claim gets an explicit action that names the claim; any other "
             "loss is reported as harm.",
             ((Depth.SCHEDULER_HOOK, Depth.ALLOCATOR_HOOK),),
-            ("due-by", "paired-ends", "one-life", "blame", "conflict", "room", "loss"),
+            ("due-by", "paired-ends", "one-life", "blame", "conflict", "capacity", "loss"),
             frozenset(ConflictAction),
         ),
         _mode(

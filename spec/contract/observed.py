@@ -6,7 +6,9 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from spec.contract.interpret import in_mode
 from spec.contract.ledgers import CLAIM_FACTS, DECLARED, REQUEST_FACTS
+from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import FACTS, Kind
 from spec.language.terms import FALSE, KindIn, Scope, Term, Var, children, variables
@@ -15,6 +17,7 @@ from spec.language.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from spec.claims.claim import Mode
     from spec.language.machine import Observer, Rule
 
 __all__ = [
@@ -66,13 +69,14 @@ def _facts() -> dict[str, frozenset[Kind]]:
 
 
 @cache
-def reading(field: str) -> frozenset[str]:
-    """The obligations whose rules read a field of the event."""
+def reading(field: str, mode: Mode) -> frozenset[str]:
+    """The obligations whose rules read a field of the event, under the constants of a mode."""
+    constants = MODES[mode].constants
     return frozenset(
         name
         for name, o in OBLIGATIONS.items()
         for rule in o.rules
-        for v in variables(rule.when)
+        for v in variables(in_mode(rule.when, constants))
         if (v.scope, v.name) == (Scope.EVENT, field)
     )
 

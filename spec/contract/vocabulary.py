@@ -66,7 +66,7 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
         _B,
         "the refusal states a failed restore as its cause, and none failed for the request",
     ),
-    "echo": (_B, "repeats, at a lower level, a failure that the scheduler already reported"),
+    "echo": (_B, "a component below the scheduler repeats a failure that the scheduler reported"),
     "outcome": (
         _B,
         "the report states refusal, demotion, expiry or harm as the outcome and names this claim",
@@ -83,7 +83,7 @@ EVENT_FIELDS: dict[str, tuple[Sort, str]] = {
     "found": (_B, "the blocks were found in the cache; no request computed them"),
     "covers": (_B, "the look-up asked for all blocks that the predicate needs"),
     "breaks": (_B, "the report of a lost block implies that the predicate became false"),
-    "unsaid": (_B, "the blocks that are reported lost were lost, and no report named them"),
+    "unsaid": (_B, "the blocks that are reported lost were lost, and no earlier report named them"),
     "passed": (_B, "a claim of lower priority had a block that could have been evicted instead"),
     "spared": (_B, "a claim of higher priority keeps its blocks"),
     "proof": (_B, "the report carries a capacity proof"),

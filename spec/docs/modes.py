@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.modes import MODES, REPORTED_BY, ConflictAction, ModeSpec
-from spec.contract.readings import READINGS
 from spec.contract.vocabulary import CONSTANTS
 from spec.docs.diagrams import mode_diagram
 from spec.docs.markdown import fence, link, table
 from spec.docs.mermaid import to_mermaid
-from spec.docs.views import ModeView, mode_view, reading_view
+from spec.docs.views import ModeView, interpretation_view, mode_view
 
-__all__ = ["modes_page", "readings_page"]
+__all__ = ["interpretations_page", "modes_page"]
 
 
 def modes_page() -> str:
@@ -18,7 +18,7 @@ def modes_page() -> str:
     specs = [(spec, mode_view(spec)) for spec in MODES.values()]
     parts = [
         "# The seven modes",
-        "A mode is a promise and the obligations that carry it ([glossary](glossary.md)). "
+        "A mode is a promise and the obligations that imply it ([glossary](glossary.md)). "
         'The *paper* bundle is the one of "Fail-Closed Lowering of Resident KV Claims", '
         "section 3; the *contract* is that bundle and the obligations without which an "
         "auditor who reads only reports could draw a wrong conclusion. *Critical* "
@@ -47,16 +47,17 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
     ]
     depths = ", or ".join(" and ".join(f"`{d}`" for d in depths) for depths in view.depths)
     actions = ", ".join(map(_action, view.actions)) or "none"
+    interpretations = (link(each.name, "interpretations.md") for each in view.interpretations)
     facts = [
         "* explicit actions on a request that does not fit beside the claim, and the report of "
         f"each: {actions}",
         f"* depth at which an adapter can supply the mode: {depths}",
-        f"* interpretations: {', '.join(link(r.name, 'readings.md') for r in view.readings)}",
+        f"* interpretations: {', '.join(interpretations)}",
         "* runtimes whose features are taken for it, each with a run that breaks it: "
         f"[bad lowerings](bad-lowerings.md#{view.name})",
     ]
     facts += [
-        f"* in the terms of [obligations](obligations.md) `c.{name}` holds: {CONSTANTS[name][1]}"
+        f"* in the [rules](obligations.md) `c.{name}` is true: {CONSTANTS[name][1]}"
         for name, value in view.constants.items()
         if value
     ]
@@ -71,15 +72,17 @@ def _chapter(spec: ModeSpec, view: ModeView) -> str:
     )
 
 
-def readings_page() -> str:
-    """The page: every choice of reading, why it was made, and the modes that rest on it."""
+def interpretations_page() -> str:
+    """The page: every choice of interpretation, why it was made, and the modes that rest on it."""
     parts = [
         "# The interpretations",
-        "Where the papers leave a word open, a choice (a semantic assumption) is made here, "
-        "and it decides what is provable. Each has a name that reports and proofs cite.",
-        table(("reading", "in short"), ((link(r.name), r.in_short) for r in READINGS)),
+        "Where the papers leave a term open, an interpretation fixes its meaning (a semantic "
+        "assumption): what is provable depends on it. Reports and proofs cite its name.",
+        table(
+            ("interpretation", "in short"), ((link(r.name), r.in_short) for r in INTERPRETATIONS)
+        ),
     ]
-    for view in map(reading_view, READINGS):
+    for view in map(interpretation_view, INTERPRETATIONS):
         modes = ", ".join(link(mode, "modes.md") for mode in view.modes)
         parts += [
             f"## {view.name}",

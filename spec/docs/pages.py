@@ -8,7 +8,7 @@ import msgspec
 
 from spec.docs.events import events_page, lifecycle_page
 from spec.docs.lowering import lowering_page
-from spec.docs.modes import modes_page, readings_page
+from spec.docs.modes import interpretations_page, modes_page
 from spec.docs.obligations import obligations_page
 from spec.docs.views import ListView
 from spec.events.canonical import SCHEMA, Event, StreamMark
@@ -49,7 +49,7 @@ def pages() -> dict[str, str]:
         "lowering-tables.md": _HEAD + lowering_page(),
         "modes.md": _HEAD + modes_page(),
         "obligations.md": _HEAD + obligations_page(),
-        "readings.md": _HEAD + readings_page(),
+        "interpretations.md": _HEAD + interpretations_page(),
         "schema/event.json": _json(event_schema()),
         "schema/spec.json": _json(view_schema()),
     }

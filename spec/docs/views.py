@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import msgspec
 
+from spec.contract.interpretations import INTERPRETATIONS, Interpretation
 from spec.contract.modes import MODES, Bundle, ModeSpec
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.readings import READINGS, Reading
 from spec.docs.lowering_terms import KINDS
 from spec.docs.wording import term_text
 from spec.language.machine import Observer
 from spec.language.terms import show
 
 __all__ = [
+    "InterpretationView",
     "ListView",
     "ModeView",
     "ObligationView",
     "PartView",
-    "ReadingView",
     "RuleView",
     "StateView",
+    "interpretation_view",
     "list_view",
     "mode_view",
     "obligation_view",
-    "reading_view",
 ]
 
 
@@ -76,8 +76,8 @@ class PartView(msgspec.Struct, frozen=True):
     added: str
 
 
-class ReadingView(msgspec.Struct, frozen=True):
-    """A named reading, in a line and in full, and the modes that rest on it."""
+class InterpretationView(msgspec.Struct, frozen=True):
+    """A named interpretation, in a line and in full, and the modes that rest on it."""
 
     name: str
     in_short: str
@@ -98,15 +98,15 @@ class ModeView(msgspec.Struct, frozen=True):
     actions: tuple[str, ...]
     depths: tuple[tuple[str, ...], ...]
     constants: dict[str, bool]
-    readings: tuple[ReadingView, ...]
+    interpretations: tuple[InterpretationView, ...] = msgspec.field(name="readings")
 
 
 class ListView(msgspec.Struct, frozen=True):
-    """All modes, obligations and readings, and the words of lowering by their kinds."""
+    """All modes, obligations and interpretations, and the words of lowering by their kinds."""
 
     modes: tuple[ModeView, ...]
     obligations: tuple[ObligationView, ...]
-    readings: tuple[ReadingView, ...]
+    interpretations: tuple[InterpretationView, ...] = msgspec.field(name="readings")
     words: dict[str, tuple[str, ...]]
 
 
@@ -158,14 +158,26 @@ def mode_view(spec: ModeSpec) -> ModeView:
         actions=tuple(sorted(action.value for action in spec.actions)),
         depths=tuple(tuple(depth.value for depth in depths) for depths in spec.depths),
         constants=spec.constants,
-        readings=tuple(reading_view(each) for each in READINGS if each.name in spec.readings),
+        interpretations=tuple(
+            interpretation_view(each)
+            for each in INTERPRETATIONS
+            if each.name in spec.interpretations
+        ),
     )
 
 
-def reading_view(reading: Reading) -> ReadingView:
-    """The reading as plain data."""
-    modes = tuple(mode.value for mode, spec in MODES.items() if reading.name in spec.readings)
-    return ReadingView(reading.name, reading.in_short, reading.decides, reading.otherwise, modes)
+def interpretation_view(interpretation: Interpretation) -> InterpretationView:
+    """The interpretation as plain data."""
+    modes = tuple(
+        mode.value for mode, spec in MODES.items() if interpretation.name in spec.interpretations
+    )
+    return InterpretationView(
+        interpretation.name,
+        interpretation.in_short,
+        interpretation.decides,
+        interpretation.otherwise,
+        modes,
+    )
 
 
 def list_view() -> ListView:
@@ -173,6 +185,6 @@ def list_view() -> ListView:
     return ListView(
         tuple(mode_view(spec) for spec in MODES.values()),
         tuple(obligation_view(observer) for observer in OBLIGATIONS.values()),
-        tuple(reading_view(reading) for reading in READINGS),
+        tuple(interpretation_view(each) for each in INTERPRETATIONS),
         {kind: tuple(map(str, words)) for kind, words in KINDS.items()},
     )

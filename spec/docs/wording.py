@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from spec.claims.states import ClaimState
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import (
     breaks,
     conflict,
@@ -22,7 +23,6 @@ from spec.contract.ledgers import (
 )
 from spec.contract.obligations.ends import lifecycle_allows, lifecycle_follows
 from spec.contract.obligations.pressure import blame_is_right
-from spec.contract.readings import CLOSES
 from spec.events.alphabet import CONFLICT_ACTIONS, LIFECYCLE_REPORTS, REPORTS, Kind
 from spec.language.machine import Guard
 from spec.language.terms import And, KindIn, Or, Scope, Sort, Term, Var, show

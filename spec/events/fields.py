@@ -98,12 +98,15 @@ FIELDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "five counts of blocks",
             "capacity proof: resident + active = total > usable; shortfall = total - usable",
         ),
-        "restore": ("yes or no", "the refusal is for a restore that failed, not for want of room"),
+        "restore": (
+            "yes or no",
+            "the refusal is for a restore that failed, not for lack of capacity",
+        ),
         "outcome": ("name", "of a failed restore: refusal, demotion, expiry or harm"),
         "outcome_claim_id": ("name", "the claim that the outcome names"),
         "echo": (
             "yes or no",
-            "the report repeats, at a lower level, a failure that was already reported",
+            "a component below the scheduler, such as a connector, repeats a reported failure",
         ),
         "from_tier": (
             "yes or no",

@@ -182,7 +182,7 @@ class Kind(StrEnum):
     )
     REQUEST_FINISHED = (
         "request_finished",
-        Row(_CHOICE, "a request reached its termination boundary", _NEVER, request=True),
+        Row(_CHOICE, "a request ended: finished, aborted or refused", _NEVER, request=True),
     )
     # Reports about a claim.
     CLAIM_ACCEPTED = (

@@ -22,10 +22,10 @@ class Guard(StrEnum):
     """The meaning of a rule; the values are those that pages print and the digest covers."""
 
     OWED = "owed"  # something happened that must now be reported or done
-    DISCHARGED = "told"  # what was owed was reported or done, or an event was as required
-    FALSE_REPORT = "said"  # a report that the facts contradict
-    DUE = "due"  # what is owed was not reported or done in time
-    FORBIDDEN = "broke"  # an action that the obligation forbids
+    DISCHARGED = "discharged"  # what was owed was reported or done, or an event was as required
+    FALSE_REPORT = "false_report"  # a report that the facts contradict
+    DUE = "overdue"  # what is owed was not reported or done in time
+    FORBIDDEN = "forbidden"  # an action that the obligation forbids
     NOTED = "noted"  # a fact that later events are compared with
     MOOT = "moot"  # what was owed is no longer owed, and nothing was violated
 

@@ -122,8 +122,8 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         Scope.SOURCE_INSPECTION: "found by reading the source",
     },
     "kind of anchor": {
-        AnchorKind.TRACE: "a recorded run; can carry an obligation",
-        AnchorKind.ARTIFACT: "a published summary, made from traces; can carry an obligation",
+        AnchorKind.TRACE: "a recorded run; can be evidence of an obligation",
+        AnchorKind.ARTIFACT: "a published summary, made from traces; can be evidence",
         AnchorKind.DOCS: "documentation",
         AnchorKind.SOURCE: "source code",
         AnchorKind.ISSUE: "the author's own words in an issue or a pull request",

@@ -75,7 +75,7 @@ class ClaimScope(StrEnum):
 
 
 class Basis(StrEnum):
-    """What the thing shown by a run consists of. Only the first can carry an obligation."""
+    """What the thing shown by a run consists of. Only the first is evidence of an obligation."""
 
     CLAIM_EVENTS = "claim_events"  # reported of the claim, or joined to it by a rule set beforehand
     GENERIC_COUNTERS = "generic_counters"

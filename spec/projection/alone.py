@@ -52,6 +52,8 @@ class Alone(Stepper):
         one = Followed(followed.mode, followed.tracked, names, (), followed.requests)
         super().__init__(one)
         self._tracked, self._about = followed.tracked, about
+        self._keys: set[str] = set()  # in whatever run: it is enough that one shares them
+        self._others: set[str] = set()
         scoped = any(OBLIGATIONS[name].per_request for name in names)
         self._of_requests = scoped or bool(_OF_REQUESTS & cone_of(names).fields)
         self._arrive()
@@ -82,9 +84,14 @@ class Alone(Stepper):
         if accused:
             raise Shared(min(accused))
         if event.claim_id == self._tracked:
+            self._keys.update(event.content_keys)
+            if self._keys & self._others:
+                raise Shared(event.claim_id)
             return True
         if event.claim_id is not None:
-            if event.object_id == self._about or (self._of_requests and event.request_id):
+            self._others.update(event.content_keys)
+            shares = event.object_id == self._about or self._keys & self._others
+            if shares or (self._of_requests and event.request_id):
                 raise Shared(event.claim_id)
             return False
         if event.request_id is not None and self._of_requests:

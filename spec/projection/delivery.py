@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import contends, endures, kind, req, req_was, was
-from spec.contract.readings import CLOSES
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import CONFLICT_ACTIONS, Kind
 from spec.language.terms import Scope, Sort, Term, Var, conj, disj

@@ -328,7 +328,7 @@ class Naive:
             case.distrust(at)
         if unknown.says_too_little(sight):
             case.distrust(at)
-        if seen["mine"] and self.constants["ranked"]:
+        if seen["mine"]:
             case.leave_open(unknown.may_mean_another(sight), at)
         expires = event.kind is Kind.CLAIM_EXPIRED and rights.lapses(claim, self.mode)
         if seen["mine"] and expires:

@@ -59,7 +59,6 @@ NEED: Final = frozenset({"needed", "usable"})
 """The fields, and the registers, that rest on what a request needs."""
 CACHED_BY: Final = frozenset({"found", "away"})
 """The field, and the register, that rest on which request computed the blocks of a claim."""
-_OF_LOSSES: Final = reading("unsaid")
 
 
 _AT_REQUEST: Final = CONFLICT_ACTIONS | {Kind.REQUEST_ARRIVED, Kind.REQUEST_FINISHED}
@@ -178,7 +177,7 @@ def may_mean_another(sight: Sight) -> frozenset[str]:
     behind its end it may mean these, which are none of its loss.
     """
     of_loss = sight.event.kind is Kind.CLAIM_BLOCK_LOST and sight.claim.strayed
-    return _OF_LOSSES if of_loss else frozenset()
+    return reading("unsaid", sight.moment.mode) if of_loss else frozenset()
 
 
 # What a stream does not observe.

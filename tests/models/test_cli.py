@@ -61,7 +61,7 @@ def test_simulate_without_an_inference_states_facts_alone(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["show", "vllm_poo"], "did you mean vllm_pool?"),
+        (["show", "vllm_poo"], "did you mean vllm_pool"),
         (["show", "vllm_pool:no"], "there is no variant 'no'"),
         (["simulate", "vllm_pool", "--seed", "seven"], "--seed"),
         (["simulate", "vllm_pool", "--seed", "-1"], "--seed"),

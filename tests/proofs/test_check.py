@@ -63,7 +63,7 @@ class TestContract:
         for check in checks:
             assert "holds" == verdict(check)
             asked = (check.receptive, check.paper, check.guards, check.core, check.unused)
-            assert None not in (*asked, check.consistent.tales, check.consistent.reached)
+            assert None not in (*asked, check.consistent.scenarios, check.consistent.reached)
 
     @pytest.mark.parametrize("mode", Mode)
     def test_what_is_not_asked(self, mode: Mode) -> None:
@@ -77,7 +77,7 @@ class TestContract:
         }
         assert full.consistent.witness == short.consistent.witness
         left = (short.receptive, short.paper, short.guards, short.core, short.in_every_core)
-        assert {None} == {*left, short.unused, short.consistent.tales, short.consistent.reached}
+        assert {None} == {*left, short.unused, short.consistent.scenarios, short.consistent.reached}
 
     def test_proved_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The proof of the contract is what its clauses are traced to; it is asked for once."""

@@ -22,10 +22,10 @@ from spec.cli.common import (
     version_text,
 )
 from spec.cli.lookup import find
+from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.modes import MODES, Depth
 from spec.contract.names import OTHER_NAMES, find_mode
 from spec.contract.obligations import OBLIGATIONS
-from spec.contract.readings import READINGS
 from spec.digest import short_digest
 from spec.docs.lowering_terms import WORDS
 from spec.language.errors import SpecError, UnknownName
@@ -35,19 +35,19 @@ from spec.lowering.signals import Signal
 from spec.lowering.vocabulary import Order
 
 Capture = pytest.CaptureFixture[str]
-NAMES = [*map(str, MODES), *OBLIGATIONS, *(reading.name for reading in READINGS), *WORDS]
+NAMES = [*map(str, MODES), *OBLIGATIONS, *(each.name for each in INTERPRETATIONS), *WORDS]
 
 
 class TestList:
     """python -m spec list"""
 
     def test_text(self, capsys: Capture) -> None:
-        """Every mode, obligation and reading is listed, plainly and within 80 columns."""
+        """Every mode, obligation and interpretation is listed, plainly and within 80 columns."""
         assert Code.OK == main(["list"])
         out = capsys.readouterr().out
         assert all(name in out for name in (*MODES, *OBLIGATIONS))
         lines = [" ".join(line.split()) for line in out.splitlines()]
-        assert {f"{reading.name} {reading.in_short}" for reading in READINGS} <= set(lines)
+        assert {f"{each.name} {each.in_short}" for each in INTERPRETATIONS} <= set(lines)
         assert "\x1b" not in out
         assert 80 >= max(map(len, out.splitlines()))
 
@@ -57,7 +57,9 @@ class TestList:
         listing = json.loads(capsys.readouterr().out)
         assert [*MODES] == [mode["name"] for mode in listing["modes"]]
         assert [*OBLIGATIONS] == [each["name"] for each in listing["obligations"]]
-        assert [each.name for each in READINGS] == [each["name"] for each in listing["readings"]]
+        assert [each.name for each in INTERPRETATIONS] == [
+            each["name"] for each in listing["readings"]
+        ]
 
 
 class TestShow:
@@ -74,20 +76,20 @@ class TestShow:
         assert name == json.loads(capsys.readouterr().out)["name"]
 
     def test_mode(self, capsys: Capture) -> None:
-        """A mode tells its promise, what is critical, what was added and why, and its readings."""
+        """A mode shows its promise, what is critical, what was added, and its interpretations."""
         main(["show", "Hard-Protected"])
         out = " ".join(capsys.readouterr().out.split())
         spec = find_mode("hard_protected")
         assert spec.promise in out
         assert "V victim_exclusion_before_violation critical" in out
         assert "claim_materialized_event added by the contract" in out
-        assert all(why in out for why in (*spec.added.values(), *spec.readings))
+        assert all(why in out for why in (*spec.added.values(), *spec.interpretations))
         assert "scheduler_hook and allocator_hook" in out
-        readings = [reading for reading in READINGS if reading.name in spec.readings]
-        assert all(f"{reading.name} {reading.in_short}" in out for reading in readings)
+        interpretations = [each for each in INTERPRETATIONS if each.name in spec.interpretations]
+        assert all(f"{each.name} {each.in_short}" in out for each in interpretations)
 
     def test_reading(self, capsys: Capture) -> None:
-        """A reading tells what it decides, what goes wrong otherwise, and who rests on it."""
+        """An interpretation shows what it decides, what goes wrong otherwise, and who needs it."""
         main(["show", "watched"])
         out = " ".join(capsys.readouterr().out.split())
         assert "Modes without explicit acceptance owe their telemetry" in out
@@ -109,7 +111,13 @@ class TestShow:
 
     def test_words(self) -> None:
         """No two things that are shown have one name."""
-        named = [*MODES, *OBLIGATIONS, *OTHER_NAMES, *(each.name for each in READINGS), *WORDS]
+        named = [
+            *MODES,
+            *OBLIGATIONS,
+            *OTHER_NAMES,
+            *(each.name for each in INTERPRETATIONS),
+            *WORDS,
+        ]
         assert len(named) == len(set(named))
         assert len(WORDS) == len(Depth) + len(Order) + len(Signal)
 
@@ -119,7 +127,7 @@ class TestShow:
         out = " ".join(capsys.readouterr().out.split())
         assert "X explicit_conflict_action" in out
         assert "also called: active_refusal_or_defer" in out
-        assert "4 due conflict_action_not_reported: idle, owed, settled -> violated" in out
+        assert "4 overdue conflict_action_not_reported: idle, owed, settled -> violated" in out
         assert "when e.here and e.kind in {request_finished} and " in out
         assert "expected instead: a refusal, a deferral or another explicit action" in out
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from spec.claims.claim import Mode
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import kind, was
 from spec.contract.obligation import Answer, Obligation, Place, While
-from spec.contract.obligations._build import UNSAID, VIOLATED, idle, pending, satisfied, violated
-from spec.contract.readings import CLOSES
+from spec.contract.obligations._build import (
+    UNREPORTED,
+    VIOLATED,
+    idle,
+    pending,
+    satisfied,
+    violated,
+)
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import BLOCKS_GONE, Kind
@@ -24,15 +31,15 @@ BLOCK_NOTICE = Observer(
     states=(
         idle("no block was lost while the runtime was responsible"),
         pending("owed", "blocks were lost and nobody has said so"),
-        satisfied("told", "each loss of blocks was reported"),
-        violated("a loss of blocks was not reported"),
+        satisfied("reported", "each loss of blocks was reported"),
+        violated("a loss of blocks was not reported, or one was reported that did not happen"),
     ),
     rules=(
         Rule(
             Guard.DISCHARGED,
             "block_loss_reported",
             e.mine & kind(Kind.CLAIM_BLOCK_LOST),
-            "told",
+            "reported",
             source=("owed",),
             why="the loss of blocks is reported",
         ),
@@ -50,7 +57,7 @@ BLOCK_NOTICE = Observer(
             "claim_lost_block",
             e.mine & kind(*BLOCKS_GONE) & was.responsible & (e.lead < was.lead),
             "owed",
-            source=("idle", "told"),
+            source=("idle", "reported"),
             why="blocks of the claim were lost while the runtime was responsible",
         ),
     ),
@@ -75,11 +82,11 @@ STATED: Final = (
                 "tell the lost blocks",
                 Kind.CLAIM_BLOCK_LOST,
                 ("owed",),
-                {"breaks": was.lead < c.threshold, "unsaid": UNSAID},
+                {"breaks": was.lead < c.threshold, "unsaid": UNREPORTED},
             ),
         ),
         invariants=(
-            While("lost blocks owed are of a commitment", ("owed",), UNSAID & was.committed),
+            While("lost blocks owed are of a commitment", ("owed",), UNREPORTED & was.committed),
         ),
     ),
 )

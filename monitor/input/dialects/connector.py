@@ -275,9 +275,9 @@ def _restoration_failed(now: Now) -> _Events:
 
 
 def _refused(now: Now) -> _Events:
-    """A refusal: after a failed restore it answers for that, else it is for want of room.
+    """A refusal: after a failed restore it answers for that, else it is for lack of capacity.
 
-    Whom one for want of room names cannot be judged, so it names no claim.
+    Whom one for lack of capacity names cannot be judged, so it names no claim.
     """
     line, request = now.line, now.need("request_id")
     failed, echo = now.request.failed, _echoes(now)

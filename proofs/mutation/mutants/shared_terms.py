@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from spec.contract import ledgers as terms
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import now, req, req_was, was
 from spec.contract.obligations.ends import lifecycle_allows, lifecycle_follows
 from spec.contract.obligations.pressure import blame_is_right, names_blockers
-from spec.contract.readings import CLOSES
 from spec.contract.vocabulary import e
 from spec.language.terms import Scope, Sort, Term, Var
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from spec.claims.claim import Mode
 from spec.claims.states import TRANSITIONS, ClaimState
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import breaks, kind, now, was
 from spec.contract.obligation import Answer, Obligation, Place
 from spec.contract.obligations._build import TABLE_1, VIOLATED, idle, pending, satisfied, violated
-from spec.contract.readings import CLOSES
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import e
 from spec.events.alphabet import ENDS, LIFECYCLE_REPORTS, Kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from spec.claims.claim import Mode
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import fails, kind, loss, now, req_was
 from spec.contract.obligation import Answer, Obligation, Place, Refusal, While
 from spec.contract.obligations._build import (
@@ -17,7 +18,6 @@ from spec.contract.obligations._build import (
     satisfied,
     violated,
 )
-from spec.contract.readings import CLOSES
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import ENDS, Kind
@@ -38,7 +38,7 @@ _outcome_of_failure = (e.mine & kind(Kind.CLAIM_DEMOTED, Kind.CLAIM_EXPIRED)) | 
 
 _harm_stated = conj(e.mine, e.here, ~e.echo, kind(Kind.CLAIM_RESTORATION_FAILED), e.outcome, e.harm)
 _good_news = kind(*ENDS, Kind.CLAIM_MATERIALIZED, Kind.CLAIM_RESTORED)
-_unreported = Var(Scope.OWN, "untold", Sort.INT)
+_harms_owed = Var(Scope.OWN, "harms_owed", Sort.INT)
 
 CLAIM_HARM_ATTRIBUTION = Observer(
     name="claim_harm_attribution",
@@ -48,13 +48,13 @@ CLAIM_HARM_ATTRIBUTION = Observer(
     "broken.",
     source=TABLE_1,
     per_request=True,
-    registers=(Register("untold", Sort.INT, 0),),
+    registers=(Register("harms_owed", Sort.INT, 0),),
     states=(
         idle("nothing was lost while the runtime was responsible"),
         pending("owed", "the claim was lost, and harm is not reported yet"),
         pending("failed", "a restore of the claim failed, and no outcome is reported yet"),
         idle("a restore of the claim failed for another request", name="aside"),
-        satisfied("told", "each loss was attributed to the claim"),
+        satisfied("reported", "each loss was attributed to the claim"),
         satisfied("stated", "harm was announced as the outcome of a failed restore"),
         violated("a loss was not attributed to the claim, or harm was reported falsely"),
     ),
@@ -64,7 +64,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "harm_reported_without_loss",
             e.mine & kind(Kind.CLAIM_HARMED),
             VIOLATED,
-            source=("idle", "told"),
+            source=("idle", "reported"),
             why="harm is reported, but the claim lost nothing that was promised",
             allowed="claim_harmed only after a loss that makes the predicate false while the "
             "runtime is responsible",
@@ -81,19 +81,19 @@ CLAIM_HARM_ATTRIBUTION = Observer(
         Rule(
             Guard.OWED,
             "one_of_several_losses_reported",
-            e.mine & kind(Kind.CLAIM_HARMED) & (_unreported >= 2),
+            e.mine & kind(Kind.CLAIM_HARMED) & (_harms_owed >= 2),
             "owed",
             source=("owed",),
-            sets={"untold": _unreported - 1},
+            sets={"harms_owed": _harms_owed - 1},
             why="one loss is reported as harm of this claim, and another is not reported yet",
         ),
         Rule(
             Guard.DISCHARGED,
             "harm_reported",
             e.mine & kind(Kind.CLAIM_HARMED),
-            "told",
+            "reported",
             source=("owed", "failed", "aside", "stated"),
-            sets={"untold": Const(0)},
+            sets={"harms_owed": Const(0)},
             why="the loss or the failed restore is reported as harm of this claim",
         ),
         Rule(
@@ -109,7 +109,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             Guard.DISCHARGED,
             "outcome_reported",
             _outcome_of_failure,
-            "told",
+            "reported",
             source=("failed",),
             why="the failed restore ended in an outcome that names the claim",
         ),
@@ -139,8 +139,8 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "lost_while_responsible",
             loss,
             "owed",
-            source=("idle", "told", "failed", "aside", "stated"),
-            sets={"untold": Const(1)},
+            source=("idle", "reported", "failed", "aside", "stated"),
+            sets={"harms_owed": Const(1)},
             why="the claim was lost while the runtime was responsible",
         ),
         Rule(
@@ -149,7 +149,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             loss,
             "owed",
             source=("owed",),
-            sets={"untold": _unreported + 1},
+            sets={"harms_owed": _harms_owed + 1},
             why="the claim was lost once more while the runtime was responsible",
         ),
         Rule(
@@ -157,7 +157,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "restore_failed",
             fails & e.here,
             "failed",
-            source=("idle", "told", "aside", "stated"),
+            source=("idle", "reported", "aside", "stated"),
             why="a restore of the claim failed while the runtime was responsible",
         ),
         Rule(
@@ -165,7 +165,7 @@ CLAIM_HARM_ATTRIBUTION = Observer(
             "restore_failed_for_another_request",
             fails,
             "aside",
-            source=("idle", "told", "stated"),
+            source=("idle", "reported", "stated"),
             why="a restore of the claim failed for another request, for which an outcome is due",
         ),
     ),

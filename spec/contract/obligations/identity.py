@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from spec.claims.claim import Mode
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import kind, now, req_was, resident, was
 from spec.contract.obligation import Answer, Obligation, Place
 from spec.contract.obligations._build import (
@@ -16,7 +17,6 @@ from spec.contract.obligations._build import (
     satisfied,
     violated,
 )
-from spec.contract.readings import CLOSES
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import CONFLICT_ACTIONS, REPORTS, Kind

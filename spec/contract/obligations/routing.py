@@ -55,7 +55,7 @@ def _attribution(
         states=(
             idle("no request was routed for the claim"),
             pending("owed", f"{what} is not reported for the claim yet"),
-            satisfied("told", f"{what} was reported for the claim"),
+            satisfied("reported", f"{what} was reported for the claim"),
             violated(f"{what} was reported wrongly for the claim, or not in time"),
         ),
         rules=(
@@ -64,7 +64,7 @@ def _attribution(
                 f"{noun}_misreported",
                 ours & kind(report) & ~(known & agrees) & (known | live(was)),
                 VIOLATED,
-                source=("idle", "told"),
+                source=("idle", "reported"),
                 why=f"the report of {what} does not agree with the fact",
                 allowed=f"a report of {what} that agrees with the fact",
             ),
@@ -81,7 +81,7 @@ def _attribution(
                 Guard.DISCHARGED,
                 f"{noun}_reported",
                 ours & kind(report) & ~e.behind,
-                "told",
+                "reported",
                 why=f"{what} is reported for the claim",
             ),
             Rule(
@@ -98,7 +98,7 @@ def _attribution(
                 f"{noun}_report_due",
                 ours & kind(fact) & live(was),
                 "owed",
-                source=("idle", "told"),
+                source=("idle", "reported"),
                 why=f"{what} is a fact now, and its report for the claim is due",
             ),
         ),

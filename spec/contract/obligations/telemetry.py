@@ -6,6 +6,7 @@ from typing import Final
 
 from spec.claims.claim import Mode
 from spec.claims.states import ClaimState
+from spec.contract.interpretations import CLOSES
 from spec.contract.ledgers import kind, live, now, rises, was
 from spec.contract.obligation import Answer, Obligation, Place, While
 from spec.contract.obligations._build import (
@@ -18,7 +19,6 @@ from spec.contract.obligations._build import (
     satisfied,
     violated,
 )
-from spec.contract.readings import CLOSES
 from spec.contract.supply import Depth, Order
 from spec.contract.vocabulary import c, e
 from spec.events.alphabet import BLOCKS_GONE, Kind
@@ -38,7 +38,7 @@ CLAIM_MATERIALIZED_EVENT = Observer(
     states=(
         idle("the predicate has not become true"),
         pending("owed", "the predicate became true, and this is not reported yet"),
-        satisfied("told", "the claim was reported as materialized"),
+        satisfied("reported", "the claim was reported as materialized"),
         violated("the predicate became true, and this was not reported in time"),
     ),
     rules=(
@@ -46,7 +46,7 @@ CLAIM_MATERIALIZED_EVENT = Observer(
             Guard.DISCHARGED,
             "materialization_reported",
             e.mine & kind(Kind.CLAIM_MATERIALIZED),
-            "told",
+            "reported",
             why="the claim is reported as materialized",
         ),
         Rule(
@@ -71,7 +71,7 @@ CLAIM_MATERIALIZED_EVENT = Observer(
             "predicate_became_true",
             rises,
             "owed",
-            source=("idle", "told"),
+            source=("idle", "reported"),
             why="the blocks held make the predicate true",
         ),
     ),
@@ -94,7 +94,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
         idle("nothing was reported under the claim's id"),
         pending("fallen", "the predicate became false, and this is not reported yet"),
         pending("thinned", "a ranked claim lost a block, and this is not reported yet"),
-        satisfied("told", "what happened to the claim was reported under its id"),
+        satisfied("reported", "what happened to the claim was reported under its id"),
         violated(
             "a loss of the claim was not reported in time, or a loss was reported that did "
             "not happen"
@@ -140,7 +140,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             "predicate_became_false",
             _fell,
             "fallen",
-            source=("idle", "told", "thinned"),
+            source=("idle", "reported", "thinned"),
             sets={"lost": TRUE},
             why="the predicate became false",
         ),
@@ -149,7 +149,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             "ranked_claim_lost_block",
             e.mine & live(was) & c.ranked & kind(*BLOCKS_GONE),
             "thinned",
-            source=("idle", "told"),
+            source=("idle", "reported"),
             sets={"lost": TRUE},
             why="a claim that is ranked by priority lost a block",
         ),
@@ -163,7 +163,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
                 | (kind(Kind.CLAIM_UNMATERIALIZED, Kind.CLAIM_HARMED) & ~_lost)
             ),
             VIOLATED,
-            source=("idle", "told"),
+            source=("idle", "reported"),
             why="a loss of a ranked claim is reported that did not happen, or that was reported "
             "before",
             allowed="one report of each loss, after it",
@@ -182,7 +182,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             Guard.DISCHARGED,
             "loss_reported",
             e.mine & _reports_loss,
-            "told",
+            "reported",
             source=("fallen",),
             why="the loss is reported under the claim's id",
         ),
@@ -190,7 +190,7 @@ CLAIM_SCOPED_TELEMETRY = Observer(
             Guard.DISCHARGED,
             "block_loss_reported",
             e.mine & (kind(Kind.CLAIM_BLOCK_LOST) | _reports_loss),
-            "told",
+            "reported",
             source=("thinned",),
             why="the lost block is reported under the claim's id",
         ),
@@ -206,8 +206,8 @@ CLAIM_SCOPED_TELEMETRY = Observer(
                 Kind.ROUTE_PLACEMENT_REPORTED,
                 Kind.ROUTE_REUSE_REPORTED,
             ),
-            "told",
-            source=("idle", "told"),
+            "reported",
+            source=("idle", "reported"),
             why="an observation is reported under the claim's id",
         ),
     ),

@@ -56,7 +56,7 @@ def test_pin_ends(tmp_path: Path) -> None:
     """A pin is ended by its timeout, and then its chunk is a victim like any other."""
     run = _protected(LMCachePins(), tmp_path)
     assert run.answer is Answer.BROKEN
-    assert run.actions[1:] == ["pin(x)", "tick()", "tick()", "force_unpin(a)", "put(r2)"]
+    assert run.actions[1:] == ["pin(x)", "tick", "tick", "force_unpin(a)", "put(r2)"]
 
 
 def test_all_pinned(tmp_path: Path) -> None:

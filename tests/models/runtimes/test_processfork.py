@@ -18,21 +18,20 @@ PARTIAL = "no manifest is partial"
 BREAKS = {
     Slip.NO_PAUSE: (
         "an image is of one moment",
-        "serve(r1) pause() decode(r1) read() write(0) write(1) manifest()",
+        "serve(r1) pause decode(r1) read write(0) write(1) manifest",
     ),
-    Slip.MANIFEST_FIRST: (PARTIAL, "serve(r1) pause() read() manifest()"),
+    Slip.MANIFEST_FIRST: (PARTIAL, "serve(r1) pause read manifest"),
     Slip.COLLECTS: (
         PARTIAL,
-        "serve(r1) pause() read() write(0) write(1) collect() manifest()",
+        "serve(r1) pause read write(0) write(1) collect manifest",
     ),
     Slip.NO_COUNT: (
         "no page is loaded that is not there",
-        "serve(r1) pause() read() write(0) write(1) manifest() lose(prompt) crash() restore()",
+        "serve(r1) pause read write(0) write(1) manifest lose(prompt) crash restore",
     ),
     Slip.COPIES: (
         "shared pages stay shared",
-        "serve(r1) serve(r2) pause() read() write(0) write(1) write(2) manifest() crash() "
-        "restore()",
+        "serve(r1) serve(r2) pause read write(0) write(1) write(2) manifest crash restore",
     ),
 }
 
@@ -111,7 +110,7 @@ class TestInference:
         found = searched(SNAPSHOT, "offload_restorability")
         assert Answer.BROKEN is found.answer
         assert found.run is not None
-        run = "serve(r1) pause() read() write(0) write(1) manifest() crash() serve(r2)"
+        run = "serve(r1) pause read write(0) write(1) manifest crash serve(r2)"
         assert run.split() == [*map(str, found.run.actions)]
         assert 12 == len(found.run.events(SNAPSHOT.shim))
         assert "violated" == told(found, SNAPSHOT, tmp_path)
@@ -121,7 +120,7 @@ class TestInference:
         found = searched(SNAPSHOT, "claim_harm_attribution")
         assert Answer.BROKEN is found.answer
         assert found.run is not None
-        assert ["serve(r1)", "pause()", "crash()"] == [*map(str, found.run.actions)]
+        assert ["serve(r1)", "pause", "crash"] == [*map(str, found.run.actions)]
         assert "violated" == told(found, SNAPSHOT, tmp_path)
 
     def test_a_restore_before_serving_keeps_it(self) -> None:

@@ -186,7 +186,7 @@ class TestInferences:
     @pytest.mark.parametrize(
         ("inference", "obligation", "run", "events"),
         [
-            (TTL, "claim_expired_boundary", "arrive(a1) admit(a1) tick() finish(a1)", 8),
+            (TTL, "claim_expired_boundary", "arrive(a1) admit(a1) tick finish(a1)", 8),
             (HINT, "explicit_acceptance", "arrive(a1)", 3),
             (
                 HIGHEST,

@@ -30,9 +30,9 @@ AWAY = ["schedule(r1)", "finish(r1)", "schedule(r2)", "finish(r2)"]
 @pytest.mark.parametrize(
     ("variant", "states", "moves"),
     [
-        ("fail", 592, 1286),
-        ("upstream", 596, 1286),
-        ("recompute", 652, 1358),
+        ("fail", 760, 1686),
+        ("upstream", 768, 1682),
+        ("recompute", 824, 1762),
         ("two_blocks", 368, 652),
         ("settled", 340, 596),
         ("small_tier", 328, 580),
@@ -47,8 +47,14 @@ def test_size(variant: str, states: int, moves: int) -> None:
 
 def test_sizes_with_claims() -> None:
     """Claims add reports, and no state."""
-    for variant, states in {"offloadable": 340, "lag": 592, "another": 340, "nobody": 340}.items():
-        assert reach(vllm_offload_patched.VARIANTS[variant]()).states == states
+    states = {each: reach(make()).states for each, make in vllm_offload_patched.VARIANTS.items()}
+    assert states == {
+        "offloadable": 340,
+        "lag": 760,
+        "small_tier": 328,
+        "another": 340,
+        "nobody": 340,
+    }
 
 
 @pytest.mark.parametrize("name", MODES[MODE].names(Bundle.CONTRACT))
@@ -152,7 +158,7 @@ def test_livelock() -> None:
     model = VllmOffload(policy=Policy.RECOMPUTE)
     loops = [s for s, *_ in transitions(model) if model.livelocks(s)]
     assert loops
-    state, done = loops[0], []
+    state, done = loops[0], list[str]()
     while not done or state != loops[0]:
         step = Action("schedule", ("r3",)) if not state.loading else Action("fail", ("r3", 0))
         assert step in list(model.actions(state))
@@ -169,7 +175,44 @@ def test_store_under_way(tmp_path: Path) -> None:
     assert run.answer is Answer.BROKEN
     assert run.actions[-3:] == ["schedule(r1)", "finish(r1)", "schedule(r2)"]
     told = kinds(run.events)
-    assert told.index("block_evicted") < told.index("store_finished")
+    assert "block_evicted" in told
+    assert "store_finished" not in told
+
+
+def test_fence_as_recorded() -> None:
+    """The order that a real engine showed: the store of what was evicted is complete at last."""
+    model = VllmOffload(1, 2, {"a": 1, "b": 1}, {"r1": "a", "r2": "b"})
+    (state,), told = model.initial(), list[str]()
+    for name, what in (
+        ("arrive", "r1"),
+        ("schedule", "r1"),
+        ("finish", "r1"),
+        ("arrive", "r2"),
+        ("schedule", "r2"),
+        ("finish", "r2"),
+        ("store", "a"),
+    ):
+        assert Action(name, (what,)) in list(model.actions(state))
+        state, emits = model.apply(state, Action(name, (what,)))
+        told += [str(each.event.kind) for each in emits if isinstance(each, Fact)]
+    assert [kind for kind in told if kind != "prefix_lookup"] == [
+        "request_arrived",
+        "block_cached",
+        "request_finished",
+        "request_arrived",
+        "block_evicted",
+        "block_cached",
+        "request_finished",
+        "store_finished",
+    ]
+
+
+def test_tier_without_room(tmp_path: Path) -> None:
+    """A copy that gives room to another is lost, and the mechanism reports no harm."""
+    model = vllm_offload_patched.VARIANTS["small_tier"]()
+    run = found(model, MODE, "claim_harm_attribution", "a", tmp_path)
+    assert (run.answer, run.rule) == (Answer.BROKEN, "harm_not_reported")
+    assert "host_copy_lost" in kinds(run.events)
 
 
 class _LatestVictim(VllmOffload):

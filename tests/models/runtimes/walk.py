@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from models.inference import Inference
-from models.model import Action, Emitted, Model
-from models.shims import claim_of
+from models.model import Action, Emitted, Fact, Model
+from models.shims import Shim, claim_of
 from monitor import check_files
 from proofs.product.search import Outcome, search
+from spec.claims.claim import Mode
+from spec.events.alphabet import Kind
 from spec.events.canonical import EVENT_ENCODER
 
 
@@ -70,10 +72,20 @@ def searched(inference: Inference, obligation: str, model: Model[Any] | None = N
 
 def told(outcome: Outcome, inference: Inference, folder: Path) -> str:
     """What `monitor check` says of the obligation in the run of an outcome."""
+    return judged(outcome, inference.shim, inference.mode, inference.tracked, folder)
+
+
+def judged(outcome: Outcome, shim: Shim, mode: Mode, holder: str, folder: Path) -> str:
+    """What `monitor check` says of the obligation in the run of an outcome of a search."""
     assert outcome.run is not None
     path = folder / "run.jsonl"
-    lines = (EVENT_ENCODER.encode(event) + b"\n" for event in outcome.run.events(inference.shim))
+    lines = (EVENT_ENCODER.encode(event) + b"\n" for event in outcome.run.events(shim))
     path.write_bytes(b"".join(lines))
-    report = check_files(str(path), inference.mode)
-    claim = next(each for each in report.claims if each.claim_id == claim_of(inference.tracked))
+    report = check_files(str(path), mode)
+    claim = next(each for each in report.claims if each.claim_id == claim_of(holder))
     return str(claim.obligations[outcome.obligation].verdict)
+
+
+def without(emits: tuple[Emitted, ...], kind: Kind) -> tuple[Emitted, ...]:
+    """What an action emits without the events of a kind."""
+    return tuple(each for each in emits if not (isinstance(each, Fact) and each.event.kind is kind))

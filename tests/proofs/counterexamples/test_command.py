@@ -118,7 +118,7 @@ def test_a_changed_index_is_named(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--runtime", "vlm_pool"], "did you mean vllm_pool?"),
+        (["--runtime", "vlm_pool"], "did you mean vllm_pool"),
         (["--mode", "hard"], "there is no mode 'hard'"),
         ([*RUNTIME, "--mode", "offloadable"], "tempts anyone to offloadable"),
         (["--check", "nowhere"], "cannot read"),

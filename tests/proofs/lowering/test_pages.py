@@ -1,23 +1,19 @@
-"""Tests of the controls, the look-alikes, and the pages made of descriptors."""
+"""Tests of the controls, and of the pages made of descriptors."""
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from models.catalog import NAMES, descriptor
-from models.lookalikes import LOOKALIKES, Lookalike
 from proofs.__main__ import main
 from proofs.labels.controls import CONTROLS, REFUSED, run_control
-from proofs.labels.judge import judge
 from proofs.labels.label_pages import pages
 from proofs.labels.select import label
 from spec.claims.claim import Mode
 from spec.contract.modes import Bundle
 from spec.files.writing import stale
-from spec.lowering.descriptor import Descriptor
 from spec.lowering.relation import Row
 from spec.lowering.vocabulary import POSITIVE
 
@@ -63,34 +59,6 @@ class TestControls:
         monkeypatch.setitem(CONTROLS, "broken", lambda data, row, supply: iter([{}]))
         with pytest.raises(ValueError, match="Field required"):
             run_control("broken", POSITIVES[0])
-
-
-class TestLookalikes:
-    """Table 9."""
-
-    def test_results(self) -> None:
-        """All ten inferences, with the paper's results."""
-        assert [
-            "approximate",
-            "rejected",
-            "approximate",
-            "approximate",
-            "approximate",
-            "approximate",
-            "approximate",
-            "invalid lowering claim",
-            "rejected by connector gate",
-            "rejected by connector gate",
-        ] == [answer for each in LOOKALIKES for answer in sorted(set(judge(each)))]
-
-    @pytest.mark.parametrize("each", LOOKALIKES[8:], ids=lambda each: each.inference)
-    def test_gate_opens(self, each: Lookalike) -> None:
-        """The gate lets the same run through once it is of the claim and consists of its events."""
-        for premise in each.premises:
-            data = premise.model_dump(mode="json", by_alias=True)
-            data["anchors"]["run"] |= {"claim": "same_claim", "basis": "claim_events"}
-            mended = replace(each, premises=(Descriptor.model_validate(data),))
-            assert ["supplied"] == judge(mended)
 
 
 class TestPages:

@@ -29,7 +29,11 @@ TWO = Followed(Mode.OFFLOADABLE, "claim:a", [RF], ["claim:a", "claim:b"], ["r"])
 
 
 def _accepted(name: str) -> list[Event]:
-    about = {"object_id": name, "cache_identity": CACHE, "predicate": "leading_prefix_at_least(1)"}
+    about: dict[str, Any] = {
+        "object_id": name,
+        "cache_identity": CACHE,
+        "predicate": "leading_prefix_at_least(1)",
+    }
     given: dict[str, Any] = {"claim_id": claim_of(name), "footprint": 1, "mode": "offloadable"}
     kinds = (Kind.CLAIM_REGISTERED, Kind.CLAIM_COMMITTED, Kind.CLAIM_ACCEPTED)
     copy = Event(kind=Kind.HOST_COPY_FOUND, object_id=name, cache_identity=CACHE)
@@ -42,7 +46,7 @@ def _refused_for_both() -> list[Event]:
         Event(kind=Kind.LOAD_FAILED, request_id="r", object_id=name, cache_identity=CACHE)
         for name in "ab"
     ]
-    refused = {"blocking_claim_ids": ("claim:a", "claim:b"), "restore": True}
+    refused: dict[str, Any] = {"blocking_claim_ids": ("claim:a", "claim:b"), "restore": True}
     return [
         *_accepted("a"),
         *_accepted("b"),

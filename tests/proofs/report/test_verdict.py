@@ -60,7 +60,7 @@ def redundant(**changes: list[str]) -> Change:
 
 
 def tale(result: str) -> Change:
-    return consistent(tales=[FoundScenario("loss", True, {}, result, 20, [], [], 0.0)])
+    return consistent(scenarios=[FoundScenario("loss", True, {}, result, 20, [], [], 0.0)])
 
 
 def reached(**changes: object) -> Change:
@@ -69,7 +69,7 @@ def reached(**changes: object) -> Change:
 
 
 CASES: list[tuple[Change, str, str]] = [
-    (sound(), "holds", "carry the one clause of the theorem, for runs of every length"),
+    (sound(), "holds", "imply the one clause of the theorem, for runs of every length"),
     (sound(result="refuted", failed=["usefulness"]), "refuted", "breaks a clause"),
     (sound(result="bounded", bound=5, blocks=7), "undecided", "No run of up to 5 events, with"),
     (
@@ -105,8 +105,8 @@ CASES: list[tuple[Change, str, str]] = [
         "undecided",
         "Whether the obligation claim_identity is",
     ),
-    (tale("told"), "holds", "every length"),
-    (tale("untold"), "undecided", "No run of up to 20 events has the scenario loss"),
+    (tale("found"), "holds", "every length"),
+    (tale("not found"), "undecided", "No run of up to 20 events has the scenario loss"),
     (tale("unknown"), "undecided", "Whether a run has the scenario loss is unknown"),
     (reached(), "holds", "every length"),
     (reached(dead={"a:c": "a reason"}), "holds", "every length"),

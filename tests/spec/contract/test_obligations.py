@@ -6,9 +6,9 @@ import re
 import pytest
 
 from spec.claims.claim import Mode
+from spec.contract.interpretations import INTERPRETATIONS
 from spec.contract.modes import MODES, Bundle
 from spec.contract.obligations import ALIASES, OBLIGATIONS
-from spec.contract.readings import READINGS
 from spec.language.machine import Guard, Observer
 from spec.language.terms import Scope, variables
 from spec.language.verdicts import Verdict
@@ -126,17 +126,17 @@ class TestModes:
         assert spec.critical <= set(spec.paper)
         assert all(spec.added.values())
 
-    @pytest.mark.parametrize("part", ["paper", "added", "critical", "readings"])
+    @pytest.mark.parametrize("part", ["paper", "added", "critical", "interpretations"])
     def test_typo(self, part: str) -> None:
-        """A name that is no obligation, or no reading, is refused when the mode is made."""
+        """A name that is no obligation, or no interpretation, is refused when the mode is made."""
         spec = MODES[Mode.HARD_PROTECTED]
         typo = {"due_by": "why"} if part == "added" else ("due_by",)
         with pytest.raises(ValueError, match=r"or interpretation: \['due_by'\]"):
             dataclasses.replace(spec, **{part: typo})
 
-    def test_readings(self) -> None:
-        """Every reading has one name and one line, and some mode rests on it."""
-        names = [reading.name for reading in READINGS]
+    def test_interpretations(self) -> None:
+        """Every interpretation has one name and one line, and some mode rests on it."""
+        names = [each.name for each in INTERPRETATIONS]
         assert len(names) == len(set(names))
-        assert set(names) == {name for spec in MODES.values() for name in spec.readings}
-        assert all(len(reading.in_short) <= 54 for reading in READINGS)
+        assert set(names) == {name for spec in MODES.values() for name in spec.interpretations}
+        assert all(len(each.in_short) <= 54 for each in INTERPRETATIONS)

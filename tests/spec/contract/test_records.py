@@ -74,6 +74,7 @@ class TestDerived:
             )
 
     def test_reading(self) -> None:
-        """Those whose rules read a field of the event are found from their rules."""
-        assert {"claim_scoped_telemetry"} == reading("unsaid")
-        assert frozenset() == reading("no such field")
+        """Those whose rules read a field are found, under the constants of the mode."""
+        assert {"claim_scoped_telemetry"} == reading("unsaid", Mode.SOFT_PRIORITY)
+        assert frozenset() == reading("unsaid", Mode.BEST_EFFORT)
+        assert frozenset() == reading("no such field", Mode.SOFT_PRIORITY)

@@ -73,7 +73,7 @@ class TestObserver:
             "owed": Look.PENDING,
             "failed": Look.PENDING,
             "aside": Look.UNEXERCISED,
-            "told": Look.SATISFIED,
+            "reported": Look.SATISFIED,
             "stated": Look.SATISFIED,
             "violated": Look.VIOLATED,
         } == {node.id: node.look for node in diagram.nodes}

@@ -302,12 +302,18 @@ class TestOpen:
     """What is left open of a claim."""
 
     def test_strayed(self) -> None:
-        """A report of a lost block may mean those from behind the end of a claim that lost such."""
+        """A report of a lost block may mean those from behind the end of a claim that lost such.
+
+        That leaves open the obligations that read which blocks were lost, in the modes that do.
+        """
+        ranked, other = Mode.SOFT_PRIORITY, Mode.HARD_PROTECTED
         made = pool(claim("a", strayed=True), claim("b"))
         lost, action = Kind.CLAIM_BLOCK_LOST, Kind.REQUEST_DEFERRED
-        assert {"claim_scoped_telemetry"} == unknown.may_mean_another(sight(made, "a", lost))
-        assert set() == unknown.may_mean_another(sight(made, "b", lost))
-        assert set() == unknown.may_mean_another(sight(made, "a", action, request_id="r"))
+        found = unknown.may_mean_another(sight(made, "a", lost, ranked))
+        assert {"claim_scoped_telemetry"} == found
+        assert set() == unknown.may_mean_another(sight(made, "a", lost, other))
+        assert set() == unknown.may_mean_another(sight(made, "b", lost, ranked))
+        assert set() == unknown.may_mean_another(sight(made, "a", action, ranked, request_id="r"))
 
     def test_unobserved(self) -> None:
         """An obligation is judged where the stream observes each fact that it rests on, and needs

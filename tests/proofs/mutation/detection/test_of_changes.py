@@ -13,8 +13,8 @@ from proofs.mutation.mutants.changes import changes
 from proofs.mutation.mutants.delivery import DeliveryChange, delivery_changes
 from proofs.mutation.mutants.tables import table_changes
 from proofs.mutation.mutants.trusted import ORIGINAL, Change
+from spec.contract.interpretations import CLOSES
 from spec.contract.modes import Depth
-from spec.contract.readings import CLOSES
 from spec.language.terms import FALSE
 from spec.lowering.depths import MAY_SUPPLY
 from spec.projection.delivery import DELIVERY

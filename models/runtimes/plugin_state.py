@@ -1,0 +1,120 @@
+"""Defines what the model of the plugin keeps: vLLM's pool, the claims, the unfinished requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES
+
+__all__ = ["WATCHED", "Claim", "Content", "Instance", "Prompt", "Running", "State", "Waiting"]
+
+Content: TypeAlias = tuple[str, int]
+"""What a block holds: an object, or a request's own text, and a position."""
+
+WATCHED: Final = frozenset(mode for mode, spec in MODES.items() if spec.constants["watched"])
+
+
+class Claim(NamedTuple):
+    """What an owner asks for: the first `size` blocks of an object, in a mode."""
+
+    holder: str
+    object_id: str
+    size: int
+    mode: Mode
+    priority: int | None = None
+    duration: str | None = None
+    owner: str = "tenant"
+
+    @property
+    def contents(self) -> tuple[Content, ...]:
+        """The contents of its blocks."""
+        return tuple((self.object_id, position) for position in range(self.size))
+
+
+class Prompt(NamedTuple):
+    """A request: `shared` whole blocks of an object, `own` ones, and `tail` that are not whole.
+
+    `claims` are the holders whose claims come with it. It can reuse all whole blocks if it has a
+    tail, and else all but the last, because one token is to be computed.
+    """
+
+    name: str
+    object_id: str = ""
+    shared: int = 0
+    own: int = 0
+    tail: int = 0
+    claims: tuple[str, ...] = ()
+
+    @property
+    def contents(self) -> tuple[Content, ...]:
+        """The contents of its whole blocks."""
+        shared = tuple((self.object_id, position) for position in range(self.shared))
+        return (*shared, *((self.name, self.shared + at) for at in range(self.own)))
+
+    @property
+    def blocks(self) -> int:
+        """The most blocks that it comes to use."""
+        return self.shared + self.own + self.tail
+
+    @property
+    def reusable(self) -> int:
+        """How many of its first blocks it can find in the cache."""
+        return self.shared + self.own - (not self.tail)
+
+
+class Instance(Protocol):
+    """What an instance of the model is made of; see `models.runtimes.plugin.Plugin`."""
+
+    usable: int
+    defer: bool
+    enforce: bool
+    tier: bool
+    claims: Mapping[str, Claim]
+    prompts: Mapping[str, Prompt]
+
+
+class Waiting(NamedTuple):
+    """A request without blocks: it `runs` as soon as it gets some, `waits`, or is `refused`.
+
+    `needed` is what it stated. `changed` says that the claims changed since it was last reported.
+    """
+
+    name: str
+    needed: int
+    how: str
+    changed: bool = False
+
+
+class Running(NamedTuple):
+    """A request that has blocks. It `loads`, `waits` for the rest of its blocks, `runs`, is `done`.
+
+    `start` is the first position that it computes or loads, `claims` those that are being restored.
+    """
+
+    name: str
+    needed: int
+    blocks: tuple[int, ...]
+    how: str
+    start: int
+    claims: tuple[str, ...] = ()
+
+
+class State(NamedTuple):
+    """The engine.
+
+    `free` are the blocks that nobody uses, the next victim first; `cached` says of each block what
+    it is filed under; `held` are the blocks that are excluded from eviction, the oldest first.
+    `copies` says of an object how many of its first blocks the tier has.
+    """
+
+    free: tuple[int, ...]
+    cached: tuple[Content | None, ...]
+    held: tuple[int, ...] = ()
+    live: tuple[str, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    running: tuple[Running, ...] = ()
+    copies: tuple[tuple[str, int], ...] = ()
+    arrived: int = 0
+    closed: bool = False

@@ -1,0 +1,218 @@
+"""Decides whether a recorded stream of events is a run of a model: trace validation.
+
+A model need not be deterministic, and the stream shows no states, so the search keeps every state
+that the model can be in after the events so far. Names are the stream's own: a claim, a request, an
+object, a block or a scope of the model stands for one of the stream, for the same one to the end,
+and no two for one. What a model does without emitting anything may happen at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from models.model import Action, Model
+from models.shims import PLAIN, Shim
+from proofs.product.runs import events_of
+from spec.events.alphabet import Kind
+from spec.events.canonical import Event
+from spec.events.fields import RUNTIME
+from spec.language.errors import SpecError
+
+__all__ = ["LEFT_OUT", "LIMIT", "Accepted", "Rejected", "accepts"]
+
+LEFT_OUT: Final = frozenset(
+    {"stream", "sequence", "time_ns", "cache_identity", "token_map", "predicate_id"}
+)
+"""The fields that are not compared, because models say nothing of them."""
+
+LIMIT: Final = 100_000
+"""The most states that the model may be in after an event."""
+
+_NAMED: Final[Mapping[str, str]] = {
+    "claim_id": "claim",
+    "outcome_claim_id": "claim",
+    "blocking_claim_ids": "claim",
+    "request_id": "request",
+    "object_id": "object",
+    "content_keys": "content",
+    "owner_scope": "scope",
+    "by": "scope",
+    "worker": "worker",
+    "block_ids": "block",
+}
+"""The fields that hold names, and whose."""
+
+_ORDERED: Final = frozenset({Kind.BLOCK_EVICTED})
+"""The kinds whose blocks are in an order that means something: that of the victims."""
+
+_Names: TypeAlias = Mapping[tuple[str, Any], Any]
+_Path: TypeAlias = tuple[Action, "_Path"] | None
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The stream is a run of the model: these actions make it.
+
+    `complete` says that it ends where an action of the model does, and not within one; `most` is
+    the largest number of states that the model could be in.
+    """
+
+    events: int
+    actions: tuple[Action, ...]
+    complete: bool
+    most: int
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """No run of the model makes the stream: the event at this index is none that could follow.
+
+    `instead` are the actions that the model could have taken, each with what it would have emitted
+    next. `actions` make the stream up to the event.
+    """
+
+    at: int
+    event: Event
+    instead: tuple[str, ...]
+    actions: tuple[Action, ...]
+
+
+class _Config(NamedTuple):
+    """A state of the model, what its last action is still to emit, and the names so far."""
+
+    state: Any
+    pending: tuple[Event, ...]
+    names: frozenset[tuple[tuple[str, Any], Any]]
+
+
+def accepts(
+    model: Model[Any],
+    events: Iterable[Event],
+    *,
+    shim: Shim = PLAIN,
+    left_out: Collection[str] = LEFT_OUT,
+    limit: int = LIMIT,
+) -> Accepted | Rejected:
+    """Whether a stream of events is a run of a model, up to names and the fields that are left out.
+
+    Raises:
+        SpecError: the model can be in more than `limit` states.
+    """
+    configs: dict[_Config, _Path] = {
+        _Config(state, (), frozenset()): None for state in model.initial()
+    }
+    count = most = 0
+    for count, event in enumerate(events, 1):
+        found: dict[_Config, _Path] = {}
+        could: list[tuple[_Config, _Path]] = []
+        for config, path in _moves(model, shim, configs, limit):
+            could.append((config, path))
+            first, *rest = config.pending
+            names = _match(first, event, dict(config.names), left_out)
+            if names is not None:
+                after = _Config(config.state, tuple(rest), frozenset(names.items()))
+                found.setdefault(after, path)
+        if not found:
+            instead = tuple(dict.fromkeys(_say(config, path) for config, path in could))
+            path = next(iter(configs.values()), None)
+            return Rejected(count - 1, event, instead, _actions(path))
+        configs, most = found, max(most, len(found))
+    ended = [path for config, path in configs.items() if not config.pending]
+    path = ended[0] if ended else next(iter(configs.values()))
+    return Accepted(count, _actions(path), bool(ended), most)
+
+
+def _moves(
+    model: Model[Any], shim: Shim, configs: Mapping[_Config, _Path], limit: int
+) -> Iterator[tuple[_Config, _Path]]:
+    """The configurations that have something to emit, after any actions that emit nothing."""
+    known, waiting = set(configs), list(configs.items())
+    while waiting:
+        config, path = waiting.pop()
+        if config.pending:
+            yield config, path
+            continue
+        for action in model.actions(config.state):
+            state, emits = model.apply(config.state, action)
+            after = _Config(state, tuple(events_of(shim, emits)), config.names)
+            if after not in known:
+                known.add(after)
+                waiting.append((after, (action, path)))
+        if len(known) > limit:
+            raise SpecError(f"{model.name} can be in more than {limit} states", "raise the limit")
+
+
+def _match(
+    own: Event, event: Event, names: dict[tuple[str, Any], Any], left_out: Collection[str]
+) -> dict[tuple[str, Any], Any] | None:
+    """The names by which an event of the model is the one of the stream; None where it is not."""
+    if own.kind is not event.kind:
+        return None
+    for field in Event.__struct_fields__:
+        mine, theirs = getattr(own, field), getattr(event, field)
+        if field in left_out or field == "positions":
+            continue
+        sort = _NAMED.get(field)
+        if sort is None or mine == RUNTIME or theirs == RUNTIME:
+            if mine != theirs:
+                return None
+        elif not isinstance(mine, tuple):
+            if not _bind(names, sort, [mine], [theirs]):
+                return None
+        elif not _bind_all(own, event, names, field):
+            return None
+    return names
+
+
+def _bind_all(own: Event, event: Event, names: dict[tuple[str, Any], Any], field: str) -> bool:
+    """Bind the names in a list: by position where each has one, else in their order.
+
+    Lists of which all names are known are compared as sets.
+    """
+    sort, mine, theirs = _NAMED[field], getattr(own, field), getattr(event, field)
+    if len(mine) != len(theirs):
+        return False
+    if field == "block_ids" and (own.positions or event.positions):
+        pairs = sorted(zip(own.positions, mine, strict=False), key=lambda pair: pair[0])
+        others = sorted(zip(event.positions, theirs, strict=False), key=lambda pair: pair[0])
+        if [at for at, _ in pairs] != [at for at, _ in others]:
+            return False
+        return _bind(names, sort, [b for _, b in pairs], [b for _, b in others])
+    if all((sort, each) in names for each in mine) and own.kind not in _ORDERED:
+        return {names[sort, each] for each in mine} == set(theirs)
+    return _bind(names, sort, mine, theirs)
+
+
+def _bind(
+    names: dict[tuple[str, Any], Any], sort: str, mine: Sequence[Any], theirs: Sequence[Any]
+) -> bool:
+    for one, other in zip(mine, theirs, strict=True):
+        if (one is None) is not (other is None):
+            return False
+        if one is None:
+            continue
+        known = names.get((sort, one))
+        if known is None:
+            if any(key[0] == sort and value == other for key, value in names.items()):
+                return False
+            names[sort, one] = other
+        elif known != other:
+            return False
+    return True
+
+
+def _actions(path: _Path) -> tuple[Action, ...]:
+    actions: list[Action] = []
+    while path is not None:
+        action, path = path
+        actions.append(action)
+    return tuple(reversed(actions))
+
+
+def _say(config: _Config, path: _Path) -> str:
+    event = config.pending[0]
+    about = [str(value) for value in (event.claim_id, event.request_id) if value]
+    action = "" if path is None else f"{path[0]}: "
+    return f"{action}{' '.join([event.kind, *about])}"

@@ -1,0 +1,146 @@
+"""The model of this project's plugin: sound in the modes that it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.explore import reach
+from models.model import Action, Next
+from models.runtimes.plugin import TAKES, VARIANTS, Plugin
+from models.runtimes.plugin_state import Claim, Prompt, State
+from models.shims import PLAIN
+from proofs.product.search import Answer, search
+from spec.claims.claim import Mode
+from spec.contract.modes import MODES, Bundle
+from spec.events.alphabet import Kind
+from tests.models.runtimes.walk import breaking, judged, without
+from tests.models.runtimes.whole import unkept
+
+SIZES = {
+    Mode.BEST_EFFORT: (656, 2402),
+    Mode.SOFT_PRIORITY: (684, 2498),
+    Mode.HARD_PROTECTED: (783, 2940),
+    Mode.DEMOTABLE: (454, 1666),
+    Mode.EXPIRING: (783, 3630),
+    Mode.OFFLOADABLE: (3140, 15671),
+}
+
+STUCK = "who may run beside claims gets blocks"
+
+
+class TestSize:
+    @pytest.mark.parametrize("mode", TAKES)
+    def test_each_instance_has_so_many_states(self, mode: Mode) -> None:
+        """The numbers of states and transitions are as they were counted; no block is lost."""
+        found = reach(VARIANTS[mode]())
+        assert (found.states, found.transitions) == SIZES[mode]
+        assert found.broken == ((STUCK,) if mode is Mode.OFFLOADABLE else ())
+        assert found.missed == ()
+
+    def test_it_takes_no_routed_claims(self) -> None:
+        """One engine routes nothing, as the plugin's descriptor says."""
+        assert {*TAKES} == {*Mode} - {Mode.ROUTED_REUSE}
+
+    def test_a_tier_that_loses_its_copies_can_leave_a_request_stuck(self) -> None:
+        """A request that fitted beside copied claims no longer fits when they are held again.
+
+        The plugin refuses such a request, with a gap in its stream (`Arbitration.refuse_stuck`).
+        """
+        run = breaking(VARIANTS[Mode.OFFLOADABLE](), STUCK)
+        assert run == [
+            *("arrive(r1)", "arrive(r2)", "finish(r1)", "schedule(r2)", "computed(r2)"),
+            *("finish(r2)", "stored(b)", "arrive(r3)", "tier_reset"),
+        ]
+
+
+class TestKept:
+    @pytest.mark.parametrize(
+        ("mode", "obligation"),
+        [
+            (Mode.BEST_EFFORT, "claim_materialized_event"),
+            (Mode.BEST_EFFORT, "claim_scoped_telemetry"),
+            (Mode.DEMOTABLE, "claim_demoted_before_loss"),
+            (Mode.DEMOTABLE, "ordered_lifecycle_events"),
+            (Mode.EXPIRING, "claim_expired_boundary"),
+            (Mode.HARD_PROTECTED, "explicit_acceptance"),
+        ],
+    )
+    def test_an_obligation_is_kept(self, mode: Mode, obligation: str) -> None:
+        """The search answers `kept`; these obligations are cheap to search for."""
+        assert search(VARIANTS[mode](), PLAIN, mode, obligation, "c1").answer is Answer.KEPT
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("mode", TAKES)
+    def test_every_obligation_of_every_mode_is_kept(self, mode: Mode) -> None:
+        """For the first claim, as `python -m proofs check MODE --runtime plugin` asks."""
+        answers = {
+            name: search(VARIANTS[mode](), PLAIN, mode, name, "c1").answer
+            for name in MODES[mode].names(Bundle.CONTRACT)
+        }
+        assert answers == dict.fromkeys(answers, Answer.KEPT)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("mode", TAKES)
+    def test_it_is_so_for_each_claim(self, mode: Mode) -> None:
+        """In one walk with all observers, for each of the three claims."""
+        assert unkept(VARIANTS[mode](), mode) == {}
+
+
+class _Silent(Plugin):
+    """Leaves out the reports of a kind: what the setting `drill` does."""
+
+    def __init__(self, kind: Kind, like: Plugin) -> None:
+        claims, prompts = like.claims.values(), like.prompts.values()
+        super().__init__(like.usable, claims, prompts, defer=like.defer, tier=like.tier)
+        self.kind = kind
+
+    def apply(self, state: State, action: Action) -> Next[State]:
+        after, emits = super().apply(state, action)
+        return Next(after, without(emits, self.kind))
+
+
+def _pressed(mode: Mode, **more: Any) -> Plugin:
+    """One claim, and a request that does not fit beside it."""
+    claims = (Claim("c1", "a", 1, mode, duration="9 steps" if mode is Mode.EXPIRING else None),)
+    prompts = (Prompt("r1", "a", 1, tail=1, claims=("c1",)), Prompt("r2", own=2, tail=1))
+    return Plugin(3, claims, prompts, **more)
+
+
+class TestChanged:
+    @pytest.mark.parametrize(
+        ("mode", "obligation"),
+        [
+            (Mode.HARD_PROTECTED, "victim_exclusion_before_violation"),
+            (Mode.HARD_PROTECTED, "explicit_conflict_action"),
+            (Mode.DEMOTABLE, "claim_demoted_before_loss"),
+            (Mode.EXPIRING, "claim_expired_boundary"),
+        ],
+    )
+    def test_without_enforcement_the_promise_is_broken(
+        self, mode: Mode, obligation: str, tmp_path: Path
+    ) -> None:
+        """The claim's block is evicted, or the request served, as in the demo's scene."""
+        found = search(_pressed(mode, enforce=False), PLAIN, mode, obligation, "c1")
+        assert found.answer is Answer.BROKEN
+        assert judged(found, PLAIN, mode, "c1", tmp_path) == "violated"
+
+    @pytest.mark.parametrize(
+        ("mode", "kind", "obligation"),
+        [
+            (Mode.HARD_PROTECTED, Kind.REQUEST_REFUSED, "explicit_conflict_action"),
+            (Mode.HARD_PROTECTED, Kind.CLAIM_HARMED, "claim_harm_attribution"),
+            (Mode.HARD_PROTECTED, Kind.CLAIM_MATERIALIZED, "claim_materialized_event"),
+            (Mode.DEMOTABLE, Kind.CLAIM_DEMOTED, "ordered_lifecycle_events"),
+            (Mode.EXPIRING, Kind.CLAIM_EXPIRED, "claim_expired_boundary"),
+        ],
+    )
+    def test_a_report_that_is_left_out_is_missed(
+        self, mode: Mode, kind: Kind, obligation: str, tmp_path: Path
+    ) -> None:
+        """Without one of its reports an obligation is broken, and the monitor says so, too."""
+        found = search(_Silent(kind, _pressed(mode)), PLAIN, mode, obligation, "c1")
+        assert found.answer is Answer.BROKEN
+        assert judged(found, PLAIN, mode, "c1", tmp_path) == "violated"
