@@ -67,7 +67,7 @@ def show(
     ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Show what a model does: its source, its actions, its properties, its states.
+    """Show the source, actions, properties and states of a model.
 
     Exit 0. 1: a property of every state fails in some, or one of some state in all. 2: bad input.
     """
@@ -100,7 +100,7 @@ def simulate_model(
     ] = None,
     output: OutputOption = None,
 ) -> None:
-    """Write one random run of a model as canonical events, for `monitor check`.
+    """Write one random run of a model as canonical events.
 
     A runtime without claims emits facts alone. With --inference the calls of a feature are taken
     for claims, as `proofs counterexamples` does it.
@@ -126,7 +126,7 @@ def sweep_pools(
     step: Annotated[int, typer.Option(help="Blocks from one to the next.", min=1)] = 10,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Run a resident prefix and an active request through block pools of many sizes.
+    """Run a prefix and a request through pools of many sizes.
 
     The pools are vLLM's own, the same without caching of the active request, and one that excludes
     the blocks of an accepted claim from the victims. `proofs check capacity` proves for all sizes

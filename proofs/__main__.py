@@ -99,7 +99,7 @@ def check(
         Path | None, path_option("--junit", help="Write JUnit XML to this file.")
     ] = None,
 ) -> None:
-    """Prove a mode's obligations sound, consistent and necessary.
+    """Prove a mode's obligations sound and necessary.
 
     Sound: in every run that keeps the obligations, an auditor who reads only reports concludes
     what is true. The lemmas that the proof depends on are proved, too. Consistent: some run keeps
@@ -224,9 +224,7 @@ runtimes.register(app)
 mutation_command.register(app)
 command_lower.register(app)
 add_docs(app, pages, of="proofs")
-add_schema(
-    app, proof_schema, of="what `check --format json` prints", example="-o docs/schema/proof.json"
-)
+add_schema(app, proof_schema, of="`check --format json`", example="-o docs/schema/proof.json")
 
 
 _DEEPEST = 60

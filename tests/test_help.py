@@ -1,10 +1,11 @@
-"""The help of every command of the four command lines."""
+"""The help of every command of the command lines."""
 
 from pathlib import Path
 
 import pytest
 import typer
 
+from models.__main__ import app as models
 from monitor.__main__ import app as monitor
 from proofs.__main__ import app as proofs
 from runtime_hooks.__main__ import app as runtime_hooks
@@ -13,7 +14,13 @@ from spec.claims.claim import Mode
 from spec.cli.common import run
 
 ROOT = Path(__file__).parents[1]
-APPS = {"spec": spec, "monitor": monitor, "proofs": proofs, "runtime_hooks": runtime_hooks}
+APPS = {
+    "spec": spec,
+    "monitor": monitor,
+    "models": models,
+    "proofs": proofs,
+    "runtime_hooks": runtime_hooks,
+}
 NAMES = [
     (name, str(command))
     for name, app in APPS.items()
@@ -35,11 +42,14 @@ class TestHelp:
                 "explain",
                 "recheck",
                 "cores",
+                "counterexamples",
+                "compare",
                 "mutate",
                 "lower",
                 "docs",
                 "schema",
             ],
+            "models": ["list", "show", "simulate", "sweep", "docs"],
             "runtime_hooks": ["doctor", "demo"],
         } == {name: [c for n, c in NAMES if n == name] for name in APPS}
 
@@ -57,7 +67,7 @@ class TestHelp:
         assert 0 == run(APPS[name], [command, "--help"])
         out = capsys.readouterr().out
         assert f"Example: python -m {name} {command}" in out
-        assert command.endswith("schema") or "--format" in out
+        assert command.endswith(("schema", "simulate")) or "--format" in out  # both print JSON
         example = out.split("Example: ")[1].split()
         assert all((ROOT / each).exists() for each in example if each.startswith("monitor/"))
 

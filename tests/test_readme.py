@@ -32,6 +32,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return workplace(tmp_path_factory.mktemp("readme"))
 
 
+def _anchor(head: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-")
+
+
 class TestReadme:
     def test_all_blocks_are_known(self) -> None:
         """Make targets, and the calls of three readers, three of which find something."""
@@ -88,4 +93,4 @@ class TestReadme:
             there = page.parent / target if target else page
             assert there.exists(), target
             heads = re.findall("^#+ (.*)$", there.read_text(), re.M) if anchor else []
-            assert not anchor or anchor in {head.lower().replace(" ", "-") for head in heads}
+            assert not anchor or anchor in {_anchor(head) for head in heads}

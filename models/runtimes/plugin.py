@@ -164,20 +164,22 @@ TAKES = tuple(mode for mode in Mode if mode is not Mode.ROUTED_REUSE)
 def _usual(mode: Mode) -> Plugin:
     """Three claims, two of them on one object; the last request does not fit beside the first.
 
-    Where claims are offloaded it comes back to the object of the first.
+    Where claims are offloaded there are two, on one object, and the second request comes back to
+    it: what is under way between the engine and its tier makes many states.
     """
-    last = "a" if mode is Mode.OFFLOADABLE else "b"
     ranks = {"c1": 1, "c2": 5, "c3": 3} if mode is Mode.SOFT_PRIORITY else {}
     lasts = "9 steps" if mode is Mode.EXPIRING else None
+    on = {"c1": "a", "c2": "a"} if mode is Mode.OFFLOADABLE else {"c1": "a", "c2": "b", "c3": "b"}
     claims = (
         Claim(holder, name, 1, mode, ranks.get(holder), lasts, f"owner:{holder}")
-        for holder, name in (("c1", "a"), ("c2", "b"), ("c3", last))
+        for holder, name in on.items()
     )
-    prompts = (
-        Prompt("r1", "a", 1, tail=1, claims=("c1",)),
-        Prompt("r2", "b", 1, tail=1, claims=("c2",)),
-        Prompt("r3", last, 1, own=1, tail=1, claims=("c3",)),
-    )
+    *first, (last, name) = on.items()
+    prompts = [
+        Prompt(f"r{at}", name, 1, tail=1, claims=(holder,))
+        for at, (holder, name) in enumerate(first, 1)
+    ]
+    prompts.append(Prompt(f"r{len(on)}", name, 1, own=1, tail=1, claims=(last,)))
     defer = mode in (Mode.HARD_PROTECTED, Mode.EXPIRING)
     return Plugin(3, claims, prompts, defer=defer, tier=mode is Mode.OFFLOADABLE)
 

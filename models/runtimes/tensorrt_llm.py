@@ -244,7 +244,7 @@ INFERENCES: Final = (
         "durations",
         _ELAPSED,
         premises=("duration_metadata",),
-        row=2,
+        row=3,
     ),
     _inference(
         "TTL on the block -> expiring (TensorRT-LLM)",
@@ -286,7 +286,7 @@ INFERENCES: Final = (
         "no_evict",
         premises=("active_no_evict",),
         also=(forbids("active_no_evict", Mode.HARD_PROTECTED, "It is about requests that run."),),
-        row=3,
+        row=2,
     ),
     _inference(
         "guaranteed no-evict -> hard_protected",

@@ -7,7 +7,8 @@ The policies `no_admit` and `exclusion` are those of the prototype of "Resident 
 
 A request looks up the longest cached prefix of its prompt, takes these blocks out of the free
 queue and the rest from its head. A block that is taken from the queue loses what it cached. When a
-request is finished its blocks go back to the end of the queue, the last one first.
+request is finished its blocks go back, the last one first: those that cache something to the end of
+the queue, the others to its head.
 
 Left out: tokens within a block, decoding, preemption, several cache groups, the null block, and the
 reset of the cache.
@@ -218,13 +219,19 @@ class VllmPool(Model[State]):
         return emits
 
     def _finish(self, state: State, name: str) -> Next[State]:
-        """The blocks that no other request uses go to the end of the queue, the last one first."""
+        """The blocks that no other request uses are free again, the last one first: what caches
+        something at the end of the queue, the rest at its head (`free_blocks`).
+        """
         blocks = dict(state.running)[name]
         running = tuple(each for each in state.running if each[0] != name)
         used = {block for _, others in running for block in others}
-        back = tuple(block for block in reversed(blocks) if block not in used)
+        back = [block for block in reversed(blocks) if block not in used]
+        first = tuple(block for block in back if state.cached[block] is None)
+        last = tuple(block for block in back if state.cached[block] is not None)
         done = state._replace(
-            free=state.free + back, running=running, ended=tuple(sorted((*state.ended, name)))
+            free=first + state.free + last,
+            running=running,
+            ended=tuple(sorted((*state.ended, name))),
         )
         return Next(done, (fact(Kind.REQUEST_FINISHED, request_id=name),))
 

@@ -57,7 +57,7 @@ def _counterexamples(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the stories.")] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Refute each naive inference from a runtime's feature by a shortest run of its model.
+    """Refute naive inferences by runs of the runtimes' models.
 
     An inference takes a call of a feature for an accepted claim in a mode. Each is labelled by the
     lowering relation, its model is searched for a run that breaks each obligation of the mode, and

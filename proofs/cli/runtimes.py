@@ -83,7 +83,7 @@ def _compare(
     ] = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Compare the label that a model shows with the curated one, without an adapter.
+    """Compare labels that models show with curated ones.
 
     The derived label follows by the relation of lowering from what the searches found; the curated
     one from the shipped descriptor of the same runtime.

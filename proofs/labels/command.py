@@ -86,7 +86,7 @@ def _lower(
     ] = RowFormat.TEXT,
     output: OutputOption = None,
 ) -> None:
-    """Label how soundly a runtime, as documented, supports each mode.
+    """Label how soundly a documented runtime supports modes.
 
     Each obligation of a row is declared by the descriptor, or shown by a trace that was judged
     here (--evidence). An anchor that does not exist in the descriptor's own tree is reported.

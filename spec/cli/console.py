@@ -43,9 +43,9 @@ class Listed(NamedTuple):
 
 
 COMMANDS: Final[dict[str, Listed]] = {
-    "check": Listed("Judge traces: what was kept, what was violated, and where."),
+    "check": Listed("Judge traces: what was kept or violated, and where."),
     "follow": Listed("Print the live verdicts of a serving process."),
-    "evidence": Listed("Extract evidence for a mode from traces, as input of label."),
+    "evidence": Listed("Extract evidence for a mode from traces, for label."),
     "explain": Listed("Explain what each event of a trace changed, and why."),
     "prove": Listed("Prove what a mode's obligations guarantee.", "check"),
     "recheck": Listed("Check a certificate, with a solver of your choice."),

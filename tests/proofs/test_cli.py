@@ -126,7 +126,7 @@ class TestCheck:
         assert {"receptive", "paper", "guards", "core", "in_every_core", "unused"} == {
             name for name, value in only.items() if value is None and name != "certificate"
         }
-        assert {"scenarios", "reached"} == {n for n, v in only["consistent"].items() if v is None}
+        assert {"tales", "reached"} == {n for n, v in only["consistent"].items() if v is None}
         assert {"necessary"} == {found["result"] for found in only["necessary"].values()}
         msgspec.json.decode(out, type=Checks)
 
@@ -222,7 +222,7 @@ class TestCheck:
         assert [
             "consistent",
             "sound",
-            *(f"story.{story.name}" for story in SCENARIOS[Mode.EXPIRING]),
+            *(f"scenario.{story.name}" for story in SCENARIOS[Mode.EXPIRING]),
             "reached",
             "compared",
             "receptive",

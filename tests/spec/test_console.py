@@ -40,7 +40,8 @@ class TestHelp:
     def test_declared(self) -> None:
         """The commands listed are those that the packages declare, and those of the issue."""
         assert list(COMMANDS) == list(ENTRIES)
-        names = "check follow evidence explain prove recheck label diagram spec doctor demo"
+        names = "check follow evidence explain prove recheck label counterexamples models diagram "
+        names += "spec doctor demo"
         assert names.split() == list(COMMANDS)
 
     def test_overview(self, capsys: Capture) -> None:
@@ -48,13 +49,13 @@ class TestHelp:
         assert 0 == main(["--help"])
         out = capsys.readouterr().out
         for name, listed in COMMANDS.items():
-            assert f"\n  {name:8}  {listed.says}\n" in out
+            assert f"\n  {name:15}  {listed.says}\n" in out
         assert "Example: resident-claims check" in out
 
     @pytest.mark.parametrize("name", COMMANDS)
     def test_each(self, name: str, capsys: Capture) -> None:
         """Each command is called as it is here in its usage and its example."""
-        inner = ["list"] if name == "spec" else []
+        inner = ["list"] if name in ("spec", "models") else []
         assert 0 == main([name, *inner, "--help"])
         out = capsys.readouterr().out
         called = " ".join(["resident-claims", name, *inner])

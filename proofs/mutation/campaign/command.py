@@ -90,7 +90,7 @@ def _mutate(
         ),
     ] = None,
 ) -> None:
-    """Mutate the specification and check that each mutant is detected.
+    """Mutate the specification; check each mutant is detected.
 
     Every operator of a fixed list is applied to the obligations of a mode, or to what all modes
     share, one change at a time. A check must detect each mutant, or the solver must prove it

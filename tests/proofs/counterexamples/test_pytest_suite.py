@@ -51,7 +51,7 @@ def run(suite: Path, adapter: str, *more: str) -> tuple[int, str]:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"),
-            *("-p", "proofs.counterexamples.pytest_suite", "--rootdir", str(suite)),
+            *("--rootdir", str(suite)),
             *("--resident-claims-suite", "suite", *more, "--adapter", adapter),
         ],
         cwd=suite,

@@ -8,11 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from models.explore import simulate
 from models.model import Action, Model, Next
-from models.runtimes.plugin import Plugin
+from models.runtimes.plugin import TAKES, VARIANTS, Plugin
 from models.runtimes.plugin_of import plugin_of
 from models.runtimes.plugin_state import State
+from models.shims import PLAIN
 from proofs.product.accepts import Accepted, Rejected, accepts
+from proofs.product.runs import events_of
+from spec.claims.claim import Mode
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event, Mark
 from spec.language.errors import SpecError
@@ -197,6 +201,17 @@ class TestModel:
         """A model that can be in too many states is refused, and not searched for ever."""
         with pytest.raises(SpecError, match="can be in more than 1 states"):
             accepts(model_of("hard"), events_in("hard"), limit=1)
+
+    @pytest.mark.parametrize("mode", TAKES)
+    def test_what_a_model_does_it_accepts(self, mode: Mode) -> None:
+        """Random runs of the model are accepted by it, up to their last event."""
+        model = VARIANTS[mode]()
+        for seed in range(20):
+            steps = list(simulate(model, seed, 25))
+            events = [event for step in steps for event in events_of(PLAIN, step.emits)]
+            found = accepts(model, events)
+            assert isinstance(found, Accepted)
+            assert found.complete
 
     def test_nothing_is_a_run_of_every_model(self) -> None:
         """An empty stream is accepted, by no action."""
