@@ -28,7 +28,7 @@ RUNTIMES: Final[Mapping[str, str | None]] = {
     "vllm_offload_patched": "vllm_patched",
     "lmcache": "lmcache",
     "kv_lease": None,
-    "vllm_pool_exclusion": None,
+    "vllm_pool_exclusion": "vllm_patched",
     "pool_counts": None,
     "tensorrt_llm": "tensorrt_llm_06cff70502",
     "sglang_hicache": "sglang_hicache_bbe9c7e",

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
+from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY, fields_of
@@ -111,6 +112,8 @@ class Model(Generic[State]):
     `left_out` what is not. `holders` are those whose calls may be taken for claims, `requests` the
     ids of requests, `blocks` the physical blocks that look alike: the search may rename them.
 
+    `depth` is that of the adapter by which a runtime takes claims, `none` where it needs none.
+
     `always` are properties of every state, `reachable` those of some state.
     """
 
@@ -118,6 +121,7 @@ class Model(Generic[State]):
     about: ClassVar[str]
     source: ClassVar[str]
     left_out: ClassVar[str]
+    depth: ClassVar[Depth] = Depth.NONE
 
     holders: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()

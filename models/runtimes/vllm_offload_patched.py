@@ -26,6 +26,7 @@ from models.framework.model import Emitted, fact
 from models.framework.shims import claim_of
 from models.runtimes.vllm_offload.model import State, VllmOffload
 from spec.claims.claim import Mode
+from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 
 __all__ = ["TAKES", "VARIANTS", "Blames", "PatchedVllmOffload"]
@@ -49,6 +50,7 @@ class PatchedVllmOffload(VllmOffload):
     """
 
     name: ClassVar = "vllm_offload_patched"
+    depth: ClassVar = Depth.BACKEND_PATCH
     about: ClassVar = "The OffloadingConnector with claims, and an outcome for each failed load."
     mode: ClassVar = Mode.OFFLOADABLE
 

@@ -18,6 +18,7 @@ from models.framework.model import Action, Emitted, Model, Next, fact
 from models.framework.shims import claim_of
 from models.runtimes.vllm_pool import Prompt, State, VllmPool
 from spec.claims.claim import Mode
+from spec.contract.supply import Depth
 from spec.events.alphabet import Kind
 from spec.events.canonical import CapacityProof
 
@@ -30,6 +31,7 @@ class VllmPoolExclusion(VllmPool):
     """The block pool with hard exclusion; `set_by` are the holders of accepted claims."""
 
     name: ClassVar = "vllm_pool_exclusion"
+    depth: ClassVar = Depth.BACKEND_PATCH
     about: ClassVar = "The vLLM block pool with hard exclusion of the blocks of accepted claims."
     source: ClassVar = 'the prototype of "Resident KV Claims" on vLLM 0.19.1, section 5.3'
     left_out: ClassVar = "demotion, expiry, release, resets, and what the block pool leaves out"

@@ -85,7 +85,8 @@ def _compare(
 ) -> None:
     """Compare labels that models show with curated ones.
 
-    The derived label follows by the relation of lowering from what the searches found; the curated
+    Both are without an adapter, or at the depth of the adapter by which a runtime takes claims. The
+    derived label follows by the relation of lowering from what the searches found; the curated
     one from the shipped descriptor of the same runtime.
 
     Exit 0: they agree. 1: some differ. 2: bad input. 3: there is nothing to compare.

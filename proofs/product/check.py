@@ -9,7 +9,7 @@ import msgspec
 from proofs.product.evidence import derived
 from proofs.product.search import LIMIT, Answer, Outcome, search, validate
 from spec.cli.common import Code
-from spec.contract.modes import MODES, Bundle, Depth
+from spec.contract.modes import MODES, Bundle
 from spec.events.alphabet import REPORTS
 from spec.lowering.relation import lower
 
@@ -82,7 +82,7 @@ def check_runtime(
         )
         if outcomes[name].answer is Answer.STOPPED:
             break
-    row = lower(derived(subject, outcomes), subject.mode, Depth.NONE)
+    row = lower(derived(subject, outcomes), subject.mode, subject.model.depth)
     checked = Checked(
         SCHEMA,
         subject.runtime,

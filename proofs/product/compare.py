@@ -10,7 +10,6 @@ from models.catalog import descriptor
 from models.registry import runtime
 from proofs.product.check import check_runtime
 from proofs.product.subject import subjects
-from spec.contract.modes import Bundle, Depth
 from spec.lowering.relation import lower
 
 if TYPE_CHECKING:
@@ -24,7 +23,8 @@ SCHEMA: Final = "resident-claims/compare/1"
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """The two labels of a runtime in a mode, without an adapter, and what each rests on.
+    """The two labels of a runtime in a mode, and what each rests on: without an adapter, or at the
+    depth of the one by which it takes claims.
 
     `lacks` are obligations that the descriptor does not supply, `broken` those that the model
     breaks, with the actions of a shortest run of the first.
@@ -53,7 +53,7 @@ def compare(
         for mode in _modes(name):
             for subject in subjects(name, mode):
                 checked, _ = check_runtime(subject, progress=progress)
-                row = lower(descriptor(found.descriptor), mode, Depth.NONE, Bundle.CONTRACT)
+                row = lower(descriptor(found.descriptor), mode, subject.model.depth)
                 broken = [each for each in checked.obligations if each.answer == "broken"]
                 yield Compared(
                     name,

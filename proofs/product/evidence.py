@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from proofs.product.search import Answer
 from spec.contract.modes import REPORTED_BY
+from spec.contract.supply import Depth
+from spec.lowering.depths import PRECONDITIONS
 from spec.lowering.descriptor import SCHEMA, Descriptor
 from spec.lowering.obligations import RELEVANT_ORDER
 from spec.lowering.vocabulary import ATOMS_FOR, Basis, ClaimScope, Scope, Status
@@ -35,7 +37,7 @@ def derived(subject: Subject, outcomes: Mapping[str, Outcome]) -> Descriptor:
             "note": subject.model.source,
         }
     }
-    native = []
+    items = []
     for obligation, outcome in outcomes.items():
         item: dict[str, Any] = {
             "obligation": obligation,
@@ -55,7 +57,11 @@ def derived(subject: Subject, outcomes: Mapping[str, Outcome]) -> Descriptor:
         item["scope"] = Scope.CONFORMANCE_TRACE
         if holds and obligation == "explicit_conflict_action":
             item["action"] = _action(outcome, subject)
-        native.append(item)
+        items.append(item)
+    depth = subject.model.depth
+    hold = [{"precondition": each, "anchor": "model"} for each in PRECONDITIONS[depth]]
+    native = depth is Depth.NONE
+    adapter = {} if native else {"depth": depth, "preconditions": hold, "evidence": items}
     kept = [each for each, outcome in outcomes.items() if outcome.answer is Answer.KEPT]
     atoms = {atom: each for each in kept for atom in ATOMS_FOR.get(each, ())}
     return Descriptor.model_validate(
@@ -66,7 +72,7 @@ def derived(subject: Subject, outcomes: Mapping[str, Outcome]) -> Descriptor:
             "version": subject.model.source,
             "about": subject.model.about,
             "anchors": anchors,
-            "native": native,
+            **({"adapters": [adapter]} if adapter else {"native": items}),
             "observations": [{"atom": atom, "anchor": each} for atom, each in atoms.items()],
             "signals": [
                 {"signal": each, "status": "supported", "anchor": "model"}

@@ -26,6 +26,7 @@ from models.framework.model import Action, Model, Next
 from models.runtimes.plugin.moment import Moment
 from models.runtimes.plugin.state import WATCHED, Claim, Prompt, State
 from spec.claims.claim import Mode
+from spec.contract.supply import Depth
 
 __all__ = ["TAKES", "VARIANTS", "Plugin"]
 
@@ -43,6 +44,7 @@ class Plugin(Model[State]):
     """
 
     name: ClassVar = "plugin"
+    depth: ClassVar = Depth.BACKEND_PATCH
     about: ClassVar = "This project's plugin in vLLM: claims at the scheduler, the pool, the tier."
     source: ClassVar = "runtime_hooks of this project, in vLLM 0.32.0"
     left_out: ClassVar = (
