@@ -8,7 +8,7 @@ nothing. Of a request that never got blocks the need is all that is known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from models.runtimes.plugin.model import Plugin
 from models.runtimes.plugin.state import Claim, Prompt
@@ -18,7 +18,17 @@ from spec.events.alphabet import Kind
 from spec.events.canonical import Event
 from spec.language.errors import SpecError
 
-__all__ = ["plugin_of"]
+__all__ = ["plugin_of", "plugins_of"]
+
+
+def plugins_of(events: Sequence[Event]) -> Mapping[str, Plugin]:
+    """The instances of the size of a stream; what it leaves open is whether promises are enforced.
+
+    Raises:
+        SpecError: the stream has no request, or a claim without what the model needs.
+    """
+    named = {"enforcing": True, "reporting": False}
+    return {name: plugin_of(events, enforce=enforce) for name, enforce in named.items()}
 
 
 def plugin_of(events: Sequence[Event], *, enforce: bool = True) -> Plugin:
@@ -54,7 +64,7 @@ def plugin_of(events: Sequence[Event], *, enforce: bool = True) -> Plugin:
 
 def _claim(event: Event) -> Claim:
     predicate = parse_predicate(event.predicate or "")
-    if event.claim_id is None or event.mode is None or predicate.start:
+    if event.claim_id is None or event.mode not in set(Mode) or predicate.start:
         raise SpecError(f"claim {event.claim_id} is not on a leading prefix in a mode of its own")
     size = event.footprint or predicate.end
     if size != predicate.end:
@@ -75,6 +85,8 @@ def _prompt(
     cached = [at + 1 for event in own if event.kind is Kind.BLOCK_CACHED for at in event.positions]
     if not looked:
         return Prompt(name, own=max(cached, default=needed), claims=came[name])
-    object_id = objects[looked[0].claim_id or ""]
+    claim = looked[0].claim_id or ""
+    if claim not in objects:
+        raise SpecError(f"a look-up of {name} is for no claim that the stream registers")
     asked = max(event.asked or 0 for event in looked)
-    return Prompt(name, object_id, max([asked + 1, *cached]), claims=came[name])
+    return Prompt(name, objects[claim], max([asked + 1, *cached]), claims=came[name])
