@@ -105,19 +105,30 @@ class Stepper(Naive):
     def frozen(self) -> Frozen:
         """All that decides what later events come to."""
         claims, requests = self.pool.claims.values(), self.pool.requests
-        numbers = {claim.took for claim in claims} | {each.since for each in requests.values()}
-        rank = {number: at if self._room else 0 for at, number in enumerate(sorted({0, *numbers}))}
+        order = self._order() if self._room else {}
         return (
             self.pool.placed,
-            tuple(self._claim(claim, rank) for claim in claims),
-            tuple(sorted(self._request(name, each, rank) for name, each in requests.items())),
+            tuple(self._claim(claim, order) for claim in claims),
+            tuple(sorted(self._request(name, each, order) for name, each in requests.items())),
             tuple(case.frozen() for case in self.cases.values()),
         )
 
-    def _claim(self, claim: Claim, rank: Mapping[int, int]) -> Frozen:
+    def _order(self) -> dict[str, int]:
+        """For each responsible claim and each request in hand a number, so that a claim's is no
+        more than a request's exactly if the claim was there when the request arrived.
+        """
+        takes = [(c.took, 0, n) for n, c in self.pool.claims.items() if c.responsible]
+        comes = [(r.since, 1, n) for n, r in self.pool.requests.items() if r.in_hand]
+        found, number, last = {}, 1, 0
+        for _, comes_now, name in sorted(takes + comes):
+            number += last > comes_now
+            found[name], last = number, comes_now
+        return found
+
+    def _claim(self, claim: Claim, order: Mapping[str, int]) -> Frozen:
         return (
             claim.met > 0,
-            rank[claim.took],
+            order.get(claim.claim_id, 0),
             tuple(sorted(claim.stated.items())),
             tuple((key, tuple(values)) for key, values in claim.owed.items() if values),
             None if claim.unclear is None else claim.unclear[1],
@@ -126,11 +137,12 @@ class Stepper(Naive):
             *(getattr(claim, name) for name in _AS_THEY_ARE),
         )
 
-    def _request(self, name: str, request: Request, rank: Mapping[int, int]) -> Frozen:
+    def _request(self, name: str, request: Request, order: Mapping[str, int]) -> Frozen:
+        needs = self._room and request.in_hand
         return (
             name,
-            (request.needed, request.usable) if self._room else (0, 0),
-            rank[request.since],
+            (request.needed, request.usable) if needs else (0, 0),
+            order.get(name, 0),
             request.in_hand,
             request.ended,
             request.unsure,
