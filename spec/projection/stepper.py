@@ -7,7 +7,7 @@ stream is complete, in order, and without times: durations elapse where an event
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
@@ -33,6 +33,9 @@ _AS_THEY_ARE: Final = tuple(
     if each.name
     not in ("claim_id", "met", "took", "stated", "owed", "unclear", "facts", "state", "unsaid")
 )
+
+
+_UNSAID: Final = 6  # its place in a frozen claim
 
 
 class Followed:
@@ -147,6 +150,27 @@ class Stepper(Naive):
             request.ended,
             request.unsure,
             tuple(sorted(request.failed)),
+        )
+
+    @staticmethod
+    def renamed(frozen: Frozen, names: Sequence[int]) -> Frozen:
+        """The same where each block has another name."""
+        placed, claims, requests, cases = frozen
+        return (
+            frozenset(
+                each if each.block is None else each._replace(block=names[each.block])
+                for each in placed
+            ),
+            tuple(
+                (
+                    *values[:_UNSAID],
+                    frozenset(b if b is None else names[b] for b in values[_UNSAID]),
+                    *values[_UNSAID + 1 :],
+                )
+                for values in claims
+            ),
+            requests,
+            cases,
         )
 
     def thaw(self, frozen: Frozen) -> None:
