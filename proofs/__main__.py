@@ -94,6 +94,10 @@ def check(
         str | None,
         typer.Option("--runtime", metavar="NAME", help="Check this runtime's model in the mode."),
     ] = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(metavar="RUNS", help="With --runtime: judge random runs, and search nothing."),
+    ] = None,
     form: FormatOption = Format.TEXT,
     junit: Annotated[
         Path | None, path_option("--junit", help="Write JUnit XML to this file.")
@@ -116,7 +120,8 @@ def check(
 
     With --runtime the model of a runtime is searched instead, together with the observers: each
     obligation is kept in every reachable state, broken by a shortest run, never put to the test, or
-    not supplied.
+    not supplied. With --simulate it is not searched; random runs are judged, and the share of the
+    observers that they reach is printed.
 
     With capacity in place of a mode: what the block pool of vLLM, and hard exclusion, do with a
     prefix and a request that do not fit together, for all sizes.
@@ -139,7 +144,13 @@ def check(
                 called("proofs check hard_protected --runtime vllm_pool"),
             )
         one = Mode(resolve(name, list(Mode), what="mode"))
-        raise typer.Exit(runtimes.run_runtime_check(one, of_runtime, form, verbose=verbose))
+        if simulate is None:
+            raise typer.Exit(runtimes.run_runtime_check(one, of_runtime, form, verbose=verbose))
+        if not 1 <= simulate <= _RUNS:
+            raise SpecError(f"--simulate is {simulate}", f"give a number of runs from 1 to {_RUNS}")
+        raise typer.Exit(runtimes.run_simulation(one, of_runtime, simulate, form))
+    if simulate is not None:
+        raise SpecError("--simulate needs --runtime", "name a model of `python -m models list`")
     special = None if name is None else resolve(name, _SUBJECTS, what="mode")
     if special in (LOWERING, CAPACITY):
         if strange or every or more:
@@ -229,6 +240,7 @@ add_schema(app, proof_schema, of="`check --format json`", example="-o docs/schem
 
 
 _DEEPEST = 60
+_RUNS = 100_000
 _ROUND = 200_000  # formulas are freed by count; looking for cycles takes a tenth of the time
 _CERTIFIABLE = (EngineName.AUTO, EngineName.RECORDED, EngineName.SPACER)
 

@@ -43,13 +43,17 @@ class Step(NamedTuple):
     emits: tuple[Emitted, ...]
 
 
-def reach(model: Model[Any], limit: int = LIMIT) -> Reach:
+def reach(model: Model[Any], limit: int = LIMIT, *, symmetric: bool = False) -> Reach:
     """Every reachable state of a model, breadth first.
+
+    Args:
+        symmetric: states that differ in the names of blocks alone are one.
 
     Raises:
         SpecError: there are more states than the limit.
     """
-    level: deque[Any] = deque(dict.fromkeys(model.initial()))
+    one_of = model.canonical if symmetric else _itself
+    level: deque[Any] = deque(dict.fromkeys(one_of(state)[0] for state in model.initial()))
     seen = set(level)
     always, missed = model.always, dict(model.reachable)
     broken: dict[str, None] = {}
@@ -66,7 +70,7 @@ def reach(model: Model[Any], limit: int = LIMIT) -> Reach:
             for action in actions:
                 transitions += 1
                 done[action.name] = None
-                after = model.apply(state, action).state
+                after, _ = one_of(model.apply(state, action).state)
                 if after not in seen:
                     seen.add(after)
                     found.append(after)
@@ -77,6 +81,10 @@ def reach(model: Model[Any], limit: int = LIMIT) -> Reach:
     return Reach(
         len(seen), transitions, depth, ends, tuple(sorted(done)), tuple(broken), tuple(missed)
     )
+
+
+def _itself(state: State) -> tuple[State, tuple[int, ...]]:
+    return state, ()
 
 
 def simulate(model: Model[Any], seed: int, steps: int) -> Iterator[Step]:

@@ -26,12 +26,26 @@ from spec.events.canonical import Event
 from spec.events.fields import IDENTITY, fields_of
 from spec.language.errors import SpecError
 
-__all__ = ["CACHE", "Action", "Emitted", "Fact", "Model", "Next", "Signal", "fact", "signal"]
+__all__ = [
+    "CACHE",
+    "Action",
+    "Emitted",
+    "Fact",
+    "Model",
+    "Next",
+    "Signal",
+    "fact",
+    "renamed",
+    "signal",
+]
 
 State = TypeVar("State")
 
 CACHE: Final = "kv:model"
 """The cache identity of everything in a model: one model, one tokenizer, one block size."""
+
+
+_NOTHING: Final = Event(kind=Kind.STREAM_DISORDER)
 
 
 class Action(NamedTuple):
@@ -65,6 +79,22 @@ class Signal:
 
 
 Emitted: TypeAlias = Fact | Signal
+
+
+def renamed(emitted: Emitted, names: Mapping[int, int]) -> Emitted:
+    """What is emitted where blocks have these names instead."""
+    if isinstance(emitted, Fact):
+        blocks = emitted.event.block_ids
+        if not blocks:
+            return emitted
+        event = emitted.event
+        given = {n: getattr(event, n) for n in event.__struct_fields__ if n != "kind"}
+        given = {n: value for n, value in given.items() if value != getattr(_NOTHING, n)}
+        return fact(event.kind, **{**given, "block_ids": tuple(names[each] for each in blocks)})
+    if "block_ids" not in emitted.fields:
+        return emitted
+    blocks = tuple(names[each] for each in emitted.fields["block_ids"])
+    return signal(emitted.name, emitted.holder, **{**emitted.fields, "block_ids": blocks})
 
 
 def fact(kind: Kind, **fields: Any) -> Fact:
@@ -151,6 +181,8 @@ class Model(Generic[State]):
     def canonical(self, state: State) -> tuple[State, tuple[int, ...]]:
         """The state that stands for all that differ from it in the names of blocks alone.
 
-        Returns it with the new name of each block; a model without symmetry returns no names.
+        Returns it with the new name of each block, or with no names where they stay. A model that
+        renames blocks treats them by their place and their content, never by their names, and its
+        actions name none.
         """
         return state, ()

@@ -142,8 +142,17 @@ class VllmPool(Model[State]):
         return Next(state._replace(waiting=(*state.waiting, prompt.request_id)), (came,))
 
     def _hits(self, state: State, prompt: Prompt) -> tuple[int, ...]:
-        """The blocks of the longest cached prefix of a prompt (`get_computed_blocks`)."""
-        places = {content: block for block, content in enumerate(state.cached) if content}
+        """The blocks of the longest cached prefix of a prompt (`get_computed_blocks`).
+
+        Of several blocks with one content it is one in use, or else the first in the queue: that
+        was cached first, which is the one that the engine finds.
+        """
+        used = [block for _, blocks in state.running for block in blocks]
+        places: dict[tuple[str, int], int] = {}
+        for block in (*used, *state.free):
+            content = state.cached[block]
+            if content is not None:
+                places.setdefault(content, block)
         found: list[int] = []
         for content in _contents(prompt):
             if content not in places:
@@ -234,6 +243,24 @@ class VllmPool(Model[State]):
             ended=tuple(sorted((*state.ended, name))),
         )
         return Next(done, (fact(Kind.REQUEST_FINISHED, request_id=name),))
+
+    def canonical(self, state: State) -> tuple[State, tuple[int, ...]]:
+        """Blocks are named by their place: first those of the queue, then those in use."""
+        used = [block for _, blocks in state.running for block in blocks]
+        order = tuple(dict.fromkeys((*state.free, *used)))
+        if order == tuple(range(self.blocks)):
+            return state, ()
+        names = [0] * self.blocks
+        for name, block in enumerate(order):
+            names[block] = name
+        renamed = state._replace(
+            free=tuple(names[block] for block in state.free),
+            cached=tuple(state.cached[block] for block in order),
+            running=tuple(
+                (name, tuple(names[b] for b in blocks)) for name, blocks in state.running
+            ),
+        )
+        return renamed, tuple(names)
 
     @property
     def always(self) -> Mapping[str, Callable[[State], bool]]:

@@ -13,6 +13,8 @@ from proofs.product.check import NOT_SUPPLIED, SCHEMA, Checked, check_runtime, c
 from proofs.product.compare import SCHEMA as COMPARE
 from proofs.product.compare import Compared, compare
 from proofs.product.search import Answer
+from proofs.product.simulation import SCHEMA as SIMULATION
+from proofs.product.simulation import Simulated, simulated
 from proofs.product.subject import subjects
 from spec.claims.claim import Mode
 from spec.cli.common import Code, Format, FormatOption, page, print_json
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-__all__ = ["register", "run_runtime_check"]
+__all__ = ["register", "run_runtime_check", "run_simulation"]
 
 _STYLES: Final = {
     Answer.KEPT: "green",
@@ -54,6 +56,42 @@ def run_runtime_check(mode: Mode, name: str, form: Format, *, verbose: bool) -> 
         print_json({"schema": SCHEMA, "checks": checked})
     codes = [code_of(each) for each in checked]
     return next((c for c in (Code.VIOLATED, Code.INCONCLUSIVE) if c in codes), Code.OK)
+
+
+def run_simulation(mode: Mode, name: str, runs: int, form: Format) -> Code:
+    """Judge random runs of a runtime's model, print what was found, and return the exit code."""
+    found = []
+    for subject in subjects(name, mode):
+        with progress(subject.inference or subject.runtime) as report:
+            found.append(simulated(subject, runs, progress=lambda n: report("runs", n, n, 0)))
+        if form is Format.TEXT:
+            with page() as out:
+                _print_simulated(out, found[-1])
+    if form is Format.JSON:
+        print_json({"schema": SIMULATION, "checks": found})
+    broken = any(each.broken for each in found)
+    return Code.VIOLATED if broken else Code.INCONCLUSIVE
+
+
+def _print_simulated(out: Console, found: Simulated) -> None:
+    about = f"{found.runtime}, {found.inference}" if found.inference else found.runtime
+    says = f"{len(found.broken)} obligations of {found.mode} broken in {found.runs} random runs"
+    out.print(Text(wrap(f"{about}: {says}"), style="bold"))
+    for name, actions in found.broken.items():
+        line = Text(f"  {name:<36}")
+        line.append("broken", "red")
+        out.print(line)
+        out.print(Text(wrap(", ".join(actions), 6, 6), style="bright_black"))
+    (rules, of_rules), (states, of_states) = found.rules, found.observer_states
+    reached = f"{rules} of {of_rules} rules and {states} of {of_states} states of the observers"
+    out.print(
+        Text(
+            wrap(
+                f"Reached: {found.states} states of the model, {reached}. What no run broke is not "
+                "shown to be kept."
+            )
+        )
+    )
 
 
 def _print_checked(out: Console, found: Checked, *, verbose: bool) -> None:

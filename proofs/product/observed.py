@@ -74,6 +74,7 @@ class Observed:
         self._numbers: dict[Frozen, int] = {}
         self._after: dict[tuple[int, tuple[Emitted, ...]], tuple[int, int]] = {}
         self._events: dict[tuple[Emitted, ...], list[Event]] = {}
+        self._names: dict[tuple[int, tuple[int, ...]], int] = {}
         self.verdicts: list[Verdict] = []
         self._number()
 
@@ -87,6 +88,16 @@ class Observed:
         """
         known = self._after.get((configuration, emits))
         return known or self._take(configuration, emits)
+
+    def renamed(self, configuration: int, names: tuple[int, ...]) -> int:
+        """The configuration where blocks have these names instead."""
+        number = self._names.get((configuration, names))
+        if number is None:
+            frozen = self._stepper.renamed(self._known[configuration], names)
+            number = self._names[configuration, names] = self._add(
+                frozen, self.verdicts[configuration]
+            )
+        return number
 
     def _take(self, configuration: int, emits: tuple[Emitted, ...]) -> tuple[int, int]:
         events = self._events.get(emits)
@@ -108,9 +119,11 @@ class Observed:
         return self._stepper.verdicts()[self.obligation]
 
     def _number(self) -> int:
-        frozen = self._stepper.frozen()
+        return self._add(self._stepper.frozen(), None)
+
+    def _add(self, frozen: Frozen, verdict: Verdict | None) -> int:
         number = self._numbers.setdefault(frozen, len(self._known))
         if number == len(self._known):
             self._known.append(frozen)
-            self.verdicts.append(self._verdict())
+            self.verdicts.append(self._verdict() if verdict is None else verdict)
         return number

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from models.framework.model import Action, Emitted, Model
+from models.framework.model import Action, Emitted, Model, renamed
 from models.framework.shims import Shim
 from proofs.product.observed import FIRST, Observed
 from proofs.product.runs import Run, plainness
@@ -43,8 +43,8 @@ Progress: TypeAlias = Callable[[int, int, int], None]
 _Node: TypeAlias = tuple[int, int]
 """A state of the model and a configuration, by their numbers."""
 
-_Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action]
-"""The state reached, what is emitted, and what is done."""
+_Edge: TypeAlias = tuple[int, tuple[Emitted, ...], Action, tuple[int, ...]]
+"""The state reached, what is emitted, what is done, and the names that blocks have from then on."""
 
 
 class Answer(StrEnum):
@@ -86,6 +86,7 @@ def search(
     limit: int = LIMIT,
     progress: Progress | None = None,
     whole: bool = False,
+    symmetric: bool = True,
 ) -> Outcome:
     """Whether every run of a model keeps an obligation to the claim of a holder.
 
@@ -93,16 +94,17 @@ def search(
 
     Args:
         whole: follow all claims, even where the obligation reads nothing of others.
+        symmetric: states that differ in the names of blocks alone are one.
 
     Raises:
         SpecError: the model emits facts that contradict each other; the action is named.
     """
     try:
         observed = Observed(model, shim, mode, obligation, tracked, whole=whole)
-        return _Search(model, shim, observed, limit).run(progress)
+        return _Search(model, shim, observed, limit, symmetric).run(progress)
     except Shared:
         observed = Observed(model, shim, mode, obligation, tracked, whole=True)
-        return _Search(model, shim, observed, limit).run(progress)
+        return _Search(model, shim, observed, limit, symmetric).run(progress)
 
 
 def validate(model: Model[Any], shim: Shim, mode: Mode, tracked: str) -> None:
@@ -119,8 +121,11 @@ class _Search:
     with several configurations is taken apart once.
     """
 
-    def __init__(self, model: Model[Any], shim: Shim, observed: Observed, limit: int) -> None:
+    def __init__(
+        self, model: Model[Any], shim: Shim, observed: Observed, limit: int, symmetric: bool
+    ) -> None:
         self.model, self.shim, self.observed, self.limit = model, shim, observed, limit
+        self.symmetric = symmetric
         self.states: list[Any] = list(dict.fromkeys(model.initial()))
         self.numbers = {state: number for number, state in enumerate(self.states)}
         self.edges: dict[int, list[_Edge]] = {}
@@ -170,11 +175,13 @@ class _Search:
             if leaving is None:
                 leaving = edges[state] = self._leaving(state)
             for edge in leaving:
-                reached, emits, _ = edge
+                reached, emits, _, names = edge
                 try:
                     following, events = after(configuration, emits)
                 except SpecError as error:
                     raise self._fault(state, edge, error) from None
+                if names:
+                    following = self.observed.renamed(following, names)
                 new, price = (reached, following), cost + events
                 if price < costs.get(new, price + 1):
                     costs[new], parents[new] = price, (node, edge)
@@ -193,11 +200,12 @@ class _Search:
             try:
                 after, emits = self.model.apply(state, action)
             except SpecError as error:
-                raise self._fault(number, (number, (), action), error) from None
+                raise self._fault(number, (number, (), action, ()), error) from None
+            after, names = self.model.canonical(after) if self.symmetric else (after, ())
             reached = self.numbers.setdefault(after, len(self.states))
             if reached == len(self.states):
                 self.states.append(after)
-            found.append((reached, emits, action))
+            found.append((reached, emits, action, names))
         return found
 
     def _fault(self, state: int, edge: _Edge, error: SpecError) -> SpecError:
@@ -217,8 +225,23 @@ class _Search:
         )
 
     def _run_to(self, node: _Node) -> Run:
-        steps = []
+        edges = []
         while (parent := self.parents[node]) is not None:
-            node, (_, emits, action) = parent
-            steps.append((action, emits))
-        return Run(self.states[node[0]], tuple(reversed(steps)))
+            node, edge = parent
+            edges.append(edge)
+        steps, first = [], _Names()
+        for _, emits, action, names in reversed(edges):
+            steps.append((action, tuple(renamed(each, first) for each in emits)))
+            first = first.before(names)
+        return Run(self.states[node[0]], tuple(steps))
+
+
+class _Names(dict[int, int]):
+    """Of each block, as a state names it, the name that it had in the first state of a run."""
+
+    def __missing__(self, block: int) -> int:
+        return block
+
+    def before(self, names: tuple[int, ...]) -> _Names:
+        """The same after blocks were renamed."""
+        return _Names({new: self[old] for old, new in enumerate(names)}) if names else self

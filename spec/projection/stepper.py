@@ -7,7 +7,7 @@ stream is complete, in order, and without times: durations elapse where an event
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
@@ -33,6 +33,9 @@ _AS_THEY_ARE: Final = tuple(
     if each.name
     not in ("claim_id", "met", "took", "stated", "owed", "unclear", "facts", "state", "unsaid")
 )
+
+
+_UNSAID: Final = 6  # its place in a frozen claim
 
 
 class Followed:
@@ -105,19 +108,30 @@ class Stepper(Naive):
     def frozen(self) -> Frozen:
         """All that decides what later events come to."""
         claims, requests = self.pool.claims.values(), self.pool.requests
-        numbers = {claim.took for claim in claims} | {each.since for each in requests.values()}
-        rank = {number: at if self._room else 0 for at, number in enumerate(sorted({0, *numbers}))}
+        order = self._order() if self._room else {}
         return (
             self.pool.placed,
-            tuple(self._claim(claim, rank) for claim in claims),
-            tuple(sorted(self._request(name, each, rank) for name, each in requests.items())),
+            tuple(self._claim(claim, order) for claim in claims),
+            tuple(sorted(self._request(name, each, order) for name, each in requests.items())),
             tuple(case.frozen() for case in self.cases.values()),
         )
 
-    def _claim(self, claim: Claim, rank: Mapping[int, int]) -> Frozen:
+    def _order(self) -> dict[str, int]:
+        """For each responsible claim and each request in hand a number, so that a claim's is no
+        more than a request's exactly if the claim was there when the request arrived.
+        """
+        takes = [(c.took, 0, n) for n, c in self.pool.claims.items() if c.responsible]
+        comes = [(r.since, 1, n) for n, r in self.pool.requests.items() if r.in_hand]
+        found, number, last = {}, 1, 0
+        for _, comes_now, name in sorted(takes + comes):
+            number += last > comes_now
+            found[name], last = number, comes_now
+        return found
+
+    def _claim(self, claim: Claim, order: Mapping[str, int]) -> Frozen:
         return (
             claim.met > 0,
-            rank[claim.took],
+            order.get(claim.claim_id, 0),
             tuple(sorted(claim.stated.items())),
             tuple((key, tuple(values)) for key, values in claim.owed.items() if values),
             None if claim.unclear is None else claim.unclear[1],
@@ -126,15 +140,37 @@ class Stepper(Naive):
             *(getattr(claim, name) for name in _AS_THEY_ARE),
         )
 
-    def _request(self, name: str, request: Request, rank: Mapping[int, int]) -> Frozen:
+    def _request(self, name: str, request: Request, order: Mapping[str, int]) -> Frozen:
+        needs = self._room and request.in_hand
         return (
             name,
-            (request.needed, request.usable) if self._room else (0, 0),
-            rank[request.since],
+            (request.needed, request.usable) if needs else (0, 0),
+            order.get(name, 0),
             request.in_hand,
             request.ended,
             request.unsure,
             tuple(sorted(request.failed)),
+        )
+
+    @staticmethod
+    def renamed(frozen: Frozen, names: Sequence[int]) -> Frozen:
+        """The same where each block has another name."""
+        placed, claims, requests, cases = frozen
+        return (
+            frozenset(
+                each if each.block is None else each._replace(block=names[each.block])
+                for each in placed
+            ),
+            tuple(
+                (
+                    *values[:_UNSAID],
+                    frozenset(b if b is None else names[b] for b in values[_UNSAID]),
+                    *values[_UNSAID + 1 :],
+                )
+                for values in claims
+            ),
+            requests,
+            cases,
         )
 
     def thaw(self, frozen: Frozen) -> None:

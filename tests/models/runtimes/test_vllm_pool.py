@@ -41,6 +41,17 @@ def test_counts(model: VllmPool, counts: tuple[int, int]) -> None:
     assert not found.broken
 
 
+@pytest.mark.parametrize(
+    ("blocks", "counts"), [(4, ((34, 57), (34, 57))), (6, ((660, 1493), (470, 1161)))]
+)
+def test_counts_with_symmetry(blocks: int, counts: tuple[tuple[int, int], ...]) -> None:
+    """Without and with symmetry of blocks there are so many states and transitions."""
+    prompts = (Prompt("r1", "a", 2, 1), Prompt("r2", "b", 2, 1), Prompt("r3", "a", 2, 2))
+    model = VllmPool() if blocks == 4 else VllmPool(6, prompts, {"a": 2, "b": 2})
+    found = [reach(model, symmetric=each) for each in (False, True)]
+    assert counts == tuple((each.states, each.transitions) for each in found)
+
+
 def test_what_was_asked_for_can_be_gone() -> None:
     """Some run of the native pool loses a prefix that somebody wants to keep."""
     assert not reach(VllmPool()).missed

@@ -85,6 +85,22 @@ def test_alone_is_as_among_others(mode: Mode) -> None:
             assert len(one.run.events(shim)) == len(all_.run.events(shim)), name
 
 
+@pytest.mark.parametrize("mode", MODES_QUICK)
+def test_blocks_are_symmetric(mode: Mode) -> None:
+    """Where blocks that look alike are one, the same is found, in runs of the same length."""
+    for name in MODES[mode].names(Bundle.CONTRACT):
+        one, all_ = (
+            search(SMALL, Shim(mode, KEEP), mode, name, "a", symmetric=symmetric)
+            for symmetric in (True, False)
+        )
+        assert one.answer is all_.answer, name
+        assert one.states <= all_.states
+        if one.run is not None and all_.run is not None:
+            events = one.run.events(Shim(mode, KEEP))
+            assert len(events) == len(all_.run.events(Shim(mode, KEEP))), name
+            assert is_run(SMALL, Shim(mode, KEEP), events), name
+
+
 def test_names_do_not_matter() -> None:
     """Claims, requests and blocks are symmetric: with other names the same is found."""
     other = VllmPool(3, (Prompt("x", "q", 1, 0), Prompt("y", "p", 1, 1)), {"q": 1, "p": 1})

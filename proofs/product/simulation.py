@@ -1,0 +1,104 @@
+"""Checks a runtime's model by random runs, where there is too much to visit.
+
+What such runs break is broken. What they do not break is not shown to be kept: how much of the
+observers they reached says how little it means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from models.framework.explore import simulate
+from models.framework.shims import claim_of
+from proofs.product.runs import Run
+from spec.contract.modes import MODES, Bundle
+from spec.contract.obligations import OBLIGATIONS
+from spec.language.verdicts import Verdict
+from spec.projection.lines import line_of
+from spec.projection.naive import Naive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proofs.product.subject import Subject
+
+__all__ = ["SCHEMA", "STEPS", "Simulated", "simulated"]
+
+SCHEMA: Final = "resident-claims/simulation/1"
+STEPS: Final = 60
+"""Actions of a run, at most."""
+
+
+class Simulated(msgspec.Struct, frozen=True):
+    """What random runs of a model came to.
+
+    `broken` has for each obligation that some run broke the actions of the shortest such run.
+    `states` are the states of the model that were visited; of the observers' `rules` and
+    `observer_states` the first number was reached, of so many.
+    """
+
+    schema: str
+    runtime: str
+    mode: str
+    inference: str | None
+    runs: int
+    events: int
+    states: int
+    rules: tuple[int, int]
+    observer_states: tuple[int, int]
+    broken: dict[str, tuple[str, ...]]
+
+
+def simulated(
+    subject: Subject, runs: int, seed: int = 0, progress: Callable[[int], None] | None = None
+) -> Simulated:
+    """Judge so many random runs by the reference projection.
+
+    Args:
+        seed: that of the first run; the next has the next one.
+        progress: receives the number of runs that are done.
+    """
+    names = MODES[subject.mode].names(Bundle.CONTRACT)
+    states: set[object] = set()
+    rules: set[tuple[str, str]] = set()
+    broken: dict[str, tuple[str, ...]] = {}
+    events = 0
+    for number in range(runs):
+        steps = list(simulate(subject.model, seed + number, STEPS))
+        states |= {step.state for step in steps}
+        run = Run(None, tuple((step.action, step.emits) for step in steps))
+        stream = run.events(subject.shim)
+        events += len(stream)
+        naive = Naive([line_of(event, n) for n, event in enumerate(stream, 1)], subject.mode)
+        for _ in naive:
+            pass
+        case = naive.cases.get(claim_of(subject.tracked))
+        if case is not None:
+            rules |= set(case.taken)
+            for name, finding in case.findings():
+                if finding.verdict is Verdict.VIOLATED:
+                    end = run.until(subject.shim, finding.at or len(stream))
+                    actions = tuple(map(str, end.actions))
+                    broken[name] = min(broken.get(name, actions), actions, key=len)
+        if progress is not None:
+            progress(number + 1)
+    reached = {(name, _rule_to(name, rule)) for name, rule in rules}
+    reached |= {(name, OBLIGATIONS[name].initial) for name in names}
+    return Simulated(
+        SCHEMA,
+        subject.runtime,
+        str(subject.mode),
+        subject.inference,
+        runs,
+        events,
+        len(states),
+        (len(rules), sum(len(OBLIGATIONS[name].rules) for name in names)),
+        (len(reached), sum(len(OBLIGATIONS[name].states) for name in names)),
+        {name: broken[name] for name in names if name in broken},
+    )
+
+
+def _rule_to(name: str, rule: str) -> str:
+    return next(each.to for each in OBLIGATIONS[name].rules if each.name == rule)
