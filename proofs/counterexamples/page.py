@@ -37,11 +37,12 @@ and the monitor finds the obligation that breaks.
 gate`: there was a run, and its claim, its order or what it consists of is not that of the \
 obligation.
 
-`python -m proofs counterexamples -o DIR` writes these runs, and `python -m monitor check` judges \
-them. After a change of the specification or of a model, `--check DIR` names what changed. Whoever \
-reads traces of another form runs the suite against that reader: `pytest --resident-claims-suite DIR \
---adapter my.module:Adapter`, where `write` of the adapter makes lines of canonical events, and \
-`read` makes events of those lines again. A run that breaks a mode must not come out as kept.
+`python -m proofs counterexamples -o DIR` writes these runs, and `python -m monitor check` \
+judges them. After a change of the specification or of a model, `--check DIR` names what \
+changed. Whoever reads traces of another form runs the suite against that reader: `pytest \
+--resident-claims-suite DIR --adapter my.module:Adapter`, where `write` of the adapter makes \
+lines of canonical events, and `read` makes events of those lines again. A run that breaks a \
+mode must not come out as kept.
 """
 
 
