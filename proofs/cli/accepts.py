@@ -11,6 +11,7 @@ from monitor.input.errors import InputError
 from monitor.report.layout import place
 from monitor.report.quote import quotes, shortened
 from monitor.report.verdict import Input
+from proofs.cli.progress import progress
 from proofs.product.accepts import LIMIT
 from proofs.product.recorded import ACCEPTED, REJECTED, Acceptance, StreamAcceptance, acceptance
 from spec.cli.arguments import file_name
@@ -64,7 +65,12 @@ def _accepts(
     Exit 0: accepted. 1: rejected, at the line that is printed. 2: bad input. 3: undecided.
     """
     try:
-        found = acceptance(name, trace, inference=inference, limit=limit)
+        with progress(name) as told:
+
+            def tell(events: int, states: int) -> None:
+                told("its run", states, events, events)
+
+            found = acceptance(name, trace, inference=inference, limit=limit, progress=tell)
     except InputError as error:
         raise SpecError(str(error)) from error
     if form is Format.JSON:

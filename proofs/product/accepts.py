@@ -8,7 +8,7 @@ and no two for one. What a model does without emitting anything may happen at an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -110,6 +110,7 @@ def accepts(
     left_out: Collection[str] = LEFT_OUT,
     unseen: Collection[Kind] = (),
     limit: int = LIMIT,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Accepted | Rejected | Bounded:
     """Whether a stream of events is a run of a model, up to names and the fields that are left out.
 
@@ -118,6 +119,7 @@ def accepts(
         left_out: the fields that are not compared.
         unseen: the kinds that the stream does not state, whatever the model emits.
         limit: the most states that the model may be in after an event.
+        progress: receives the number of events so far, and of states.
     """
     configs: dict[_Config, _Path] = {
         _Config(state, (), frozenset()): None for state in model.initial()
@@ -144,6 +146,8 @@ def accepts(
             near = any(differs != "kind" for _, _, differs in could)
             return Rejected(count - 1, event, tuple(instead), near, _actions(path))
         configs, most = found, max(most, len(found))
+        if progress is not None:
+            progress(count, len(found))
     ended = [path for config, path in configs.items() if not config.pending]
     path = ended[0] if ended else next(iter(configs.values()))
     return Accepted(count, _actions(path), bool(ended), most)

@@ -17,7 +17,7 @@ from spec.language.errors import SpecError
 from spec.language.suggest import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from models.framework.model import Model
     from models.registry import Runtime
@@ -110,7 +110,12 @@ class _Stream:
 
 
 def acceptance(
-    name: str, trace: str, *, inference: str | None = None, limit: int = LIMIT
+    name: str,
+    trace: str,
+    *,
+    inference: str | None = None,
+    limit: int = LIMIT,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Acceptance:
     """Compare each stream of a trace with a model, by `NAME` or `NAME:VARIANT`.
 
@@ -120,6 +125,7 @@ def acceptance(
     Args:
         inference: the name of the one whose shim makes claims of the runtime's calls.
         limit: the most states that the model may be in after an event.
+        progress: receives the number of events so far, and of states.
 
     Raises:
         InputError: the trace cannot be read.
@@ -132,8 +138,15 @@ def acceptance(
     source, streams = read([trace]), dict[str, _Stream]()
     for record in source:
         streams.setdefault(record.stamp.stream, _Stream()).take(record)
+
+    def compare(model: Model[Any], stream: _Stream) -> Accepted | Rejected | Bounded:
+        unseen = stream.unseen
+        return accepts(
+            model, stream.events, shim=shim, unseen=unseen, limit=limit, progress=progress
+        )
+
     judged = tuple(
-        _judged(each, stream, fixed or _of_size(found, variant, stream), shim, limit)
+        _judged(each, stream, fixed or _of_size(found, variant, stream), compare)
         for each, stream in streams.items()
     )
     verdicts = {each.verdict for each in judged}
@@ -175,12 +188,15 @@ def _of_size(found: Runtime, variant: str, stream: _Stream) -> Mapping[str, Mode
 
 
 def _judged(
-    name: str, stream: _Stream, instances: Mapping[str, Model[Any]], shim: Shim, limit: int
+    name: str,
+    stream: _Stream,
+    instances: Mapping[str, Model[Any]],
+    compare: Callable[[Model[Any], _Stream], Accepted | Rejected | Bounded],
 ) -> StreamAcceptance:
     """The verdict of one that accepts, else of an undecided one, else of the nearest."""
     best: tuple[tuple[bool, bool, int, bool], str, Accepted | Rejected | Bounded] | None = None
     for instance, model in instances.items():
-        found = accepts(model, stream.events, shim=shim, unseen=stream.unseen, limit=limit)
+        found = compare(model, stream)
         taken = found.events if isinstance(found, Accepted) else found.at
         near = isinstance(found, Rejected) and found.near
         rank = isinstance(found, Accepted), isinstance(found, Bounded), taken, near
