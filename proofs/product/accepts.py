@@ -56,14 +56,16 @@ _Path: TypeAlias = tuple[Action, "_Path"] | None
 class Accepted:
     """The stream is a run of the model: these actions make it.
 
-    `complete` says that it ends where an action of the model does, and not within one; `most` is
-    the largest number of states that the model could be in.
+    `complete` says that it ends where an action of the model does, and not within one; then `owed`
+    is empty, else what the last action has to emit next. `most` is the largest number of states
+    that the model could be in.
     """
 
     events: int
     actions: tuple[Action, ...]
     complete: bool
     most: int
+    owed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,8 +151,10 @@ def accepts(
         if progress is not None:
             progress(count, len(found))
     ended = [path for config, path in configs.items() if not config.pending]
-    path = ended[0] if ended else next(iter(configs.values()))
-    return Accepted(count, _actions(path), bool(ended), most)
+    if ended:
+        return Accepted(count, _actions(ended[0]), True, most)
+    owed = dict.fromkeys(_say(*each) for each in configs.items())
+    return Accepted(count, _actions(next(iter(configs.values()))), False, most, tuple(owed))
 
 
 def _moves(
@@ -209,7 +213,7 @@ def _bind_all(own: Event, event: Event, names: dict[tuple[str, Any], Any], field
     Lists of which all names are known are compared as sets.
     """
     sort, mine, theirs = _NAMED[field], getattr(own, field), getattr(event, field)
-    if len(mine) != len(theirs):
+    if theirs is None or len(mine) != len(theirs):
         return False
     if field == "block_ids" and (own.positions or event.positions):
         pairs = sorted(zip(own.positions, mine, strict=False), key=lambda pair: pair[0])
@@ -248,13 +252,13 @@ def _actions(path: _Path) -> tuple[Action, ...]:
     return tuple(reversed(actions))
 
 
-def _say(config: _Config, path: _Path, differs: str, event: Event) -> str:
+def _say(config: _Config, path: _Path, differs: str = "", event: Event | None = None) -> str:
     own, names = config.pending[0], dict(config.names)
     ids = (("claim", own.claim_id), ("request", own.request_id))
     about = [str(names.get(each, each[1])) for each in ids if each[1]]
     action = "" if path is None else f"{path[0]}: "
     said = f"{action}{' '.join([own.kind, *about])}"
-    if differs == "kind":
+    if event is None or differs == "kind":
         return said
     mine, theirs, sort = getattr(own, differs), getattr(event, differs), _NAMED.get(differs, "")
     if isinstance(mine, tuple):

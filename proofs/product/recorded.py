@@ -104,6 +104,11 @@ class _Stream:
             self.places += (at for _, at in record.events)
 
     @property
+    def whole(self) -> bool:
+        """Whether the stream states that it is complete."""
+        return self._order.whole
+
+    @property
     def lacks(self) -> tuple[At, str] | None:
         """From which line on events may be missing, and why; None where the stream is whole."""
         return self.ends or self._order.cut
@@ -199,10 +204,11 @@ def _judged(
         found = compare(model, stream)
         taken = found.events if isinstance(found, Accepted) else found.at
         near = isinstance(found, Rejected) and found.near
-        rank = isinstance(found, Accepted), isinstance(found, Bounded), taken, near
+        fits = isinstance(found, Accepted) and (found.complete or not stream.whole)
+        rank = fits, isinstance(found, Bounded), taken, near
         if best is None or rank > best[0]:
             best = rank, instance, found
-        if isinstance(found, Accepted):
+        if fits:
             break
     if best is None:
         raise SpecError(f"stream {name} leaves no instance of the model")
@@ -225,6 +231,9 @@ def _view(
         complete = found.complete
         if stream.lacks is not None:
             verdict, (at, why) = UNDECIDED, stream.lacks
+        elif stream.whole and not complete:
+            verdict, at, instead = REJECTED, stream.places[-1], found.owed
+            why = "the stream ends here, within an action of the model"
         elif not stream.events:
             verdict, why = UNDECIDED, "the stream has no event"
     else:

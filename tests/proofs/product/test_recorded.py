@@ -150,6 +150,23 @@ class TestReading:
         assert found.streams[0].at is not None
         assert line == found.streams[0].at.line
 
+    def test_a_whole_stream_that_ends_too_early(self, accepted: Accept) -> None:
+        """A stream that states its end must have all that its last action emits."""
+        lines, line = without("hard, not enforced", Kind.CLAIM_HARMED)
+        lines = [*lines[: line - 1], {**lines[-1], "sequence": line - 1}]
+        (stream,) = accepted("plugin", lines).streams
+        assert (REJECTED, False) == (stream.verdict, stream.complete)
+        assert stream.at is not None
+        assert line - 1 == stream.at.line
+        assert ("schedule(request:2): claim_harmed claim:resident",) == stream.instead
+
+    def test_an_open_stream_may_end_anywhere(self, accepted: Accept) -> None:
+        """A stream that states neither beginning nor end is compared as far as it goes."""
+        lines, line = without("hard, not enforced", Kind.CLAIM_HARMED)
+        lines = [{**each, "sequence": n} for n, each in enumerate(lines[1 : line - 1])]
+        (stream,) = accepted("plugin", lines).streams
+        assert (ACCEPTED, False) == (stream.verdict, stream.complete)
+
     def test_a_cut_stream(self, accepted: Accept) -> None:
         """A stream without the end that it promised is no complete run."""
         found = accepted("plugin", lines_of("hard")[:-1])
