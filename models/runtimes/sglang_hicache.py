@@ -108,7 +108,7 @@ class SglangHicache(Tiers):
             return all(node.parent is None or state.find(node.parent) for node in state.gpu)
 
         return {
-            "a page has one node, and the host pool holds what it can": pages,
+            "a page has one node, and the host pool has room for what it holds": pages,
             "a node has a lock for each running request that uses it": locks,
             "the parent of a node on the GPU is on the GPU": rooted,
         }
@@ -156,6 +156,7 @@ _REMOVED: Final = {"BlockRemoved": Kind.CLAIM_BLOCK_LOST}
 _LEAVES: Final = {
     "write_backup": Kind.CLAIM_OFFLOADED,
     "host_hit": Kind.CLAIM_RESTORE_REQUIRED,
+    "storage_hit": Kind.CLAIM_RESTORE_REQUIRED,
 }
 _RETURNS: Final = {**_LEAVES, "load_back": Kind.CLAIM_RESTORED}
 _COUNTED: Final = {
@@ -181,15 +182,19 @@ def _inference(
 INFERENCES: Final = (
     _inference(
         "lock reference -> hard_protected",
-        "inc_lock_ref: what a request uses is protected up to the root",
+        "inc_lock_ref: what a request uses is protected up to the root, until dec_lock_ref",
         Mode.HARD_PROTECTED,
         "no_host",
+        {"dec_lock_ref": Kind.CLAIM_RETIRED},
         accepts="inc_lock_ref",
         premises=("lock_reference",),
+        parent="active_no_evict -> future_resident hard_protected",
+        adds="The lock goes with the last request that uses the node, before the next one comes, "
+        "and no report says so.",
     ),
     _inference(
         "request priority -> soft_priority",
-        "the priority of a request, with the eviction strategy lru",
+        "the priority of a request, where the eviction strategy is lru, which ignores it",
         Mode.SOFT_PRIORITY,
         "priority_ignored",
         _REMOVED,
@@ -202,6 +207,7 @@ INFERENCES: Final = (
         "short_span",
         _RETURNS,
         premises=("load_back",),
+        adds="A span below the threshold is not loaded back. It is computed, and nothing says so.",
     ),
     _inference(
         "write_through_selective -> offloadable",

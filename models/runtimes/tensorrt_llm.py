@@ -5,9 +5,9 @@ Source: TensorRT-LLM, `evictionPolicy.cpp` at 05a91919 (`claimBlock`, `releaseBl
 inferred: that a reuse without a retention config keeps the priority of a block and loses its
 duration (`claimBlock` always overwrites the duration, and the priority only if one is given); that
 a block whose children are all in the host pool is a leaf; that a block leaves the host pool as it
-is loaded back; that blocks without content are taken first; that an expired block keeps its place
-in the queue; that a paused request waits behind the others. `refresh` runs in every step here;
-nothing that was read says how often it does.
+is loaded back; that blocks without content are taken first; that an expired block goes to the end
+of the queue of its new priority; that a paused request waits behind the others. `refresh` runs in
+every step here; nothing that was read says how often it does.
 
 A retention config is part of a request and names ranges of its prompt; the first that contains a
 block sets its priority, and how long the block keeps it once it is released. Then the priority is
