@@ -320,8 +320,8 @@ class VllmOffload(Model[State]):
         """What vLLM says: KV events about hashes, a counter of bytes, and log lines.
 
         Only whoever keeps the hashes of a client's prompt knows which object an event is about. The
-        counter names nothing, a log line requests: `holder` is anybody who reads them. Statistics
-        of a request state what of it is to be loaded. `from_tier` is what the reader concludes.
+        counter names nothing, a log line requests: `holder` is anybody who reads them. Events and
+        counter name no request: `request_id` is that of the step, and `from_tier` a conclusion.
         """
         of: dict[str, Any] = {} if name is None else {"request_id": name}
         mine = [object_id] if object_id in state.asked else []
@@ -333,10 +333,10 @@ class VllmOffload(Model[State]):
             case "stored":
                 return tuple(signal("BlockStored:CPU", each) for each in mine)
             case "computed":
-                return tuple(signal(back, each, from_tier=True) for each in mine)
+                return tuple(signal(back, each, from_tier=True, **of) for each in mine)
             case "loaded":
-                counted = (signal("load_bytes", each, from_tier=True) for each in state.asked)
-                return *(signal(back, each, from_tier=True) for each in mine), *counted
+                counted = (signal("load_bytes", each, from_tier=True, **of) for each in state.asked)
+                return *(signal(back, each, from_tier=True, **of) for each in mine), *counted
             case "required":
                 return tuple(signal("num_external_cached_tokens", each, **of) for each in mine)
         return tuple(signal(failed, each, outcome="refusal", **of) for each in state.asked)

@@ -36,8 +36,8 @@ and the monitor finds the obligation that breaks.
 
 In a run, a request *needs* the blocks that it has for itself alone: those of a prefix that others \
 may ask for, too, do not count. What the reader takes for nothing is left out, such as steps of a \
-clock or a line in a log; the sentence below the feature says where that matters. Pools are as \
-small as the inference allows.
+clock or a line in a log; the sentence below the feature says where that matters. Where a message \
+names no request, the reader takes the one that runs. Pools are as small as the inference allows.
 
 `invalid lowering claim`: features alone say nothing of an obligation. `rejected by connector \
 gate`: there was a run, and its claim, its order or what it consists of is not that of the \
