@@ -6,7 +6,8 @@ emits is of two sorts:
 
 * a `Fact` is an event of the contract: what happened to blocks, transfers and requests, as hooks
   would observe it, or a report that a runtime with claims makes;
-* a `Signal` is a call of a feature, or a message of the runtime, in the runtime's own word. It is
+* a `Signal` is a call of a feature, a message of the runtime, or what a hook or a client's clock
+  shows of either (`pin_dropped`, `ttl_elapsed`), in the runtime's own word where it has one. It is
   no event of the contract. A shim (`models.shims`) says what a naive reader takes it for.
 
 Both are made by `fact` and `signal`, which return the same object for the same arguments, so that
@@ -67,7 +68,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signal:
-    """A call of a feature by a client, or a message of the runtime, in the runtime's own word.
+    """A call of a feature by a client, a message of the runtime, or what a hook or a clock shows.
 
     `holder` is who has what the call sets (a pin, a hint, a lease), or whom the message is about;
     `fields` are those of an event that a reader could fill from it.

@@ -37,17 +37,21 @@ def pages() -> dict[str, str]:
 def _section(found: Runtime) -> str:
     model = model_of(found.name)
     rows, always, reachable, failing = [], [*model.always], [*model.reachable], list[str]()
+    others: dict[str, str] = {}
     for name in found.names:
         variant = model_of(name)
         reached = reach(variant)
         rows.append([f"`{name}`", str(reached.states), str(reached.transitions)])
         always += [each for each in variant.always if each not in always]
         reachable += [each for each in variant.reachable if each not in reachable]
-        failing += _properties(f"Violated in `{name}`", reached.broken)
+        broken = [each for each in variant.always if each in reached.broken]
+        failing += _properties(f"Violated in `{name}`", broken)
         failing += _properties(f"Not reached in `{name}`", reached.missed)
+        others |= {variant.about: others.get(variant.about, name)}
     parts = [
         f"## {found.name}\n",
         f"{model.about}\n",
+        *(f"From `{name}` on: {about}\n" for about, name in others.items() if about != model.about),
         f"Source: {model.source}. Left out: {model.left_out}.\n",
         table(["variant", "states", "transitions"], rows) + "\n",
     ]

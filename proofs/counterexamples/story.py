@@ -68,7 +68,9 @@ def _sentence(said: Emitted, shim: Shim) -> str:
         )
     kind = shim.means[said.name]
     who = f" for {said.fields['request_id']}" if "request_id" in said.fields else ""
-    return f"The runtime emits {said.name}{who}, which the reader takes for {kind}."
+    if kind is Kind.DURATION_ELAPSED:
+        return f"The duration that {claim_of(said.holder)} was given is over."
+    return f"The reader sees {said.name}{who}, and takes it for {kind}."
 
 
 def _of_event(event: Event) -> str:
