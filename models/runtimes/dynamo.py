@@ -330,6 +330,7 @@ INFERENCES: Final = (
         model=Dynamo,
         tracked="a",
         premises=("kv_aware_routing",),
+        adds="The router routes requests by what its index says; it reports nothing of a claim.",
         row=7,
     ),
     Inference(

@@ -3,7 +3,9 @@
 Source: LMCache, source and issues as of 2026-09 (`LookupRetMsg`, `PinRetMsg`, the monitor of pins,
 issue #4600), and what vLLM 0.32.0 carries of it: in `distributed/kv_transfer/kv_connector/v1/`
 `lmcache_mp_connector.py`, and `lmcache_integration/multi_process_adapter.py` (`get_finished` logs
-a retrieve of which a part failed, and returns its request as finished; no block is reported).
+a retrieve of which a part failed, and returns its request as finished; no block is reported). The
+connector takes that copy only where LMCache's own adapter cannot be imported; the copy lacks the
+method by which the connector asks for blocks that failed to load.
 
 `LMCachePins` is the memory of chunks. A pin counts up the pins of a chunk, and its answer has a
 number of tokens, no claim and no time. Eviction takes the least recently used chunk without pins;

@@ -215,6 +215,8 @@ INFERENCES: Final = (
         model=lambda: Retention(asks=_LASTING),
         tracked="a1",
         concludes="explicit_acceptance",
+        adds="The directive was parsed. No entry is set yet; where the rules of ownership forbid "
+        "it, none will be.",
         premises=("request_hint_result",),
     ),
     Inference(
@@ -225,5 +227,6 @@ INFERENCES: Final = (
         model=lambda: Retention(asks=_HIGHEST),
         tracked="a1",
         premises=("retention_priority",),
+        adds="The priority ranks victims: where there is no other, the block is one.",
     ),
 )

@@ -199,6 +199,7 @@ INFERENCES: Final = (
         "priority_ignored",
         _REMOVED,
         premises=("retention_priority",),
+        adds="Only the eviction strategy `priority` reads it.",
     ),
     _inference(
         "load back -> offloadable",

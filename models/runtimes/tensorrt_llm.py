@@ -214,6 +214,7 @@ INFERENCES: Final = (
         "durations",
         _REMOVED,
         premises=("priority_value_in_event",),
+        adds="The priority was reset to 35 when its duration was over, and no event said so.",
         row=1,
     ),
     _inference(
@@ -235,6 +236,7 @@ INFERENCES: Final = (
         "claim_block",
         "highest",
         premises=("retention_priority",),
+        adds="The priority ranks victims: where there is no other, the block is one.",
     ),
     _inference(
         "duration_metadata -> expiring",
@@ -244,6 +246,7 @@ INFERENCES: Final = (
         "durations",
         _ELAPSED,
         premises=("duration_metadata",),
+        adds="Nothing is emitted when a duration is over.",
         row=3,
     ),
     _inference(
@@ -266,6 +269,7 @@ INFERENCES: Final = (
         "host",
         {"updated_to_secondary": Kind.CLAIM_DEMOTED},
         premises=("lower_cache_level",),
+        adds="The event comes with the move and not before it, and names a block.",
     ),
     _inference(
         "host pool -> offloadable",
@@ -285,6 +289,7 @@ INFERENCES: Final = (
         "started",
         "no_evict",
         premises=("active_no_evict",),
+        adds="The policy is about requests that have started and not ended.",
         also=(forbids("active_no_evict", Mode.HARD_PROTECTED, "It is about requests that run."),),
         row=2,
     ),

@@ -113,7 +113,7 @@ class Pools(Model[State]):
         return {"priority": config.priority, **lasts}
 
     def _arrive(self, state: State, ask: Ask) -> Next[State]:
-        """The duration that the client means counts from here."""
+        """The duration of a claim counts from here; that of a block, from its release."""
         name, config = ask.request_id, self.configs.get(ask.request_id)
         came = fact(Kind.REQUEST_ARRIVED, request_id=name, needed=ask.own, usable=self.size)
         after = state._replace(waiting=(*state.waiting, name))

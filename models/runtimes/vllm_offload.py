@@ -60,6 +60,8 @@ INFERENCES: Final = (
         _CALL,
         model=VllmOffload,
         premises=("storage_tier",),
+        adds="A freed block can be taken before its store is complete, or after the tier has "
+        "evicted its copy.",
     ),
     _inference(
         5,
@@ -68,6 +70,7 @@ INFERENCES: Final = (
         _takes(load_bytes=Kind.CLAIM_RESTORED),
         tracked="b",
         premises=("claim_joined_offload", "generic_onboard_counters"),
+        adds="The counter counts the load of another prefix.",
     ),
     _inference(
         6,
@@ -75,6 +78,7 @@ INFERENCES: Final = (
         "KV events of both tiers: a prompt's hashes are stored on the CPU, and on the GPU again",
         _takes(**_BACK),
         premises=("same_prompt_block_tier_movement",),
+        adds="A load that fails emits no KV event, and by the policy fail it ends the request.",
     ),
     _inference(
         9,
@@ -83,6 +87,7 @@ INFERENCES: Final = (
         _takes(**_BACK),
         model=VARIANTS["two_blocks"],
         concludes="offload_restorability",
+        adds="The load fails at its second block, which is computed: its hash is on the GPU again.",
         also=(patched("offload_restorability", ClaimScope.SAME_CLAIM, Basis.FALLBACK_RECOMPUTE),),
     ),
     _inference(
@@ -92,6 +97,7 @@ INFERENCES: Final = (
         _takes(**{FAILING: Kind.CLAIM_RESTORATION_FAILED}),
         tracked="b",
         concludes="restoration_failure_outcome",
+        adds="The load that failed was of another prefix.",
         also=tuple(
             patched("restoration_failure_outcome", scope, Basis.CLAIM_EVENTS)
             for scope in (ClaimScope.ANOTHER_CLAIM, ClaimScope.UNCLAIMED)

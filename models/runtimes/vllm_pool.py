@@ -311,6 +311,7 @@ INFERENCES: Final = (
         tracked="a",
         concludes="claim_harm_attribution",
         premises=("block_removed",),
+        adds="The event names hashes, and is the same whether or not anything was promised.",
         row=8,
     ),
     Inference(
@@ -321,6 +322,7 @@ INFERENCES: Final = (
         model=VARIANTS["no_admit"],
         tracked="a",
         premises=("block_events",),
+        adds="The request caches nothing, but takes its blocks from the queue like any other.",
     ),
     Inference(
         name="prefix cached -> best_effort",
@@ -330,5 +332,6 @@ INFERENCES: Final = (
         model=VllmPool,
         tracked="a",
         premises=("cached_token_telemetry", "block_events"),
+        adds="KV events are of blocks: none says that a prefix is there as a whole.",
     ),
 )
