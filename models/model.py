@@ -1,8 +1,8 @@
 """Defines a model of a runtime: states, actions, and what each action makes of a state and emits.
 
-A model is held against the source of its runtime side by side, so it has the shape of that source:
-its states are what the runtime keeps, its actions what the runtime does in one go. What an action
-emits is of two sorts:
+A model is compared with the source of its runtime side by side, so it has the shape of that source:
+its states are what the runtime keeps, its actions what the runtime does in one atomic step. What an
+action emits is of two sorts:
 
 * a `Fact` is an event of the contract: what happened to blocks, transfers and requests, as hooks
   would observe it, or a report that a runtime with claims makes;
@@ -50,7 +50,7 @@ _NOTHING: Final = Event(kind=Kind.STREAM_DISORDER)
 
 
 class Action(NamedTuple):
-    """Something that a runtime, a client or a clock does in one go, with what it is done to."""
+    """An atomic step of a runtime, a client or a clock, with what it is done to."""
 
     name: str
     what: tuple[str | int, ...] = ()

@@ -290,7 +290,7 @@ class Dynamo(Model[State]):
 
         return {
             "a block holds one content": accounted,
-            "the index and the unread events make what is cached": follows,
+            "the index, with the events not read yet, is what is cached": follows,
         }
 
     @property

@@ -145,7 +145,7 @@ class TensorrtLlm(Pools):
             "every block is free or in use": accounted,
             "the parent of a block of the primary pool is there, too": rooted,
             "a content is in one pool": once,
-            "a deadline counts while a block is free": only_free,
+            "a deadline counts only while a block is free": only_free,
         }
 
     @property

@@ -361,8 +361,10 @@ class VllmOffload(Model[State]):
         return {
             "every block is free or in use": accounted,
             "the tier has room": lambda state: self._room(state.tier),
-            "what is loaded has a copy": lambda state: self._loads(state) <= {*state.copied},
-            "what is loaded stays": lambda state: self._loads(state) <= {*state.tier},
+            "what is being loaded was stored": lambda state: self._loads(state) <= {*state.copied},
+            "what is being loaded stays in the tier": lambda state: (
+                self._loads(state) <= {*state.tier}
+            ),
         }
 
     @property
