@@ -14,9 +14,9 @@ host is loaded back, whole or not at all; if not, it is computed, and nothing sa
 whole leaves without a lock, by the strategy. A prefix is one node here, and what a request adds to
 it another.
 
-Left out: splits of nodes, requests of different priority for one prefix, loads in progress, the
-stay of prefetched pages in the host pool, the policies by which a prefetch ends, and the 256 tokens
-from which on there is one.
+Left out: the strategies mru, filo and slru, splits of nodes, requests of different priority for one
+prefix, loads in progress, the stay of prefetched pages in the host pool, the policies by which a
+prefetch ends, and the 256 tokens from which on there is one.
 """
 
 from __future__ import annotations
