@@ -14,6 +14,7 @@ from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, Kind
 from spec.events.canonical import Event
+from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict
 from spec.projection.cone import cone_of
 from spec.projection.lines import Line
@@ -54,6 +55,7 @@ class Alone(Stepper):
         self._tracked, self._about = followed.tracked, about
         self._keys: set[str] = set()  # in whatever run: it is enough that one shares them
         self._others: set[str] = set()
+        self._named: dict[str, dict[str, object]] = {}
         scoped = any(OBLIGATIONS[name].per_request for name in names)
         self._of_requests = scoped or bool(_OF_REQUESTS & cone_of(names).fields)
         self._arrive()
@@ -84,12 +86,16 @@ class Alone(Stepper):
         if accused:
             raise Shared(min(accused))
         if event.claim_id == self._tracked:
+            if event.object_id not in (None, self._about):
+                raise Shared(event.claim_id)
             self._keys.update(event.content_keys)
             if self._keys & self._others:
                 raise Shared(event.claim_id)
             return True
         if event.claim_id is not None:
             self._others.update(event.content_keys)
+            if self._is_torn(event.claim_id, event):
+                raise Shared(event.claim_id)
             shares = event.object_id == self._about or self._keys & self._others
             if shares or (self._of_requests and event.request_id):
                 raise Shared(event.claim_id)
@@ -107,6 +113,14 @@ class Alone(Stepper):
             return self._tracked in event.accused or Verdict.PENDING in self.verdicts().values()
         return True
 
+    def _is_torn(self, claim: str, event: Event) -> bool:
+        """Whether another claim is named by two objects, in whatever runs: where both are in one,
+        what is held and in hand is unknown from then on.
+        """
+        known = self._named.setdefault(claim, {})
+        stated = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
+        return any(known.setdefault(name, value) != value for name, value in stated.items())
+
     def _ours(self) -> frozenset[Placed]:
         """What is held for the claim, or for its object."""
         return frozenset(
@@ -118,8 +132,10 @@ class Alone(Stepper):
 
     def frozen(self) -> Frozen:
         """All that decides what later events come to."""
-        _, claims, requests, cases = super().frozen()
-        return self._ours(), claims, requests if self._of_requests else (), cases
+        _, claims, requests, cases, before = super().frozen()
+        if not self._of_requests:
+            requests, before = (), before and ((), before[1])
+        return self._ours(), claims, requests, cases, before
 
     def thaw(self, frozen: Frozen) -> None:
         """Go on from what `frozen` returned."""
