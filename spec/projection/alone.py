@@ -16,6 +16,7 @@ from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, Kind
 from spec.events.canonical import Event
 from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict
+from spec.projection.blocks import PLACES
 from spec.projection.cone import cone_of
 from spec.projection.lines import Line
 from spec.projection.pool import Object, Placed, Request
@@ -85,6 +86,8 @@ class Alone(Stepper):
         accused = {*event.accused} - {self._tracked} if self._of_requests else set()
         if accused:
             raise Shared(min(accused))
+        if self._meets(event):
+            raise Shared(event.claim_id or event.object_id)
         if event.claim_id == self._tracked:
             if event.object_id not in (None, self._about):
                 raise Shared(event.claim_id)
@@ -105,13 +108,24 @@ class Alone(Stepper):
         if event.object_id is not None:
             return event.object_id == self._about
         if event.kind in BLOCKS_GONE:
-            held = {each.block for each in self._ours()}
-            return not event.block_ids or not held.isdisjoint(event.block_ids)
+            return not event.block_ids or self._touches(event)
         if event.kind is Kind.REQUEST_ARRIVED:
             return False
         if event.kind in CONFLICT_ACTIONS | {Kind.REQUEST_FINISHED}:
             return self._tracked in event.accused or Verdict.PENDING in self.verdicts().values()
         return True
+
+    def _meets(self, event: Event) -> bool:
+        """Whether a fact may be of blocks of this claim's object and of another's."""
+        if event.claim_id == self._tracked or event.kind not in PLACES | BLOCKS_GONE:
+            return False
+        held = {each.block for each in self._ours()}
+        if event.claim_id is None and event.object_id is None:
+            return event.kind in PLACES or (None in held and bool(event.block_ids))
+        return event.object_id != self._about and not held.isdisjoint({None, *event.block_ids})
+
+    def _touches(self, event: Event) -> bool:
+        return not {each.block for each in self._ours()}.isdisjoint(event.block_ids)
 
     def _is_torn(self, claim: str, event: Event) -> bool:
         """Whether another claim is named by two objects, in whatever runs: where both are in one,
