@@ -1,4 +1,4 @@
-"""Defines what models of block pools share: the longest cached prefix, and facts about blocks."""
+"""Defines what models of block pools share: the longest cached prefix, the free queue, facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 from models.framework.model import Emitted, fact
 from spec.events.alphabet import Kind
 
-__all__ = ["Content", "Slot", "cached_facts", "hits"]
+__all__ = ["Content", "Slot", "cached_facts", "freed", "hits"]
 
 Content: TypeAlias = tuple[str, int]
 """What a block holds: an object, or a request where it is its own, and the position in it."""
@@ -26,6 +26,13 @@ def hits(cached: Sequence[Slot], contents: Iterable[Content]) -> tuple[int, ...]
             break
         found.append(places[content])
     return tuple(found)
+
+
+def freed(free: tuple[int, ...], cached: Sequence[Slot], back: Iterable[int]) -> tuple[int, ...]:
+    """The free queue of vLLM with blocks given back: those that cache nothing at its front."""
+    returned = tuple(back)
+    first = tuple(block for block in returned if cached[block] is None)
+    return (*first, *free, *(block for block in returned if cached[block] is not None))
 
 
 def cached_facts(request_id: str, new: Iterable[tuple[int, Content]]) -> list[Emitted]:

@@ -33,7 +33,8 @@ class Inference:
         premises: the approximation signals (`spec.lowering.signals`) from which it is inferred.
         also: further premises, any of which must fail, too: descriptors of what was shown.
         row: its row in table 9 of "Fail-Closed Lowering of Resident KV Claims", from 1.
-        parent: the inference of the paper that it varies, and `adds` what the model adds to it.
+        parent: the inference of the paper that it varies.
+        adds: what of the runtime makes it fail, in sentences, where the run alone does not tell.
     """
 
     name: str

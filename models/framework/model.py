@@ -1,12 +1,13 @@
 """Defines a model of a runtime: states, actions, and what each action makes of a state and emits.
 
-A model is held against the source of its runtime side by side, so it has the shape of that source:
-its states are what the runtime keeps, its actions what the runtime does in one go. What an action
-emits is of two sorts:
+A model is compared with the source of its runtime side by side, so it has the shape of that source:
+its states are what the runtime keeps, its actions what the runtime does in one atomic step. What an
+action emits is of two sorts:
 
 * a `Fact` is an event of the contract: what happened to blocks, transfers and requests, as hooks
   would observe it, or a report that a runtime with claims makes;
-* a `Signal` is a call of a feature, or a message of the runtime, in the runtime's own word. It is
+* a `Signal` is a call of a feature, a message of the runtime, or what a hook or a client's clock
+  shows of either (`pin_dropped`, `ttl_elapsed`), in the runtime's own word where it has one. It is
   no event of the contract. A shim (`models.framework.shims`) says what a naive reader takes it for.
 
 Both are made by `fact` and `signal`, which return the same object for the same arguments, so that
@@ -49,7 +50,7 @@ _NOTHING: Final = Event(kind=Kind.STREAM_DISORDER)
 
 
 class Action(NamedTuple):
-    """Something that a runtime, a client or a clock does in one go, with what it is done to."""
+    """An atomic step of a runtime, a client or a clock, with what it is done to."""
 
     name: str
     what: tuple[str | int, ...] = ()
@@ -67,7 +68,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signal:
-    """A call of a feature by a client, or a message of the runtime, in the runtime's own word.
+    """A call of a feature by a client, a message of the runtime, or what a hook or a clock shows.
 
     `holder` is who has what the call sets (a pin, a hint, a lease), or whom the message is about;
     `fields` are those of an event that a reader could fill from it.

@@ -379,5 +379,7 @@ INFERENCES: Final = (
         model=lambda: ProcessFork(asks={"r1": "a", "r2": "a"}),
         tracked="a",
         premises=("snapshot_restore",),
+        adds="A crash loses the pages of the worker, and an operator has to ask for the restore: a "
+        "request that comes before computes them again.",
     ),
 )

@@ -227,7 +227,8 @@ INFERENCES: Final = (
         tracked="a1",
         premises=("pin_with_ttl", "duration_metadata"),
         parent="duration_metadata -> expiring",
-        adds="the clock that a waiting turn of the job suspends",
+        adds="A pin that is over stays in the list while a turn of its job waits: the TTL has "
+        "elapsed, and nothing expires.",
     ),
     Inference(
         name="pin -> hard_protected (Continuum)",
@@ -237,6 +238,8 @@ INFERENCES: Final = (
         model=lambda: Continuum(2, _PRESSES),
         tracked="a1",
         premises=("pin_with_ttl",),
+        adds="Where a running turn finds no free block, and no other turn can be preempted, the "
+        "scheduler drops a pin.",
     ),
     Inference(
         name="record of a pin -> hard_protected",
@@ -246,16 +249,18 @@ INFERENCES: Final = (
         model=lambda: Continuum(2, _PRESSES),
         tracked="a1",
         premises=("pin_with_ttl",),
+        adds="A pin that is dropped under pressure has no unpinned_time: by the record it stands.",
     ),
     Inference(
         name="pin without a job id -> expiring",
-        feature="job_id is optional",
+        feature="a pin with a TTL for a request that states no job_id, which is optional",
         mode=Mode.EXPIRING,
         shim=_records(Mode.EXPIRING),
         model=lambda: Continuum(2, _STRANGERS),
         tracked="n1",
         premises=("pin_with_ttl", "duration_metadata"),
         parent="duration_metadata -> expiring",
-        adds="another client's turn that ends the pin",
+        adds="Requests without a job id count as of one job: the end of another client's turn ends "
+        "the pin.",
     ),
 )

@@ -1,8 +1,9 @@
 """Models retention directives in vLLM: a priority queue beside the LRU list of free blocks.
 
-Source: draft pull request 10, "KV-Cache eviction prioritization API" (branch retention-minimal,
-2026-05-21), `vllm/v1/core/priority_eviction_queue.py` and its hooks in `block_pool.py`, as the pull
-request and its commits state them; the pool itself is that of `models.runtimes.vllm_pool`.
+Source: draft pull request 10 of hyeongyun0916's fork of vLLM, "KV-Cache eviction prioritization
+API" (branch retention-minimal, 2026-05-21; it would replace vllm-project #38514),
+`vllm/v1/core/priority_eviction_queue.py` and its hooks in `block_pool.py`, as the pull request and
+its commits state them; the pool itself is that of `models.runtimes.vllm_pool`.
 
 A request may state token ranges with a priority and a duration, and a scope. When its blocks are
 full, each gets an entry in the sidecar. Freed blocks with an entry at or above the threshold go to
@@ -60,7 +61,7 @@ class Retention(Model[State]):
 
     name: ClassVar = "retention"
     about: ClassVar = "Retention directives in vLLM: a priority queue beside the LRU list."
-    source: ClassVar = "draft pull request 10, vllm/v1/core/priority_eviction_queue.py, 2026-05-21"
+    source: ClassVar = "draft pull request 10 of a fork of vLLM (for RFC 37003), 2026-05-21"
     left_out: ClassVar = "what vllm_pool leaves out, ranges in mid-prompt, the check of the order"
 
     def __init__(
@@ -174,6 +175,8 @@ INFERENCES: Final = (
         model=VARIANTS["stale_tuples"],
         tracked="a2",
         premises=("retention_priority",),
+        adds="As before the last commit of the branch: a tuple of the heap from before the reuse "
+        "still has the old priority.",
     ),
     Inference(
         name="priority below the threshold -> soft_priority",
@@ -183,6 +186,7 @@ INFERENCES: Final = (
         model=lambda: Retention(asks=_LOW, threshold=60),
         tracked="a1",
         premises=("retention_priority",),
+        adds="Blocks below the threshold stay in the LRU list, whatever their priority.",
     ),
     Inference(
         name="TTL on the block -> expiring",
@@ -193,11 +197,11 @@ INFERENCES: Final = (
         tracked="a1",
         premises=("duration_metadata",),
         parent="duration_metadata -> expiring",
-        adds="an expiry that neither the queue nor any event tells of",
+        adds="An expired entry counts as none, and no event says so.",
     ),
     Inference(
         name="hint applied -> accepted claim",
-        feature="vllm.set_priority answers applied or deferred",
+        feature="vllm.set_priority answers applied or deferred, where deferred means parsed",
         mode=Mode.EXPIRING,
         shim=Shim(
             Mode.EXPIRING,
@@ -211,6 +215,8 @@ INFERENCES: Final = (
         model=lambda: Retention(asks=_LASTING),
         tracked="a1",
         concludes="explicit_acceptance",
+        adds="The directive was parsed. No entry is set yet; where the rules of ownership forbid "
+        "it, none will be.",
         premises=("request_hint_result",),
     ),
     Inference(
@@ -221,5 +227,6 @@ INFERENCES: Final = (
         model=lambda: Retention(asks=_HIGHEST),
         tracked="a1",
         premises=("retention_priority",),
+        adds="The priority ranks victims: where there is no other, the block is one.",
     ),
 )

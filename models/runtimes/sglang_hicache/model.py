@@ -14,9 +14,9 @@ host is loaded back, whole or not at all; if not, it is computed, and nothing sa
 whole leaves without a lock, by the strategy. A prefix is one node here, and what a request adds to
 it another.
 
-Left out: splits of nodes, requests of different priority for one prefix, loads in progress, the
-stay of prefetched pages in the host pool, the policies by which a prefetch ends, and the 256 tokens
-from which on there is one.
+Left out: the strategies mru, filo and slru, splits of nodes, requests of different priority for one
+prefix, loads in progress, the stay of prefetched pages in the host pool, the policies by which a
+prefetch ends, and the 256 tokens from which on there is one.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class SglangHicache(Tiers):
             return all(node.parent is None or state.find(node.parent) for node in state.gpu)
 
         return {
-            "a page has one node, and the host pool holds what it can": pages,
+            "a page has one node, and the host pool has room for what it holds": pages,
             "a node has a lock for each running request that uses it": locks,
             "the parent of a node on the GPU is on the GPU": rooted,
         }
@@ -156,6 +156,7 @@ _REMOVED: Final = {"BlockRemoved": Kind.CLAIM_BLOCK_LOST}
 _LEAVES: Final = {
     "write_backup": Kind.CLAIM_OFFLOADED,
     "host_hit": Kind.CLAIM_RESTORE_REQUIRED,
+    "storage_hit": Kind.CLAIM_RESTORE_REQUIRED,
 }
 _RETURNS: Final = {**_LEAVES, "load_back": Kind.CLAIM_RESTORED}
 _COUNTED: Final = {
@@ -181,19 +182,24 @@ def _inference(
 INFERENCES: Final = (
     _inference(
         "lock reference -> hard_protected",
-        "inc_lock_ref: what a request uses is protected up to the root",
+        "inc_lock_ref: what a request uses is protected up to the root, until dec_lock_ref",
         Mode.HARD_PROTECTED,
         "no_host",
+        {"dec_lock_ref": Kind.CLAIM_RETIRED},
         accepts="inc_lock_ref",
         premises=("lock_reference",),
+        parent="active_no_evict -> future_resident hard_protected",
+        adds="The lock goes with the last request that uses the node, before the next one comes, "
+        "and no report says so.",
     ),
     _inference(
         "request priority -> soft_priority",
-        "the priority of a request, with the eviction strategy lru",
+        "the priority of a request, where the eviction strategy is lru, which ignores it",
         Mode.SOFT_PRIORITY,
         "priority_ignored",
         _REMOVED,
         premises=("retention_priority",),
+        adds="Only the eviction strategy `priority` reads it.",
     ),
     _inference(
         "load back -> offloadable",
@@ -202,6 +208,7 @@ INFERENCES: Final = (
         "short_span",
         _RETURNS,
         premises=("load_back",),
+        adds="A span below the threshold is not loaded back. It is computed, and nothing says so.",
     ),
     _inference(
         "write_through_selective -> offloadable",

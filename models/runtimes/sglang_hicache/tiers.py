@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from models.framework.model import Emitted, Model, Next, Signal, fact, signal
 from spec.events.alphabet import Kind
+from spec.events.fields import RUNTIME
 
 __all__ = ["Gone", "Node", "Prompt", "State", "Strategy", "Tiers", "Write"]
 
@@ -209,7 +210,8 @@ class Tiers(Model[State]):
         missing = promised and not on_host and prefix not in state.l3
         loads = (on_host or promised) and not missing and self.least <= size <= self.most
         if on_host or promised:
-            emits += self._to(prefix, "host_hit", request_id=prompt.request_id)
+            word = "host_hit" if on_host else "storage_hit"
+            emits += self._to(prefix, word, request_id=prompt.request_id)
         after, lost, blocks = self._take(state, prompt, size, keep=prefix)
         emits += lost
         node = Node(prefix, None, blocks, locks=1)
@@ -309,4 +311,7 @@ class Tiers(Model[State]):
         ended = tuple(sorted((*state.ended, prompt.request_id)))
         done = state._replace(gpu=gpu, running=running, ended=ended)
         finished = fact(Kind.REQUEST_FINISHED, request_id=prompt.request_id)
-        return Next(done, (finished,))
+        node = done.find(prompt.object_id)
+        unlocked = node is not None and not node.locks
+        said = self._to(prompt.object_id, "dec_lock_ref", by=RUNTIME) if unlocked else []
+        return Next(done, (finished, *said))

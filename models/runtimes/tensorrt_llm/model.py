@@ -5,9 +5,9 @@ Source: TensorRT-LLM, `evictionPolicy.cpp` at 05a91919 (`claimBlock`, `releaseBl
 inferred: that a reuse without a retention config keeps the priority of a block and loses its
 duration (`claimBlock` always overwrites the duration, and the priority only if one is given); that
 a block whose children are all in the host pool is a leaf; that a block leaves the host pool as it
-is loaded back; that blocks without content are taken first; that an expired block keeps its place
-in the queue; that a paused request waits behind the others. `refresh` runs in every step here;
-nothing that was read says how often it does.
+is loaded back; that blocks without content are taken first; that an expired block goes to the end
+of the queue of its new priority; that a paused request waits behind the others. `refresh` runs in
+every step here; nothing that was read says how often it does.
 
 A retention config is part of a request and names ranges of its prompt; the first that contains a
 block sets its priority, and how long the block keeps it once it is released. Then the priority is
@@ -145,7 +145,7 @@ class TensorrtLlm(Pools):
             "every block is free or in use": accounted,
             "the parent of a block of the primary pool is there, too": rooted,
             "a content is in one pool": once,
-            "a deadline counts while a block is free": only_free,
+            "a deadline counts only while a block is free": only_free,
         }
 
     @property
@@ -214,6 +214,7 @@ INFERENCES: Final = (
         "durations",
         _REMOVED,
         premises=("priority_value_in_event",),
+        adds="The priority was reset to 35 when its duration was over, and no event said so.",
         row=1,
     ),
     _inference(
@@ -235,6 +236,7 @@ INFERENCES: Final = (
         "claim_block",
         "highest",
         premises=("retention_priority",),
+        adds="The priority ranks victims: where there is no other, the block is one.",
     ),
     _inference(
         "duration_metadata -> expiring",
@@ -244,6 +246,7 @@ INFERENCES: Final = (
         "durations",
         _ELAPSED,
         premises=("duration_metadata",),
+        adds="Nothing is emitted when a duration is over.",
         row=3,
     ),
     _inference(
@@ -266,6 +269,7 @@ INFERENCES: Final = (
         "host",
         {"updated_to_secondary": Kind.CLAIM_DEMOTED},
         premises=("lower_cache_level",),
+        adds="The event comes with the move and not before it, and names a block.",
     ),
     _inference(
         "host pool -> offloadable",
@@ -285,6 +289,7 @@ INFERENCES: Final = (
         "started",
         "no_evict",
         premises=("active_no_evict",),
+        adds="The policy is about requests that have started and not ended.",
         also=(forbids("active_no_evict", Mode.HARD_PROTECTED, "It is about requests that run."),),
         row=2,
     ),

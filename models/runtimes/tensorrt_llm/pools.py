@@ -113,7 +113,7 @@ class Pools(Model[State]):
         return {"priority": config.priority, **lasts}
 
     def _arrive(self, state: State, ask: Ask) -> Next[State]:
-        """The duration that the client means counts from here."""
+        """The duration of a claim counts from here; that of a block, from its release."""
         name, config = ask.request_id, self.configs.get(ask.request_id)
         came = fact(Kind.REQUEST_ARRIVED, request_id=name, needed=ask.own, usable=self.size)
         after = state._replace(waiting=(*state.waiting, name))
@@ -192,7 +192,7 @@ class Pools(Model[State]):
             return
         yield fact(Kind.BLOCK_CACHED, **about)
         if content == ask.object_id and name in self.configs and name not in state.paused:
-            yield self._to(name, "stored", **self._stated(name))
+            yield self._to(name, "stored", priority=self.configs[name].priority)
 
     def _leaves(self, state: State) -> list[int]:
         """The free blocks that are no parent of a block of the primary pool."""
@@ -257,15 +257,16 @@ class Pools(Model[State]):
         emits: list[Emitted] = []
         for name, left in clocks:
             emits += [self._to(name, "ttl_elapsed")] * (left == 0)
-        blocks = state.blocks
+        blocks, free = state.blocks, state.free
         for at, block in enumerate(blocks):
             if block.left == 1:
+                free = (*(each for each in free if each != at), at)
                 blocks = _with(blocks, at, Block(block.content, block.parent))
                 emits += self._to_all(state, str(block.content), "refresh", by="runtime")
             elif block.left is not None:
                 blocks = _with(blocks, at, block._replace(left=block.left - 1))
         clocks = tuple(each for each in clocks if each[1])
-        return Next(state._replace(clocks=clocks, blocks=blocks), tuple(emits))
+        return Next(state._replace(clocks=clocks, blocks=blocks, free=free), tuple(emits))
 
 
 def _with(blocks: tuple[Block, ...], at: int, new: Block) -> tuple[Block, ...]:

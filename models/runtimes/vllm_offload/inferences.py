@@ -1,9 +1,11 @@
 """States what the features of vLLM's OffloadingConnector tempt people to infer.
 
-The model is in `models.runtimes.vllm_offload.model`. A client asks for a prefix by
-`max_offload_tokens` in the `kv_transfer_params` of a request. KV events of the CPU tier carry
-hashes, and with the option of self-describing events the tokens; whoever knows the hashes of a
-prefix can join them.
+The model is in `models.runtimes.vllm_offload.model`. No field of a request asks for offloading: by
+default the connector stores every full block. The one field about it is `max_offload_tokens` in
+`kv_transfer_params`, an upper bound; whoever sets it to the length of a prefix may take it for a
+request to keep that prefix. KV events of the CPU tier carry hashes, and with the option of
+self-describing events the tokens; whoever knows the hashes of a prefix can join them. They name no
+request, nor does a counter.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ _ASKS: Final = frozenset({"max_offload_tokens"})
 _CALL: Final = Shim(Mode.OFFLOADABLE, _ASKS)
 _REPORTS: Final = {
     "BlockStored:CPU": Kind.CLAIM_OFFLOADED,
-    "num_external_computed_tokens": Kind.CLAIM_RESTORE_REQUIRED,
+    "num_external_cached_tokens": Kind.CLAIM_RESTORE_REQUIRED,
 }
 
 _BACK: Final = {"BlockStored:GPU:again": Kind.CLAIM_RESTORED}
@@ -54,18 +56,21 @@ INFERENCES: Final = (
     _inference(
         4,
         "storage_tier -> offloadable",
-        "the OffloadingConnector, and max_offload_tokens of a request",
+        "the OffloadingConnector, and max_offload_tokens, the most that is stored for a request",
         _CALL,
         model=VllmOffload,
         premises=("storage_tier",),
+        adds="A freed block can be taken before its store is complete, or after the tier has "
+        "evicted its copy.",
     ),
     _inference(
         5,
         "claim_joined_offload + generic_onboard_counters -> offloadable",
-        "KV events of the tier, and the counter of loaded bytes",
+        "KV events of the tier, and vllm:kv_offload_load_bytes, the counter of loaded bytes",
         _takes(load_bytes=Kind.CLAIM_RESTORED),
         tracked="b",
         premises=("claim_joined_offload", "generic_onboard_counters"),
+        adds="The counter counts the load of another prefix.",
     ),
     _inference(
         6,
@@ -73,6 +78,7 @@ INFERENCES: Final = (
         "KV events of both tiers: a prompt's hashes are stored on the CPU, and on the GPU again",
         _takes(**_BACK),
         premises=("same_prompt_block_tier_movement",),
+        adds="A load that fails emits no KV event, and by the policy fail it ends the request.",
     ),
     _inference(
         9,
@@ -81,15 +87,17 @@ INFERENCES: Final = (
         _takes(**_BACK),
         model=VARIANTS["two_blocks"],
         concludes="offload_restorability",
+        adds="The load fails at its second block, which is computed: its hash is on the GPU again.",
         also=(patched("offload_restorability", ClaimScope.SAME_CLAIM, Basis.FALLBACK_RECOMPUTE),),
     ),
     _inference(
         10,
         "wrong-claim or unclaimed load failure -> restoration failure outcome",
-        "kv_load_failure_policy fail, and its line in the log",
+        "kv_load_failure_policy fail, and its line in the log, which names requests",
         _takes(**{FAILING: Kind.CLAIM_RESTORATION_FAILED}),
         tracked="b",
         concludes="restoration_failure_outcome",
+        adds="The load that failed was of another prefix.",
         also=tuple(
             patched("restoration_failure_outcome", scope, Basis.CLAIM_EVENTS)
             for scope in (ClaimScope.ANOTHER_CLAIM, ClaimScope.UNCLAIMED)
@@ -104,6 +112,6 @@ INFERENCES: Final = (
         concludes="offload_restorability",
         premises=("block_events", "storage_tier"),
         parent="fallback recompute after failed load -> restored offloadable claim",
-        adds="no load fails: the tier has evicted the copy, and the request computes the prefix",
+        adds="No load fails: the tier has evicted the copy, and the request computes the prefix.",
     ),
 )

@@ -32,6 +32,7 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import Any, ClassVar, Final, NamedTuple
 
+from models.framework.blocks import freed
 from models.framework.model import Action, Emitted, Model, Next, fact, signal
 from spec.events.alphabet import Kind
 
@@ -295,18 +296,19 @@ class VllmOffload(Model[State]):
             return _after(emits, self._finish(state, name))
         if bad:
             return _after(emits, self._go_on(state, name, blocks, bad))
-        free = state.free + tuple(reversed(blocks))  # nothing is valid: it asks again
+        free = freed(state.free, state.cached, blocks[::-1])  # nothing is valid: it asks again
         return Next(state._replace(free=free, waiting=(name, *state.waiting)), emits)
 
     def _finish(self, state: State, name: str) -> Next[State]:
-        """The blocks that nobody else uses go to the end of the queue, the last one first.
+        """The blocks that nobody else uses are free again.
 
         The tier, too, evicts last what a request used that ended last.
         """
         blocks, object_id = dict(state.running)[name], self.prompts[name]
         running = tuple(each for each in state.running if each[0] != name)
         used = {b for each in (*state.loading, *running) for b in each[1]}
-        free = state.free + tuple(block for block in reversed(blocks) if block not in used)
+        back = [block for block in reversed(blocks) if block not in used]
+        free = freed(state.free, state.cached, back)
         tier = tuple(sorted(state.tier, key=lambda each: each == object_id))
         ended = tuple(sorted((*state.ended, name)))
         state = state._replace(free=free, running=running, tier=tier, ended=ended)
@@ -318,7 +320,8 @@ class VllmOffload(Model[State]):
         """What vLLM says: KV events about hashes, a counter of bytes, and log lines.
 
         Only whoever keeps the hashes of a client's prompt knows which object an event is about. The
-        counter and the log lines say nothing of objects: `holder` is anybody who reads them.
+        counter names nothing, a log line requests: `holder` is anybody who reads them. Events and
+        counter name no request: `request_id` is that of the step, and `from_tier` a conclusion.
         """
         of: dict[str, Any] = {} if name is None else {"request_id": name}
         mine = [object_id] if object_id in state.asked else []
@@ -335,7 +338,7 @@ class VllmOffload(Model[State]):
                 counted = (signal("load_bytes", each, from_tier=True, **of) for each in state.asked)
                 return *(signal(back, each, from_tier=True, **of) for each in mine), *counted
             case "required":
-                return tuple(signal("num_external_computed_tokens", each, **of) for each in mine)
+                return tuple(signal("num_external_cached_tokens", each, **of) for each in mine)
         return tuple(signal(failed, each, outcome="refusal", **of) for each in state.asked)
 
     def _wanted(self, object_id: str) -> dict[str, Any]:
@@ -358,8 +361,10 @@ class VllmOffload(Model[State]):
         return {
             "every block is free or in use": accounted,
             "the tier has room": lambda state: self._room(state.tier),
-            "what is loaded has a copy": lambda state: self._loads(state) <= {*state.copied},
-            "what is loaded stays": lambda state: self._loads(state) <= {*state.tier},
+            "what is being loaded was stored": lambda state: self._loads(state) <= {*state.copied},
+            "what is being loaded stays in the tier": lambda state: (
+                self._loads(state) <= {*state.tier}
+            ),
         }
 
     @property

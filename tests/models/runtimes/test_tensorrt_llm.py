@@ -38,9 +38,9 @@ D = "claim_demoted_before_loss"
 @pytest.mark.parametrize(
     ("variant", "size"),
     [
-        ("guaranteed_no_evict", (315, 580)),
-        ("max_utilization", (1679, 2974)),
-        ("no_host", (315, 580)),
+        ("guaranteed_no_evict", (317, 582)),
+        ("max_utilization", (1689, 2982)),
+        ("no_host", (317, 582)),
         ("durations", (457, 848)),
         ("reuse_without_config", (138, 241)),
         ("highest", (17, 20)),

@@ -32,7 +32,7 @@ AWAY = ["schedule(r1)", "finish(r1)", "schedule(r2)", "finish(r2)"]
     [
         ("fail", 760, 1686),
         ("upstream", 768, 1682),
-        ("recompute", 824, 1762),
+        ("recompute", 768, 1698),
         ("two_blocks", 368, 652),
         ("settled", 340, 596),
         ("small_tier", 328, 580),
