@@ -14,7 +14,9 @@ from spec.contract.modes import MODES
 from spec.contract.obligations import OBLIGATIONS
 from spec.events.alphabet import BLOCKS_GONE, CONFLICT_ACTIONS, Kind
 from spec.events.canonical import Event
+from spec.events.fields import IDENTITY
 from spec.language.verdicts import Verdict
+from spec.projection.blocks import PLACES
 from spec.projection.cone import cone_of
 from spec.projection.lines import Line
 from spec.projection.pool import Object, Placed, Request
@@ -54,6 +56,7 @@ class Alone(Stepper):
         self._tracked, self._about = followed.tracked, about
         self._keys: set[str] = set()  # in whatever run: it is enough that one shares them
         self._others: set[str] = set()
+        self._named: dict[str, dict[str, object]] = {}
         scoped = any(OBLIGATIONS[name].per_request for name in names)
         self._of_requests = scoped or bool(_OF_REQUESTS & cone_of(names).fields)
         self._arrive()
@@ -83,13 +86,19 @@ class Alone(Stepper):
         accused = {*event.accused} - {self._tracked} if self._of_requests else set()
         if accused:
             raise Shared(min(accused))
+        if self._meets(event):
+            raise Shared(event.claim_id or event.object_id)
         if event.claim_id == self._tracked:
+            if event.object_id not in (None, self._about):
+                raise Shared(event.claim_id)
             self._keys.update(event.content_keys)
             if self._keys & self._others:
                 raise Shared(event.claim_id)
             return True
         if event.claim_id is not None:
             self._others.update(event.content_keys)
+            if self._is_torn(event.claim_id, event):
+                raise Shared(event.claim_id)
             shares = event.object_id == self._about or self._keys & self._others
             if shares or (self._of_requests and event.request_id):
                 raise Shared(event.claim_id)
@@ -99,13 +108,32 @@ class Alone(Stepper):
         if event.object_id is not None:
             return event.object_id == self._about
         if event.kind in BLOCKS_GONE:
-            held = {each.block for each in self._ours()}
-            return not event.block_ids or not held.isdisjoint(event.block_ids)
+            return not event.block_ids or self._touches(event)
         if event.kind is Kind.REQUEST_ARRIVED:
             return False
         if event.kind in CONFLICT_ACTIONS | {Kind.REQUEST_FINISHED}:
             return self._tracked in event.accused or Verdict.PENDING in self.verdicts().values()
         return True
+
+    def _meets(self, event: Event) -> bool:
+        """Whether a fact may be of blocks of this claim's object and of another's."""
+        if event.claim_id == self._tracked or event.kind not in PLACES | BLOCKS_GONE:
+            return False
+        held = {each.block for each in self._ours()}
+        if event.claim_id is None and event.object_id is None:
+            return event.kind in PLACES or (None in held and bool(event.block_ids))
+        return event.object_id != self._about and not held.isdisjoint({None, *event.block_ids})
+
+    def _touches(self, event: Event) -> bool:
+        return not {each.block for each in self._ours()}.isdisjoint(event.block_ids)
+
+    def _is_torn(self, claim: str, event: Event) -> bool:
+        """Whether another claim is named by two objects, in whatever runs: where both are in one,
+        what is held and in hand is unknown from then on.
+        """
+        known = self._named.setdefault(claim, {})
+        stated = {name: value for name in IDENTITY if (value := getattr(event, name)) is not None}
+        return any(known.setdefault(name, value) != value for name, value in stated.items())
 
     def _ours(self) -> frozenset[Placed]:
         """What is held for the claim, or for its object."""
@@ -118,8 +146,10 @@ class Alone(Stepper):
 
     def frozen(self) -> Frozen:
         """All that decides what later events come to."""
-        _, claims, requests, cases = super().frozen()
-        return self._ours(), claims, requests if self._of_requests else (), cases
+        _, claims, requests, cases, before = super().frozen()
+        if not self._of_requests:
+            requests, before = (), before and ((), before[1])
+        return self._ours(), claims, requests, cases, before
 
     def thaw(self, frozen: Frozen) -> None:
         """Go on from what `frozen` returned."""

@@ -71,6 +71,7 @@ class Naive:
         claims |= dict.fromkeys(name for line in self.lines for name, _ in line.doubts)
         self.requests = tuple(dict.fromkeys(e.request_id for e in events if e.request_id))
         known = {name: Claim(name) for name in claims if name is not None}
+        self._bundle = frozenset(self.names)
         self.pool = Pool(known, watched=self.constants["watched"])
         self.cases = {
             name: Case(claim, self.names, self.mode, self.requests)
@@ -387,7 +388,7 @@ class Naive:
                 case.distrust(at)
         if not (event.claim_id or event.object_id or owners(moment.pool, event.block_ids)):
             for case in self._alive():
-                case.leave_open(unknown.open_without(event.kind, frozenset(self.names)), at)
+                case.leave_open(unknown.open_without(event.kind, self._bundle), at)
         if named is None:
             return
         claim = named.claim

@@ -114,6 +114,17 @@ class Stepper(Naive):
             tuple(self._claim(claim, order) for claim in claims),
             tuple(sorted(self._request(name, each, order) for name, each in requests.items())),
             tuple(case.frozen() for case in self.cases.values()),
+            self._before_loss(),
+        )
+
+    def _before_loss(self) -> Frozen | None:
+        """What is from before track of the stream was lost: requests, and blocks still held."""
+        if self._lost < 0:
+            return None
+        held = {each.block for each in self.pool.placed}
+        return (
+            tuple(n for n, r in sorted(self.pool.requests.items()) if r.since <= self._lost),
+            frozenset(held & self._stale(self._lost)),
         )
 
     def _order(self) -> dict[str, int]:
@@ -155,7 +166,7 @@ class Stepper(Naive):
     @staticmethod
     def renamed(frozen: Frozen, names: Sequence[int]) -> Frozen:
         """The same where each block has another name."""
-        placed, claims, requests, cases = frozen
+        placed, claims, requests, cases, before = frozen
         return (
             frozenset(
                 each if each.block is None else each._replace(block=names[each.block])
@@ -171,11 +182,12 @@ class Stepper(Naive):
             ),
             requests,
             cases,
+            before and (before[0], frozenset(b if b is None else names[b] for b in before[1])),
         )
 
     def thaw(self, frozen: Frozen) -> None:
         """Go on from what `frozen` returned for the same claims, requests and obligations."""
-        placed, claims, requests, cases = frozen
+        placed, claims, requests, cases, before = frozen
         known = list(self.pool.claims.values())
         for claim, values in zip(known, claims, strict=True):
             _thaw_claim(claim, values)
@@ -188,6 +200,24 @@ class Stepper(Naive):
         for case, values in zip(self.cases.values(), cases, strict=True):
             case.thaw(values)
         self._count = len(known) + len(requests) + 1  # more than any rank
+        self._stated = {each.block: 0 for each in placed}
+        self._lost = -1
+        if before is not None:
+            self._thaw_loss(*before)
+
+    def _thaw_loss(self, requests: Iterable[str], blocks: Iterable[int | None]) -> None:
+        """Put all that came after track was lost behind that, in its order."""
+        self._lost = self._count
+        known = self.pool.requests
+        last = max((known[name].since for name in requests), default=0)
+        later = [each for name, each in known.items() if name not in requests]
+        for request in later:
+            request.since += self._lost + 1
+        for claim in self.pool.claims.values():
+            if claim.took > last:
+                claim.took += self._lost + 1
+        self._stated |= dict.fromkeys({*self._stated} - {*blocks}, self._lost + 1)
+        self._count = 2 * self._lost + 2
 
 
 def _thaw_claim(claim: Claim, frozen: Frozen) -> None:
