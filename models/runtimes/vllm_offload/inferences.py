@@ -60,8 +60,8 @@ INFERENCES: Final = (
         _CALL,
         model=VllmOffload,
         premises=("storage_tier",),
-        adds="A freed block can be taken before its store is complete, or after the tier has "
-        "evicted its copy.",
+        adds="The store is under way when the freed block is taken. vLLM waits for it before the "
+        "block is written again, so the copy will be whole; at the eviction there is none yet.",
     ),
     _inference(
         5,
