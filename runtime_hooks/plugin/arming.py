@@ -13,7 +13,9 @@ from runtime_hooks.claims.preregistration import Prompt
 from runtime_hooks.engines import adapter_of, installed
 from runtime_hooks.engines.shared.checks import faults
 from runtime_hooks.settings.config import (
+    TAKEN,
     ArmingError,
+    Drill,
     Settings,
     SettingsError,
     load,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from runtime_hooks.settings.config import Waiting
     from runtime_hooks.trace.journal import Sink
 
-__all__ = ["Armed", "ArmingError", "arm", "arm_or_log", "armed", "disarm"]
+__all__ = ["Armed", "ArmingError", "arm", "arm_or_log", "armed", "described", "disarm"]
 
 
 @dataclass(slots=True)
@@ -76,7 +78,7 @@ class Armed:
         path, stream = self.settings.trace.replace("{pid}", name), f"vllm:{name}"
         waiting = load_ahead(self.settings.ahead) if self.settings.ahead else []
         sinks: list[Sink] = [TraceFile(path)]
-        inline = None
+        inline, socket = None, ""
         if self.settings.monitor != "off":
             socket = self.settings.socket.replace("{pid}", name) or f"{path}.sock"
             inline = Inline(stream, f"{path}.verdicts.jsonl", socket)
@@ -91,7 +93,7 @@ class Armed:
         except Exception:
             journal.close()
             raise
-        LOG.info("resident-claims is armed; events go to %s", path)
+        LOG.info("resident-claims is armed: %s", described(self.settings, path, socket))
         self._preregister(waiting, attachment.controller.preregistration)
         return attachment
 
@@ -104,6 +106,29 @@ class Armed:
                 preregistration.register(each.claim, prompt)
             except ClaimError as error:
                 LOG.error("resident-claims: %s[%d]: %s", self.settings.ahead, number, error)
+
+
+def described(settings: Settings, trace: str, socket: str) -> str:
+    """How an engine is armed, in one line with absolute paths; `socket` without the monitor is
+    empty.
+    """
+    enforced = [mode.value for mode in TAKEN if mode in settings.enforce]
+    reported = [mode.value for mode in TAKEN if mode not in settings.enforce]
+    owners = sorted(set(settings.scopes.values()))
+    parts = [f"events go to {os.path.abspath(trace)}"]
+    if settings.monitor == "off":
+        parts.append("monitor off")
+    else:
+        verdicts = os.path.abspath(f"{trace}.verdicts.jsonl")
+        parts.append(f"monitor {settings.monitor}, with verdicts in {verdicts}")
+        parts.append(f"listeners at {os.path.abspath(socket)}")
+    parts.append(f"enforced: {', '.join(enforced) or 'no mode'}")
+    parts.append(f"only reported on: {', '.join(reported) or 'no mode'}")
+    parts.append(f"scopes: {', '.join(owners) or 'none, a request names its owner'}")
+    parts.append(f"claims of one owner: at most {settings.claims}")
+    if settings.drill != Drill():
+        parts.append("faults are injected (drill)")
+    return "; ".join(parts)
 
 
 _armed: Armed | None = None

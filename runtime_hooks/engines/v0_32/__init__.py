@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from vllm.config.scheduler import SchedulerConfig
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.engine.core import EngineCore
 
@@ -16,7 +17,7 @@ from runtime_hooks.engines.shared.attachment import HookedScheduler
 from runtime_hooks.engines.shared.wraps import Wraps
 from runtime_hooks.engines.v0_32.attributes import READS
 from runtime_hooks.engines.v0_32.blocks import BlockHooks
-from runtime_hooks.engines.v0_32.engine import identity_of, unfit
+from runtime_hooks.engines.v0_32.engine import identity_of, unfit, unfit_class
 from runtime_hooks.engines.v0_32.hook_points import POINTS
 from runtime_hooks.engines.v0_32.offload import OffloadHooks, manager_of
 from runtime_hooks.engines.v0_32.pool import VllmPool
@@ -24,6 +25,7 @@ from runtime_hooks.engines.v0_32.requests import prompts_of
 from runtime_hooks.engines.v0_32.serving import answer_refusals
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.engines.v0_32.worker import check_workers
+from runtime_hooks.trace.faults import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,10 +83,21 @@ class _Vllm032:
             shutdown(self)
 
         Scheduler.__init__, EngineCore.shutdown = init_and_attach, end_and_shut_down
+        scheduler_class = SchedulerConfig.get_scheduler_cls
+
+        def chosen(self: SchedulerConfig) -> type[Any]:
+            # One that is no subclass of vLLM's is never hooked, so nothing else would report it.
+            kind = scheduler_class(self)
+            if not issubclass(kind, Scheduler):
+                LOG.error("resident-claims is not armed: %s", unfit_class(kind))
+            return kind
+
+        SchedulerConfig.get_scheduler_cls = chosen
         unchecked, unanswered = check_workers(digests=settings.digests), answer_refusals()
 
         def end() -> None:
             Scheduler.__init__, EngineCore.shutdown = init, shutdown
+            SchedulerConfig.get_scheduler_cls = scheduler_class
             unchecked()
             unanswered()
 

@@ -34,11 +34,24 @@ READS: Final = (
             "num_spec_tokens",
         ),
     ),
-    Reads("vllm.config.vllm:VllmConfig", ("parallel_config", "model_config")),
+    Reads(
+        "vllm.config.vllm:VllmConfig",
+        (
+            "parallel_config",
+            "model_config",
+            "scheduler_config",
+            "speculative_config",
+            "kv_transfer_config",
+        ),
+    ),
+    Reads("vllm.config.scheduler:SchedulerConfig", ("get_scheduler_cls",)),
+    Reads("vllm.config.speculative:SpeculativeConfig", ("method",)),
+    Reads("vllm.config.kv_transfer:KVTransferConfig", ("kv_connector",)),
     Reads(
         "vllm.config.parallel:ParallelConfig",
         (
             "data_parallel_size",
+            "elastic_ep_max_dp_size",
             "tensor_parallel_size",
             "pipeline_parallel_size",
             "prefill_context_parallel_size",
@@ -49,7 +62,7 @@ READS: Final = (
         "vllm.config.cache:CacheConfig",
         ("enable_prefix_caching", "prefix_caching_hash_algo", "cache_dtype"),
     ),
-    Reads("vllm.config.model:ModelConfig", ("model", "tokenizer")),
+    Reads("vllm.config.model:ModelConfig", ("model", "tokenizer", "is_multimodal_model")),
     Reads("vllm.v1.kv_cache_interface:KVCacheConfig", ("kv_cache_groups",)),
     Reads("vllm.v1.kv_cache_interface:KVCacheGroupSpec", ("kv_cache_spec",)),
     Reads(

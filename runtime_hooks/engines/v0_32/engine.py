@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import os
+from typing import Final
 
+from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.kv_cache_interface import FullAttentionSpec
 
 from spec.claims.claim import CacheIdentity
 
-if TYPE_CHECKING:
-    from vllm.v1.core.sched.scheduler import Scheduler
+__all__ = ["identity_of", "unfit", "unfit_class"]
 
-__all__ = ["identity_of", "unfit"]
+_CONNECTORS: Final = ("OffloadingConnector",)
+_DRAFTING: Final = ("ngram",)
 
 _PARALLEL: Final = (
     "data_parallel_size",
+    # What vLLM leaves of the size when it makes each rank of a dense model an engine of its own.
+    "elastic_ep_max_dp_size",
     "tensor_parallel_size",
     "pipeline_parallel_size",
     "prefill_context_parallel_size",
@@ -24,10 +29,38 @@ _PARALLEL: Final = (
 
 def unfit(scheduler: Scheduler) -> str:
     """Why an engine cannot be hooked as it is configured; empty where it can be."""
-    parallel = scheduler.vllm_config.parallel_config
+    return unfit_class(type(scheduler)) or _unfit_config(scheduler) or _unfit_cache(scheduler)
+
+
+def unfit_class(kind: type) -> str:
+    """Why schedulers of a class cannot be hooked; empty where they can be."""
+    if kind in (Scheduler, AsyncScheduler):
+        return ""
+    return f"the scheduler is {kind.__module__}.{kind.__qualname__}, and vLLM's own was tried"
+
+
+def _unfit_config(scheduler: Scheduler) -> str:
+    config = scheduler.vllm_config
     for name in _PARALLEL:
-        if getattr(parallel, name) > 1:
-            return f"{name} is {getattr(parallel, name)}; engines in parallel are not supported yet"
+        size = getattr(config.parallel_config, name)
+        if size is not None and size > 1:
+            shown = "data_parallel_size" if name == "elastic_ep_max_dp_size" else name
+            return f"{shown} is {size}; engines in parallel are not supported yet"
+    if os.environ.get("VLLM_USE_RUST_FRONTEND", "0") not in ("", "0"):
+        return "VLLM_USE_RUST_FRONTEND is set, and refusals were tried with the Python server"
+    drafting = config.speculative_config
+    if drafting is not None and drafting.method not in _DRAFTING:
+        return f"tokens are drafted by {drafting.method}, and {', '.join(_DRAFTING)} was tried"
+    transfer = config.kv_transfer_config
+    if transfer is not None and transfer.kv_connector not in (None, *_CONNECTORS):
+        return f"the KV connector is {transfer.kv_connector}, and {_CONNECTORS[0]} was tried"
+    if config.model_config.is_multimodal_model:
+        return "the model takes more than text, and claims are on prompts of text"
+    return ""
+
+
+def _unfit_cache(scheduler: Scheduler) -> str:
+    """Why the blocks cannot be claimed."""
     if not scheduler.cache_config.enable_prefix_caching:
         return "prefix caching is off, so there is nothing to claim"
     groups = scheduler.kv_cache_config.kv_cache_groups
