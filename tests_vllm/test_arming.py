@@ -39,7 +39,7 @@ OTHERS = {
     for kind in (dict, list, set, str, bytes, deque, OrderedDict, re.Pattern, type(blake2b()))
     for name in dir(kind)
 }
-OTHERS |= {"SERVICE_UNAVAILABLE", "__struct_fields__", "model_dump", "value"}
+OTHERS |= {"SERVICE_UNAVAILABLE", "__qualname__", "__struct_fields__", "model_dump", "value"}
 OTHERS |= {"contiguous", "cpu", "dtype", "numpy", "shape", "tobytes"}
 """Attributes of objects that are no part of the engine: of Python, Pydantic, torch and NumPy."""
 

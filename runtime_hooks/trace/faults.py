@@ -6,12 +6,17 @@ import logging
 from collections import Counter
 from typing import Final
 
-__all__ = ["LOG", "Faults"]
+__all__ = ["LOG", "Faults", "not_armed"]
 
 LOG: Final = logging.getLogger("vllm.resident_claims")
 """A child of vLLM's logger, so that messages appear among the engine's own."""
 
 _EFFECT: Final = "verdicts on the claims that are live now are inconclusive"
+
+
+def not_armed(why: str) -> None:
+    """Log that an engine runs without the plugin, and why."""
+    LOG.error("resident-claims is not armed: %s", why)
 
 
 class Faults:

@@ -25,7 +25,7 @@ from runtime_hooks.engines.v0_32.requests import prompts_of
 from runtime_hooks.engines.v0_32.serving import answer_refusals
 from runtime_hooks.engines.v0_32.steps import StepHooks
 from runtime_hooks.engines.v0_32.worker import check_workers
-from runtime_hooks.trace.faults import LOG
+from runtime_hooks.trace.faults import not_armed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,9 +87,9 @@ class _Vllm032:
 
         def chosen(self: SchedulerConfig) -> type[Any]:
             # One that is no subclass of vLLM's is never hooked, so nothing else would report it.
-            kind = scheduler_class(self)
+            kind: type[Any] = scheduler_class(self)
             if not issubclass(kind, Scheduler):
-                LOG.error("resident-claims is not armed: %s", unfit_class(kind))
+                not_armed(unfit_class(kind))
             return kind
 
         SchedulerConfig.get_scheduler_cls = chosen

