@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -165,11 +164,13 @@ class TestOwnScheduler:
 
 
 class TestArmed:
-    def test_line(self, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    def test_line(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         """One line says how an engine is armed, with its files as they are on the disk."""
-        caplog.set_level(logging.INFO, LOG.name)
+        lines: list[str] = []
+        monkeypatch.setattr(LOG, "info", lambda text, *parts: lines.append(text % parts))
         engine = make(monitor="observe")
-        (line,) = [text for text in caplog.text.splitlines() if "resident-claims is armed: " in text]
+        (line,) = lines
+        assert line.startswith("resident-claims is armed: ")
         assert f"events go to {engine.trace.resolve()}; monitor observe" in line
         assert f"verdicts in {engine.trace.resolve()}.verdicts.jsonl" in line
         assert engine.trace.exists()
